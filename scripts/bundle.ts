@@ -19,6 +19,7 @@ const assets = [
   "docs/openapi.json",
   "src/supervisor/gateway/wsdl/*.wsdl",
   "examples/kiosk/*.{html,css,js}",
+  "src/simulator/gateway/pages/*.css",
   "src/simulator/terminal/page/*.{html,css,js}",
   "src/tp-manager/console/pages/**/*.{html,css,js}",
 ];

@@ -4,22 +4,25 @@ import { announcePresence } from "../shared/process/presence.ts";
 
 /**
  * Announces that a simulator is up: writes `content` to the file that its launcher waits for,
- * complete or not at all. Without a path nothing is written.
+ * complete or not at all. Without a path nothing is written. A signal to stop removes the file, so
+ * that a launcher starts another simulator, and calls `stop`.
  */
 export function announceReady(
   path: string | null,
   content: Readonly<Record<string, unknown>>,
+  stop: () => Promise<void>,
 ): void {
   // A simulator that is killed would leave nothing for the next start to be quick with.
   flushCompileCache();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGBREAK"] as const) {
+    process.once(signal, () => {
+      if (path !== null) rmSync(path, { force: true });
+      void stop();
+    });
+  }
   if (path === null) return;
   if (process.platform !== "linux") announcePresence(path);
   const unfinished = `${path}.${process.pid}`;
   writeFileSync(unfinished, `${JSON.stringify(content)}\n`);
   renameSync(unfinished, path);
-}
-
-/** The simulator stops: from now on a launcher starts another one. */
-export function withdrawReady(path: string | null): void {
-  if (path !== null) rmSync(path, { force: true });
 }

@@ -68,6 +68,15 @@ export function accountOf(
   return account && sameSecret(account.password, password) ? account : undefined;
 }
 
+/** Returns the website of an order; undefined: there is no such account or website any more. */
+export function websiteOf(
+  accounts: readonly Account[],
+  order: { readonly login: string; readonly websiteId: number },
+): Website | undefined {
+  const account = accounts.find(({ login }) => login === order.login);
+  return account?.websites.find(({ id }) => id === order.websiteId);
+}
+
 export function sameSecret(expected: string, given: string): boolean {
   return timingSafeEqual(digest(expected), digest(given));
 }

@@ -1,35 +1,9 @@
 import { z } from "zod";
 import { operationNames } from "./soap/services.ts";
+import texts from "./texts.json" with { type: "json" };
 
 /** The faults that the sandbox can play, with their text in `--help`. */
-export const faultKinds = {
-  latency: "answers after delayMs",
-  "hang-before-commit": "never answers, nothing is stored",
-  "hang-after-commit": "never answers, the request was carried out",
-  "reset-before-commit": "resets the connection, nothing is stored",
-  "reset-after-commit": "resets the connection, the request was carried out",
-  "error-500": "HTTP 500 with a SOAP fault, nothing is stored",
-  "error-500-empty": "HTTP 500 without a body, nothing is stored",
-  "unavailable-503": "HTTP 503 with Retry-After (retryAfter seconds), nothing is stored",
-  "not-found-404": "HTTP 404, nothing is stored",
-  "malformed-xml": "HTTP 200 with broken XML, the request was carried out",
-  "wrong-code": "result with another code (code), nothing is stored",
-  "wrong-id": "the result names another transaction, the request was carried out",
-  "wrong-amount": "the result names another amount, the request was carried out",
-  "wrong-currency": "the result names another currency, the request was carried out",
-  "answer-twice": "the result stands twice in the answer, the request was carried out",
-  "lookup-refused": "lookups answer HTTP status (404)",
-  "lookup-plural-refused": "lookups answer HTTP status (404) at the plural addresses",
-  "notification-twice": "every notification is sent twice",
-  "notification-reversed": "capture is notified before authorization",
-  "notification-delayed": "notifications are sent after delayMs",
-  "notification-bad-digest": "notifications are signed with another password",
-  "notification-before-answer": "notifications are sent before the SOAP answer",
-  "notification-waiting": "operations are notified with status waiting first",
-  "capture-nok": "captures fail: notified nok, the order stays as it was",
-  "refund-nok": "refunds are answered with code 0 and fail: notified nok",
-  "cancellation-nok": "cancellations are answered with code 0 and fail: notified nok",
-} as const;
+export const faultKinds = texts.faults;
 
 export type FaultKind = keyof typeof faultKinds;
 
@@ -140,11 +114,8 @@ export class FaultList {
 
   /** Returns the HTTP status that refuses a lookup, and counts down; undefined: no fault. */
   takeForLookup(plural: boolean): number | undefined {
-    const mine = this.#faults.find(
-      ({ kind }) => kind === "lookup-refused" || (plural && kind === "lookup-plural-refused"),
-    );
-    if (mine) this.#use([mine]);
-    return mine?.status;
+    const refusing = plural ? ["lookup-refused", "lookup-plural-refused"] : ["lookup-refused"];
+    return this.#oldest(refusing)?.status;
   }
 
   inForce(kind: FaultKind): boolean {
@@ -153,19 +124,19 @@ export class FaultList {
 
   /** Returns whether a fault lets an operation of this type fail, and counts it down. */
   takeForOperation(type: string): boolean {
-    const mine = this.#faults.find(({ kind }) => kind === `${type}-nok`);
-    if (mine) this.#use([mine]);
-    return mine !== undefined;
+    return this.#oldest([`${type}-nok`]) !== undefined;
+  }
+
+  #oldest(kinds: readonly string[]): Fault | undefined {
+    const found = this.#faults.find(({ kind }) => kinds.includes(kind));
+    if (found) this.#use([found]);
+    return found;
   }
 
   #use(used: readonly Fault[]): void {
-    this.#faults = this.#faults.flatMap((fault) =>
-      used.includes(fault) ? countDown(fault) : [fault],
-    );
+    this.#faults = this.#faults.flatMap((fault) => {
+      if (!used.includes(fault) || fault.times === undefined) return [fault];
+      return fault.times > 1 ? [{ ...fault, times: fault.times - 1 }] : [];
+    });
   }
-}
-
-function countDown(fault: Fault): Fault[] {
-  if (fault.times === undefined) return [fault];
-  return fault.times > 1 ? [{ ...fault, times: fault.times - 1 }] : [];
 }

@@ -1,5 +1,5 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import { announceReady, withdrawReady } from "../ready-file.ts";
+import { announceReady } from "../ready-file.ts";
 import { LOGIN_LENGTH_DESCRIBED } from "./account.ts";
 import type { SandboxOptions } from "./parts.ts";
 import { startGatewaySandbox } from "./sandbox.ts";
@@ -9,15 +9,9 @@ async function run(options: SandboxOptions, readyFile: string | null): Promise<v
   for (const { login } of options.accounts) warnOfLongLogin(login);
   const sandbox = await startGatewaySandbox(options);
   console.log(`listening ${sandbox.url}`);
-  announceReady(readyFile, { url: sandbox.url });
-  const stop = async (): Promise<void> => {
-    withdrawReady(readyFile);
-    await sandbox.close();
-    process.exit(exitCodes.ok);
-  };
-  for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"] as const) {
-    process.once(signal, () => stop().catch(fail));
-  }
+  announceReady(readyFile, { url: sandbox.url }, () =>
+    sandbox.close().then(() => process.exit(exitCodes.ok), fail),
+  );
 }
 
 function warnOfLongLogin(login: string): void {

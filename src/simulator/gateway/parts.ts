@@ -6,7 +6,6 @@ import { type FaultInput, FaultList, faultSchema } from "./faults.ts";
 import type { Tls } from "./http/app.ts";
 import type { MailTarget } from "./notifications/mail.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
-import { Notifier } from "./notifications/notifier.ts";
 import { Sender } from "./notifications/sender.ts";
 import { Ledger } from "./orders/ledger.ts";
 import { migrations, OrderStore } from "./orders/order-store.ts";
@@ -49,19 +48,14 @@ export function assemble(
   const database = open(options.database);
   const orders = new OrderStore(database, clock);
   const notifications = new NotificationStore(database, clock);
-  const notifier = new Notifier({
-    accounts,
-    notifications,
-    faults,
-    clock,
-    mails: mail !== undefined,
-  });
+  const mails = mail !== undefined;
+  const ledgerParts = { accounts, orders, notifications, faults, mails, paymentsWait, clock };
   return {
     accounts,
     clock,
     database,
     orders,
-    ledger: new Ledger({ orders, notifier, faults, paymentsWait }),
+    ledger: new Ledger(ledgerParts),
     notifications,
     sender: new Sender({ notifications, clock, mail, closing, report }),
     faults,

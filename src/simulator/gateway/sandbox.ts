@@ -5,7 +5,7 @@ import { type Fault, type FaultInput, faultSchema } from "./faults.ts";
 import { createApp } from "./http/app.ts";
 import { categoryRoutes, lookupRoutes } from "./lookup/lookup-routes.ts";
 import { orderView } from "./orders/order.ts";
-import { pageRoutes } from "./pages/page-routes.ts";
+import { pageRoutes } from "./pages/payment-page.ts";
 import { assemble, type SandboxOptions } from "./parts.ts";
 import { soapRoutes } from "./soap/soap-routes.ts";
 

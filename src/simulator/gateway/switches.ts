@@ -18,14 +18,14 @@ import { type AccountInput, accountFileSchema, type Category } from "./account.t
 import { type FaultInput, faultKinds, parseFault } from "./faults.ts";
 import { describeIssues, type Tls } from "./http/app.ts";
 import { selfSignedTls } from "./http/self-signed.ts";
-import { type MailTarget, parseMailTarget } from "./notifications/mail.ts";
+import { parseMailTarget } from "./notifications/mail.ts";
 import type { SandboxOptions } from "./parts.ts";
+import texts from "./texts.json" with { type: "json" };
 
 /** The options as far as the switches have set them. */
-interface Draft {
-  host?: string;
-  port: number;
-  database?: string;
+type Draft = {
+  -readonly [K in keyof SandboxOptions]?: SandboxOptions[K];
+} & {
   accounts: readonly AccountInput[];
   login?: string;
   password?: string;
@@ -34,100 +34,66 @@ interface Draft {
   salt?: string;
   categories: readonly Category[];
   faults: readonly FaultInput[];
-  autoPay: boolean;
-  paymentsWait: boolean;
-  websiteIdMandatory: boolean;
-  mail?: MailTarget;
   tlsKey?: string;
   tlsCert?: string;
   tlsSelfSigned?: string;
   readyFile?: string;
-}
+};
 
 const ID_MAX = 99_999_999_999;
 
 /** Every switch of the sandbox, in the order of `--help`. */
 export const switches: SwitchTable<Draft> = {
-  host: option("ADDRESS", "address to listen on (default 127.0.0.1)", (host) => ({ host })),
-  port: option("NUMBER", "port to listen on, 0 for any free one (default 8080)", (value) => ({
-    port: whole(value, 0, PORT_MAX),
+  host: option("ADDRESS", (host) => ({ host })),
+  port: option("NUMBER", (value) => ({ port: whole(value, 0, PORT_MAX) })),
+  database: option("FILE", (database) => ({ database })),
+  account: list("FILE", (value, { accounts }) => ({
+    accounts: [...accounts, ...accountFile(value)],
   })),
-  database: option("FILE", "SQLite file for orders; :memory: keeps nothing", (database) => ({
-    database,
-  })),
-  account: list(
-    "FILE",
-    "JSON file of one merchant or a list of them, see README.md",
-    (value, { accounts }) => ({ accounts: [...accounts, ...accountFile(value)] }),
-  ),
-  login: option("TEXT", "wsLogin of an account without a file", (login) => ({ login })),
-  password: option("TEXT", "wsPassword of that account", (password) => ({ password })),
-  website: list("ID", "website of that account", (value, { websites }) => ({
+  login: option("TEXT", (login) => ({ login })),
+  password: option("TEXT", (password) => ({ password })),
+  website: list("ID", (value, { websites }) => ({
     websites: [...websites, whole(value, 1, ID_MAX)],
   })),
-  currency: option("CODE", "currency of those websites (default EUR)", (currency) => ({
-    currency,
-  })),
-  salt: option(
-    "TEXT",
-    "signs notifications of those websites in place of the password",
-    (salt) => ({ salt }),
-  ),
-  category: list("ID[=LABEL]", "category of those websites", (value, { categories }) => {
+  currency: option("CODE", (currency) => ({ currency })),
+  salt: option("TEXT", (salt) => ({ salt })),
+  category: list("ID[=LABEL]", (value, { categories }) => {
     const [id = "", label = `Category ${id}`] = value.split("=", 2);
     return { categories: [...categories, { id: whole(id, 1, ID_MAX), label }] };
   }),
-  fault: list("KIND[:NAME=VALUE,...]", "misbehave, see below", (value, { faults }) => ({
+  fault: list("KIND[:NAME=VALUE,...]", (value, { faults }) => ({
     faults: [...faults, faultOf(value)],
   })),
-  "auto-pay": flag("pay every order as soon as it is generated", () => ({ autoPay: true })),
-  "payments-wait": flag("payments wait until an operator pays or declines them", () => ({
-    paymentsWait: true,
-  })),
-  "website-id-mandatory": flag(
-    "refuse refunds without websiteId, as documented; real types do not have it",
-    () => ({ websiteIdMandatory: true }),
-  ),
-  mail: option(
-    "FILE|smtp://HOST:PORT",
-    "where mails to emailCallback go: appended to a file, or to a mail server on this machine " +
-      "(default: database file with .mbox; none with :memory:)",
-    (value) => ({ mail: parseMailTarget(value) }),
-  ),
-  "tls-key": option("FILE", "private key in PEM: serve https", (value) => ({
-    tlsKey: readText(value),
-  })),
-  "tls-cert": option("FILE", "certificate chain in PEM: serve https", (value) => ({
-    tlsCert: readText(value),
-  })),
-  "tls-self-signed": option(
-    "FILE",
-    "serve https with a certificate made now, written to FILE for clients to trust",
-    (tlsSelfSigned) => ({ tlsSelfSigned }),
-  ),
-  "ready-file": option("FILE", 'write {"url": ...} there once requests are taken', (readyFile) => ({
-    readyFile,
-  })),
+  "auto-pay": flag(() => ({ autoPay: true })),
+  "payments-wait": flag(() => ({ paymentsWait: true })),
+  "website-id-mandatory": flag(() => ({ websiteIdMandatory: true })),
+  mail: option("FILE|smtp://HOST:PORT", (value) => ({ mail: parseMailTarget(value) })),
+  "tls-key": option("FILE", (value) => ({ tlsKey: readText(value) })),
+  "tls-cert": option("FILE", (value) => ({ tlsCert: readText(value) })),
+  "tls-self-signed": option("FILE", (tlsSelfSigned) => ({ tlsSelfSigned })),
+  "ready-file": option("FILE", (readyFile) => ({ readyFile })),
 };
 
 /** Reads the command line and the files it names. Never throws for a mistyped command line. */
 export function readCommandLine(argv: readonly string[]): Asked<SandboxOptions> {
-  const lists = { accounts: [], websites: [], categories: [], faults: [] };
-  const off = { autoPay: false, paymentsWait: false, websiteIdMandatory: false };
-  const draft: Draft = { ...lists, port: 8_080, ...off };
+  const draft: Draft = {
+    host: "127.0.0.1",
+    port: 8_080,
+    accounts: [],
+    websites: [],
+    categories: [],
+    faults: [],
+  };
   return readSwitches({ switches, draft, options: sandboxOptions, help: helpText }, argv);
 }
 
 function sandboxOptions(draft: Draft): SandboxOptions {
-  const { database, host = "127.0.0.1", port, faults } = draft;
-  const { autoPay, paymentsWait, websiteIdMandatory, mail } = draft;
+  const { database } = draft;
   if (database === undefined) {
     throw new ValueError("--database is missing: name a file, or :memory: to keep nothing");
   }
   const tls = tlsOf(draft);
-  const accounts = accountsOf(draft);
-  const behaviour = { autoPay, paymentsWait, websiteIdMandatory, faults, ...(mail && { mail }) };
-  return { host, port, database, accounts, ...behaviour, ...(tls && { tls }) };
+  return { ...draft, database, accounts: accountsOf(draft), ...(tls && { tls }) };
 }
 
 function accountsOf({ accounts: given, login, password, ...draft }: Draft): AccountInput[] {
@@ -207,7 +173,7 @@ function tlsOf({ tlsKey: key, tlsCert: cert, tlsSelfSigned: made, host }: Draft)
 }
 
 function certificateMade(file: string, host: string | undefined): Tls {
-  const names = new Set(["localhost", "127.0.0.1", "::1", ...(host === undefined ? [] : [host])]);
+  const names = new Set(["localhost", "127.0.0.1", "::1", host ?? "localhost"]);
   const tls = selfSignedTls([...names], systemClock.now());
   try {
     writeFileSync(file, tls.cert);
@@ -227,18 +193,12 @@ function readText(path: string): string {
 
 export function helpText(): string {
   return [
-    "Gateway sandbox: a local stand-in for the SOAP payment gateway.",
+    ...texts.help.intro,
+    ...switchLines(switches, texts.switches),
     "",
-    "node src/simulator/gateway/main.ts --database FILE --login L --password P --website ID",
-    "",
-    ...switchLines(switches),
-    "",
-    "Faults (also at run time: POST /sandbox/faults with JSON, DELETE to clear):",
+    ...texts.help.faults,
     ...Object.entries(faultKinds).flatMap(([kind, text]) => helpLines(kind, text)),
     "",
-    "Settings of a fault: times=N, operation=NAME, merchantReference=ORDER, delayMs=N,",
-    "retryAfter=N, code=N, status=N, for example --fault latency:delayMs=500",
-    "--fault unavailable-503:retryAfter=5,times=2",
-    "",
+    ...texts.help.settings,
   ].join("\n");
 }

@@ -12,6 +12,7 @@ import type { HelpSection, TerminalProtocol } from "./machine.ts";
 import type { Draft, StartOptions, TerminalOptions } from "./options.ts";
 import { protocols } from "./registry.ts";
 import { terminalSwitches } from "./switches.ts";
+import texts from "./texts.json" with { type: "json" };
 
 export interface Start {
   readonly protocol: TerminalProtocol;
@@ -52,12 +53,8 @@ export function allSwitches(protocol: TerminalProtocol): SwitchTable<Draft<Termi
   return {
     protocol: option(
       "NAME",
-      `what the terminal speaks: ${names.join(", ")}; default ${names[0]}; ` +
-        "--protocol NAME --help lists the switches of another one",
-      (value) => {
-        oneOf(value, names);
-        return {};
-      },
+      (value) => oneOf(value, names) && {},
+      `${names.join(", ")}; default ${names[0]}`,
     ),
     ...protocol.switches,
     ...terminalSwitches(protocol),
@@ -70,20 +67,12 @@ function helpText(
 ): string {
   return [
     `A simulated card terminal that speaks ${name.toUpperCase()}, with a bank of its own.`,
-    "",
-    "node src/simulator/terminal/main.ts [switches]",
-    "",
-    "Cents of the amount are the bank's answer: 00 approves, 68 is a customer who walks away,",
-    "every other number declines with that ISO 8583 code.",
-    "",
-    ...switchLines(switches),
+    ...texts.help.intro,
+    ...switchLines(switches, texts.switches),
     "",
     ...help.flatMap(sectionLines),
     ...faultLines(faults),
-    'Scenario file: {"faults": ["mute:at=card"], "payments": [{"outcome": "decline:05",',
-    '"customerMs": 100, "hostMs": 0, "card": "visa", "faults": [{"name": "hold", "at": "host"}]}]}',
-    "payments are used up in order, then everything is as the switches say.",
-    "",
+    ...texts.help.scenario,
   ].join("\n");
 }
 

@@ -1,6 +1,6 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { systemClock } from "../../shared/time.ts";
-import { announceReady, withdrawReady } from "../ready-file.ts";
+import { announceReady } from "../ready-file.ts";
 import { readCommandLine, type Start } from "./command-line.ts";
 import { completed } from "./options.ts";
 import { openTerminal, type TerminalSimulator } from "./terminal-simulator.ts";
@@ -24,18 +24,11 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   try {
     simulator = await openTerminal(protocol, completed(protocol.defaults, systemClock, options));
     announce(waysIn(simulator));
-    announceReady(readyFile, waysIn(simulator));
+    announceReady(readyFile, waysIn(simulator), () => simulator?.close() ?? Promise.resolve());
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
     process.exitCode = exitCodes.unavailable;
     await simulator?.close();
-    return;
-  }
-  for (const signal of ["SIGINT", "SIGTERM", "SIGBREAK"] as const) {
-    process.once(signal, () => {
-      withdrawReady(readyFile);
-      void simulator.close();
-    });
   }
 }
 

@@ -47,23 +47,6 @@ export interface SerialLine {
   readonly stopBits: 1 | 2;
 }
 
-/** How long things take. */
-export interface Pace {
-  /** Until the customer presents a card. */
-  readonly customerMs: number;
-  /** How long the terminal waits for a card, when the control API plays the customer. */
-  readonly cardWaitMs: number;
-  /** How long a customer who walks away is waited for. */
-  readonly walkAwayMs: number;
-  /** The bank's answer. */
-  readonly hostMs: number;
-  /** Automatic reversal. */
-  readonly reversalMs: number;
-  /** Initialisation, diagnosis, end of day. */
-  readonly administrationMs: number;
-  readonly rebootMs: number;
-}
-
 /** The kinds of line that a register can have. */
 export function lineTraits({ tcp, pty, serial }: TerminalOptions): readonly LineTrait[] {
   return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
@@ -78,33 +61,53 @@ export const instantPace: Partial<Pace> = {
   administrationMs: 0,
 };
 
-export interface Device {
-  /** Eight digits. */
-  readonly terminalId: string;
-  readonly serialNumber: string;
-  readonly name: string;
-  readonly version: string;
-  /** The merchant's contract with the bank, at most 15 characters. */
-  readonly contractNumber: string;
-  /** Six digits that commands must bring; null: any will do. */
-  readonly password: string | null;
-  /** Terminal clock minus ours. */
-  readonly clockOffsetMs: number;
-}
+/** How long things take. */
+const pace = {
+  /** Until the customer presents a card. */
+  customerMs: 1_500,
+  /** How long the terminal waits for a card, when the control API plays the customer. */
+  cardWaitMs: 60_000,
+  /** How long a customer who walks away is waited for. */
+  walkAwayMs: 5_000,
+  /** The bank's answer. */
+  hostMs: 300,
+  /** Automatic reversal. */
+  reversalMs: 300,
+  /** Initialisation, diagnosis, end of day. */
+  administrationMs: 300,
+  rebootMs: 3_000,
+};
+type Pace = Readonly<typeof pace>;
 
-export interface Behaviour {
-  readonly outcome: OutcomeRule;
-  readonly card: CardName;
+const device = {
+  /** Eight digits. */
+  terminalId: "52500042",
+  serialNumber: "0000000000123456",
+  name: "TERMINAL SIMULATOR",
+  version: "SIM 1.0.0",
+  /** The merchant's contract with the bank, at most 15 characters. */
+  contractNumber: "SIM0000000042",
+  /** Six digits that commands must bring; null: any will do. */
+  password: null as string | null,
+  /** Terminal clock minus ours. */
+  clockOffsetMs: 0,
+};
+export type Device = Readonly<typeof device>;
+
+const behaviour = {
+  outcome: "by-amount" as OutcomeRule,
+  card: "mastercard" as CardName,
   /** "manual": nothing happens until the control API says so. */
-  readonly customer: "auto" | "manual";
+  customer: "auto" as "auto" | "manual",
   /** ISO 4217 numeric codes with a leading zero; the first is used when a command names none. */
-  readonly currencies: readonly string[];
-  readonly language: "de" | "en" | "fr";
-  readonly firstReceiptNumber: number;
-  readonly firstTrace: number;
+  currencies: ["0978"] as readonly string[],
+  language: "en" as "de" | "en" | "fr",
+  firstReceiptNumber: 1,
+  firstTrace: 1,
   /** Local time HH:MM of the daily restart; null: none. */
-  readonly restartAt: string | null;
-}
+  restartAt: null as string | null,
+};
+type Behaviour = Readonly<typeof behaviour>;
 
 export const defaultOptions: Omit<TerminalOptions, "clock"> = {
   tcp: { host: "127.0.0.1", port: 20_007 },
@@ -113,34 +116,9 @@ export const defaultOptions: Omit<TerminalOptions, "clock"> = {
   lineSpeed: null,
   controlPort: null,
   stateFile: null,
-  pace: {
-    customerMs: 1_500,
-    cardWaitMs: 60_000,
-    walkAwayMs: 5_000,
-    hostMs: 300,
-    reversalMs: 300,
-    administrationMs: 300,
-    rebootMs: 3_000,
-  },
-  device: {
-    terminalId: "52500042",
-    serialNumber: "0000000000123456",
-    name: "TERMINAL SIMULATOR",
-    version: "SIM 1.0.0",
-    contractNumber: "SIM0000000042",
-    password: null,
-    clockOffsetMs: 0,
-  },
-  behaviour: {
-    outcome: "by-amount",
-    card: "mastercard",
-    customer: "auto",
-    currencies: ["0978"],
-    language: "en",
-    firstReceiptNumber: 1,
-    firstTrace: 1,
-    restartAt: null,
-  },
+  pace,
+  device,
+  behaviour,
   faults: [],
   payments: [],
   traceEvents: 1_000,

@@ -1,5 +1,6 @@
 import { number as currencyOfNumber } from "currency-codes";
 import type { Clock } from "../../shared/time.ts";
+import texts from "./texts.json" with { type: "json" };
 
 /** An amount that is paid, as the display and the wire show it. */
 interface DisplayAmount {
@@ -20,23 +21,8 @@ export function currencyCode(currency: string): string | undefined {
   return currencyOfNumber(currency.slice(-3))?.code;
 }
 
-/** The texts of the terminal's display at each moment, in three languages. */
-const texts = {
-  idle: { en: "Welcome", fr: "Bienvenue", de: "Willkommen" },
-  card: { en: "Please present card", fr: "Présentez votre carte", de: "Bitte Karte vorhalten" },
-  pin: { en: "Enter PIN", fr: "Code confidentiel", de: "Geheimzahl eingeben" },
-  "wrong-pin": { en: "Wrong PIN", fr: "Code faux", de: "Geheimzahl falsch" },
-  host: { en: "Calling the bank…", fr: "Appel de la banque…", de: "Bank wird gefragt…" },
-  wait: { en: "Please wait…", fr: "Veuillez patienter…", de: "Bitte warten…" },
-  reversing: { en: "Reversing…", fr: "Annulation…", de: "Storno läuft…" },
-  approved: { en: "Approved", fr: "Paiement accepté", de: "Zahlung erfolgt" },
-  declined: { en: "Declined", fr: "Paiement refusé", de: "Abgelehnt" },
-  cancelled: { en: "Cancelled", fr: "Annulé", de: "Abgebrochen" },
-  "timed-out": { en: "Time is over", fr: "Délai dépassé", de: "Zeit abgelaufen" },
-  "not-for-payments": { en: "Card not valid", fr: "Carte non valable", de: "Karte ungültig" },
-} as const satisfies Record<string, Readonly<Record<ScreenLanguage, string>>>;
-
-export type Stage = keyof typeof texts;
+/** A moment that the terminal's display shows; it has texts in three languages. */
+export type Stage = keyof typeof texts.screen;
 type ScreenLanguage = "de" | "en" | "fr";
 
 /** The ends of a payment, which stay on the display for a while. */
@@ -83,7 +69,7 @@ export class Screen {
     if (ends.has(this.#stage) && over) this.show("idle");
     return {
       stage: this.#stage,
-      text: texts[this.#stage][language],
+      text: texts.screen[this.#stage][language],
       amount: this.#amount && amountText(this.#amount),
     };
   }

@@ -19,14 +19,15 @@ export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
-/** The surroundings that the simulator supplies to a terminal. */
+/** The simulator, as far as its terminal uses it. */
 export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;
   readonly ledger: Ledger;
   readonly faults: FaultBox;
   /** Takes all lines away and brings them back after `awayMs`. */
-  drop(awayMs: number): Promise<void>;
+  unplug(awayMs: number): Promise<void>;
+  /** Restarts the terminal: the running command ends, and the lines are gone for a while. */
   reboot(): void;
 }
 
@@ -63,13 +64,13 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   /** Terminal clock minus ours; a command may set it. */
   #clockOffsetMs: number;
   #restartAt: string | null;
-  readonly #host: Host<O>;
+  readonly host: Host<O>;
   readonly #payments: PaymentScript[];
   readonly #holds = new Set<() => void>();
   #muteUntilMs = 0;
 
   constructor(host: Host<O>) {
-    this.#host = host;
+    this.host = host;
     this.options = host.options;
     this.clock = host.options.clock;
     this.memory = host.memory;
@@ -113,15 +114,6 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   /** When the terminal restarts next, on its own clock. */
   get nextRestart(): Date | undefined {
     return nextRestart(this.now, this.#restartAt);
-  }
-
-  reboot(): void {
-    this.#host.reboot();
-  }
-
-  /** Takes all lines away and brings them back after `awayMs`. */
-  unplug(awayMs: number): Promise<void> {
-    return this.#host.drop(awayMs);
   }
 
   /** Returns the script of the next payment, and arms its faults. */
@@ -181,10 +173,10 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
         }
         return;
       case "unplug":
-        await this.unplug(delayMs);
+        await this.host.unplug(delayMs);
         return;
       case "reboot":
-        this.reboot();
+        this.host.reboot();
         return;
     }
   }

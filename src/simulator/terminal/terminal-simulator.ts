@@ -35,7 +35,8 @@ export async function openTerminal<O extends TerminalOptions, M extends Machine>
 export class TerminalSimulator<
   O extends TerminalOptions = TerminalOptions,
   M extends Machine = Machine,
-> {
+> implements Controlled
+{
   readonly protocol: TerminalProtocol<O, M>;
   readonly options: O;
   readonly faults = new FaultBox();
@@ -58,14 +59,7 @@ export class TerminalSimulator<
     this.ledger = new Ledger(options.clock, this.#stateFile);
     const { firstReceiptNumber: receiptNumber, firstTrace: trace } = options.behaviour;
     this.memory = new Memory({ receiptNumber, trace }, this.#stateFile);
-    this.terminal = protocol.machine({
-      options,
-      faults: this.faults,
-      memory: this.memory,
-      ledger: this.ledger,
-      drop: (awayMs) => this.unplug(awayMs),
-      reboot: () => this.reboot(),
-    });
+    this.terminal = protocol.machine(this);
     const noted = (line: string, note: string): void =>
       this.trace.add(line, { what: "fault", direction: "out", note });
     this.faults.onStrike = (name) => noted("fault", name);

@@ -9,6 +9,8 @@ import {
   caisseApProtocol,
   concertProtocol,
 } from "../../../src/simulator/terminal/concert/concert-protocols.ts";
+import type { TerminalProtocol } from "../../../src/simulator/terminal/machine.ts";
+import texts from "../../../src/simulator/terminal/texts.json" with { type: "json" };
 import { faultKinds } from "../../../src/simulator/terminal/zvt/faults.ts";
 import { askNames, deviceNames, quirks } from "../../../src/simulator/terminal/zvt/options.ts";
 import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
@@ -30,14 +32,22 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** Expects a line of `--help` for every switch of the protocol, with its whole text. */
+function expectSwitches(stdout: string, protocol: TerminalProtocol): void {
+  const explanations: Readonly<Record<string, string>> = texts.switches;
+  for (const [name, { usual }] of Object.entries(allSwitches(protocol))) {
+    expect(stdout).toContain(`--${name}`);
+    expect(explanations[name], name).toMatch(usual === undefined ? /^[^{}]+$/ : /^.+$/);
+    const text = explanations[name]?.replace("{}", String(usual));
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(text);
+  }
+}
+
 describe("the program", () => {
   test("explains every switch and every fault in --help", async () => {
     const { stdout } = await runToEnd(process.execPath, [main, "--help"]);
     const words = stdout.replaceAll(/\s+/g, " ");
-    for (const [name, { description }] of Object.entries(allSwitches(zvtProtocol))) {
-      expect(stdout).toContain(`--${name}`);
-      expect(words).toContain(description);
-    }
+    expectSwitches(stdout, zvtProtocol);
     for (const [name, { description }] of Object.entries(faultKinds)) {
       expect(stdout).toContain(`  ${name} `);
       expect(words).toContain(description);
@@ -55,10 +65,7 @@ describe("the program", () => {
       const argv = [main, "--protocol", protocol.name, "--help"];
       const { stdout } = await runToEnd(process.execPath, argv);
       const words = stdout.replaceAll(/\s+/g, " ");
-      for (const [name, { description }] of Object.entries(allSwitches(protocol))) {
-        expect(stdout).toContain(`--${name}`);
-        expect(words).toContain(description);
-      }
+      expectSwitches(stdout, protocol);
       for (const [name, { description }] of Object.entries(protocol.faults.kinds)) {
         expect(stdout).toContain(`  ${name} `);
         expect(words).toContain(description);

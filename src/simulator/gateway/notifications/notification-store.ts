@@ -1,27 +1,17 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Clock } from "../../../shared/time.ts";
-import { insertRow, membersOf } from "../orders/order-store.ts";
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
+import { type Clock, isoTime } from "../../../shared/time.ts";
+import { insertRow, membersOf, updateRow } from "../orders/order-store.ts";
 
 /**
- * The real schedule is not public (docs/gateway.md 3.6): short pauses first, for shops that were
- * only locked, long ones for those that are down.
+ * Seconds between two attempts. The real schedule is not public (docs/gateway.md 3.6): short pauses
+ * first, for shops that were only locked, long ones for those that are down.
  */
-const pausesMs: readonly number[] = [
-  2 * SECOND_MS,
-  10 * SECOND_MS,
-  30 * SECOND_MS,
-  2 * MINUTE_MS,
-  10 * MINUTE_MS,
-  30 * MINUTE_MS,
-  60 * MINUTE_MS,
-];
+const pausesSeconds: readonly number[] = [2, 10, 30, 120, 600, 1_800, 3_600];
 
 /** Returns the pause after this many attempts; undefined: the notification is given up. */
 export function pauseAfterMs(attempts: number): number | undefined {
-  return pausesMs[attempts - 1];
+  const seconds = pausesSeconds[attempts - 1];
+  return seconds && seconds * 1_000;
 }
 
 type DeliveryState = "waiting" | "delivered" | "refused" | "given-up";
@@ -44,7 +34,7 @@ export function stateAfter(verdict: Attempt["verdict"], attempts: number): Deliv
   return pauseAfterMs(attempts) === undefined ? "given-up" : "waiting";
 }
 
-interface NewNotification {
+export interface NewNotification {
   readonly orderId: number;
   /** For people: "capture ok", "fraud". */
   readonly subject: string;
@@ -84,11 +74,8 @@ export class NotificationStore {
   }
 
   due(nowMs: number, limit: number): Notification[] {
-    return this.#all(
-      "WHERE state = 'waiting' AND due_ms <= ? ORDER BY due_ms, id LIMIT ?",
-      nowMs,
-      limit,
-    );
+    const where = "WHERE state = 'waiting' AND due_ms <= ? ORDER BY due_ms, id LIMIT ?";
+    return this.#all(where, nowMs, limit);
   }
 
   /** Makes all that wait for another attempt due now. */
@@ -109,13 +96,16 @@ export class NotificationStore {
     return row?.["due"] == null ? undefined : Number(row["due"]);
   }
 
-  recordAttempt(id: number, state: DeliveryState, outcome: string, dueMs: number): void {
-    this.#database
-      .prepare(
-        `UPDATE notifications SET state = ?, outcome = ?, due_ms = ?, updated_at = ?,
-           attempts = attempts + 1 WHERE id = ?`,
-      )
-      .run(state, outcome, dueMs, this.#now(), id);
+  /** Writes how an attempt ended, and when the next one is due. */
+  recordAttempt({ id, attempts: earlier }: Notification, { verdict, answer }: Attempt): void {
+    const attempts = earlier + 1;
+    updateRow(this.#database, "notifications", id, {
+      state: stateAfter(verdict, attempts),
+      outcome: answer,
+      attempts,
+      dueMs: this.#clock.now() + (pauseAfterMs(attempts) ?? 0),
+      updatedAt: this.#now(),
+    });
   }
 
   ofOrder(orderId: number): Notification[] {
@@ -135,6 +125,6 @@ export class NotificationStore {
   }
 
   #now(): string {
-    return new Date(this.#clock.now()).toISOString();
+    return isoTime(this.#clock.now());
   }
 }

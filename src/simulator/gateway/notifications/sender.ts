@@ -6,8 +6,6 @@ import {
   type Attempt,
   type Notification,
   type NotificationStore,
-  pauseAfterMs,
-  stateAfter,
   verdictOf,
 } from "./notification-store.ts";
 
@@ -90,13 +88,10 @@ export class Sender {
   }
 
   async #attempt(notification: Notification): Promise<void> {
-    const { notifications, clock, closing } = this.#parts;
-    const { verdict, answer } = await this.#deliver(notification);
+    const { notifications, closing } = this.#parts;
+    const attempt = await this.#deliver(notification);
     // An attempt cut off by our own end says nothing about the merchant.
-    if (closing.aborted) return;
-    const attempts = notification.attempts + 1;
-    const dueMs = clock.now() + (pauseAfterMs(attempts) ?? 0);
-    notifications.recordAttempt(notification.id, stateAfter(verdict, attempts), answer, dueMs);
+    if (!closing.aborted) notifications.recordAttempt(notification, attempt);
   }
 
   async #deliver(notification: Notification): Promise<Attempt> {

@@ -1,34 +1,38 @@
-import type { FaultList } from "../faults.ts";
-import type { Notifier } from "../notifications/notifier.ts";
+import { createHash } from "node:crypto";
+import { type Clock, isoTime } from "../../../shared/time.ts";
+import { type Account, websiteOf } from "../account.ts";
+import type { Fault, FaultList } from "../faults.ts";
+import { transactionView } from "../lookup/transaction-view.ts";
+import { mailAddresses, mailText } from "../notifications/mail.ts";
+import { mapiDocument, resultFields } from "../notifications/mapi-document.ts";
+import type { NewNotification, NotificationStore } from "../notifications/notification-store.ts";
+import { textOf } from "../soap/parameters.ts";
 import {
   type Demand,
+  DemandRefused,
   decide,
   failed,
-  type Objection,
   type Order,
   type OrderOperation,
   type Payment,
 } from "./order.ts";
 import type { OrderStore } from "./order-store.ts";
 
-/** A demand that the order's state or amounts do not allow. */
-export class DemandRefused extends Error {
-  override readonly name = "DemandRefused";
-  readonly objection: Objection;
-
-  constructor({ transactionPublicId }: Order, objection: Objection) {
-    super(`transaction ${transactionPublicId}: ${objection.because}`);
-    this.objection = objection;
-  }
-}
-
 interface LedgerParts {
+  readonly accounts: readonly Account[];
   readonly orders: OrderStore;
-  readonly notifier: Notifier;
+  readonly notifications: NotificationStore;
   readonly faults: FaultList;
+  /** Whether mails have anywhere to go. */
+  readonly mails: boolean;
+  readonly clock: Clock;
   /** Payments wait until an operator pays or declines them. */
   readonly paymentsWait: boolean;
 }
+
+type Due = Omit<NewNotification, "orderId" | "signature" | "dueMs"> & {
+  readonly signature?: string | undefined;
+};
 
 /**
  * Carries demands out: order, history and notifications change together, inside the transaction of
@@ -70,10 +74,10 @@ export class Ledger {
   /** Marks the capture as reported fraudulent, and notifies that. */
   reportFraud(order: Order): Order {
     if (!this.#orders.markFraud(order.id)) {
-      throw new DemandRefused(order, { amount: false, because: "it has no capture to report" });
+      throw new DemandRefused(order, "it has no capture to report");
     }
     const changed = this.#read(order.id);
-    this.#parts.notifier.fraud(changed, this.#orders.operations(order.id));
+    this.#notifyFraud(changed, this.#orders.operations(order.id));
     return changed;
   }
 
@@ -81,16 +85,14 @@ export class Ledger {
     const known = this.#orders.operations(order.id).length;
     let current = order;
     for (const demand of demands) {
-      const verdict = decide(current, demand);
-      if (!verdict.allowed) throw new DemandRefused(order, verdict.objection);
-      const fails = this.#parts.faults.takeForOperation(verdict.step.type);
-      const step = fails ? failed(current, verdict.step) : verdict.step;
+      const decided = decide(current, demand);
+      const fails = this.#parts.faults.takeForOperation(decided.type);
+      const step = fails ? failed(current, decided) : decided;
       this.#orders.change(order.id, step.next);
       this.#orders.addOperation(order.id, step);
       current = this.#read(order.id);
     }
-    const added: OrderOperation[] = this.#orders.operations(order.id).slice(known);
-    this.#parts.notifier.operations(current, added);
+    this.#notify(current, this.#orders.operations(order.id).slice(known));
     return current;
   }
 
@@ -99,4 +101,82 @@ export class Ledger {
     if (!order) throw new Error(`order ${id} is gone`);
     return order;
   }
+
+  /** Notifies each operation, in their order unless a fault changes that. */
+  #notify(order: Order, operations: readonly OrderOperation[]): void {
+    const url = textOf(order.fields, "urlCallback");
+    const { accounts, faults, clock, mails } = this.#parts;
+    const account = accounts.find(({ login }) => login === order.login);
+    const secret = websiteOf(accounts, order)?.salt ?? account?.password;
+    if (secret === undefined) return;
+    const to = mails ? mailAddresses(textOf(order.fields, "emailCallback")) : [];
+    if (url === "" && to.length === 0) return;
+    const struck = faults.takeForNotification();
+    const inOrder = has(struck, "notification-reversed") ? operations.toReversed() : operations;
+    for (const operation of inOrder.flatMap((one) => announced(one, struck))) {
+      const subject = `${operation.type} ${operation.status}`;
+      const fields = resultFields(order, operation);
+      const document = mapiDocument(fields, secret, has(struck, "notification-bad-digest"));
+      const posted = {
+        subject,
+        url,
+        contentType: "application/x-www-form-urlencoded",
+        body: new URLSearchParams({ xml: document }).toString(),
+      };
+      const mailed = {
+        subject,
+        url: `mailto:${to.join(",")}`,
+        contentType: "message/rfc822",
+        body: mailText({
+          to,
+          subject: `${subject}: ${order.transactionPublicId}`,
+          messageId: `${order.transactionPublicId}.${operation.id}.${operation.status}`,
+          nowMs: clock.now(),
+          fields,
+        }),
+      };
+      const due = [...(url === "" ? [] : [posted]), ...(to.length === 0 ? [] : [mailed])];
+      this.#add(order, struck, due);
+    }
+  }
+
+  /** Notifies the fraud event if the website has an address for it (docs/design.md 12.19). */
+  #notifyFraud(order: Order, operations: readonly OrderOperation[]): void {
+    const website = websiteOf(this.#parts.accounts, order);
+    if (website?.fraudUrl === undefined) return;
+    const struck = this.#parts.faults.takeForNotification();
+    const body = JSON.stringify({
+      event_key: "operation.fraud_reported_by_acquirer",
+      data: transactionView(order, operations),
+      sent_date: isoTime(this.#parts.clock.now()).replace(/\.\d+Z$/, "+00:00"),
+    });
+    const { fraudUrl: url, passphrase } = website;
+    const secret = has(struck, "notification-bad-digest") ? `${passphrase}?` : passphrase;
+    // docs/gateway.md 4.2: hex of SHA-256 over raw body followed by the passphrase.
+    const signature = secret && createHash("sha256").update(body).update(secret).digest("hex");
+    const fraud = { subject: "fraud", url, contentType: "application/json", body, signature };
+    this.#add(order, struck, [fraud]);
+  }
+
+  /** Writes the notifications, each twice or late if a fault has struck. */
+  #add(order: Order, struck: readonly Fault[], due: readonly Due[]): void {
+    const { notifications, clock } = this.#parts;
+    const delayed = struck.find(({ kind }) => kind === "notification-delayed");
+    const dueMs = clock.now() + (delayed?.delayMs ?? 0);
+    for (let copies = has(struck, "notification-twice") ? 2 : 1; copies > 0; copies--) {
+      for (const one of due) {
+        notifications.add({ ...one, orderId: order.id, signature: one.signature ?? "", dueMs });
+      }
+    }
+  }
+}
+
+function has(struck: readonly Fault[], kind: Fault["kind"]): boolean {
+  return struck.some((fault) => fault.kind === kind);
+}
+
+/** Returns the states in which one operation is notified. */
+function announced(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
+  const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
+  return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];
 }

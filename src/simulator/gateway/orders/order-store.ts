@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { invariant } from "../../../shared/invariant.ts";
 import type { Migration } from "../../../shared/store/sqlite.ts";
-import type { Clock } from "../../../shared/time.ts";
+import { type Clock, isoTime } from "../../../shared/time.ts";
 import type { NewOrder, Order, OrderOperation, Payment, Step } from "./order.ts";
 
 export const migrations: readonly Migration[] = [
@@ -81,12 +81,28 @@ export function insertRow(
   members: Readonly<Record<string, SQLInputValue>>,
 ): number {
   const names = Object.keys(members);
-  const columns = names.map((name) => name.replace(/[A-Z]/g, (c) => `_${c.toLowerCase()}`));
   const marks = names.map(() => "?").join(", ");
   const { lastInsertRowid } = database
-    .prepare(`INSERT INTO ${table} (${columns.join(", ")}) VALUES (${marks})`)
+    .prepare(`INSERT INTO ${table} (${names.map(columnOf).join(", ")}) VALUES (${marks})`)
     .run(...Object.values(members));
   return Number(lastInsertRowid);
+}
+
+/** Changes the columns of one row that are the members in snake case. */
+export function updateRow(
+  database: DatabaseSync,
+  table: string,
+  id: number,
+  members: Readonly<Record<string, SQLInputValue>>,
+): void {
+  const changes = Object.keys(members).map((name) => `${columnOf(name)} = ?`);
+  database
+    .prepare(`UPDATE ${table} SET ${changes.join(", ")} WHERE id = ?`)
+    .run(...Object.values(members), id);
+}
+
+function columnOf(member: string): string {
+  return member.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /** Returns the columns of a row as members in camel case. */
@@ -101,6 +117,7 @@ export function membersOf(row: Record<string, SQLOutputValue>): Record<string, S
 const SELECT = `
   SELECT orders.*, coalesce(arrivals.requests, 0) AS requests
   FROM orders LEFT JOIN arrivals USING (website_id, merchant_reference)`;
+const NEWEST = "ORDER BY orders.id DESC LIMIT ?";
 
 /** The sandbox's orders. The caller opens the transaction, so that one request is one commit. */
 export class OrderStore {
@@ -141,30 +158,14 @@ export class OrderStore {
   }
 
   /** Writes the state that follows from one step. */
-  change(id: number, { state, capturedMinor, refundedMinor }: Step["next"]): void {
-    this.#database
-      .prepare(
-        `UPDATE orders SET state = ?, captured_minor = ?, refunded_minor = ?, updated_at = ?
-         WHERE id = ?`,
-      )
-      .run(state, capturedMinor, refundedMinor, this.#now(), id);
+  change(id: number, next: Step["next"]): void {
+    updateRow(this.#database, "orders", id, { ...next, updatedAt: this.#now() });
   }
 
   paidWith(id: number, payment: Payment): void {
-    this.#database
-      .prepare(
-        `UPDATE orders SET payment_method = ?, card = ?, card_country = ?, enrolled_3ds = ?,
-           customer_email = ?, customer_country = ? WHERE id = ?`,
-      )
-      .run(
-        payment.paymentMethod,
-        payment.card,
-        payment.cardCountry,
-        payment.enrolled3ds ? 1 : 0,
-        payment.customerEmail,
-        payment.customerCountry,
-        id,
-      );
+    const { paymentMethod, card, cardCountry, customerEmail, customerCountry } = payment;
+    const paid = { paymentMethod, card, cardCountry, customerEmail, customerCountry };
+    updateRow(this.#database, "orders", id, { ...paid, enrolled_3ds: payment.enrolled3ds ? 1 : 0 });
   }
 
   /** Adds to an order's history. */
@@ -199,35 +200,28 @@ export class OrderStore {
   }
 
   byId(id: number): Order | undefined {
-    return this.#one("WHERE orders.id = ?", id);
+    return this.#all("WHERE orders.id = ?", id)[0];
   }
 
   byPublicId(transactionPublicId: string): Order | undefined {
-    return this.#one("WHERE transaction_public_id = ?", transactionPublicId);
+    return this.#all("WHERE transaction_public_id = ?", transactionPublicId)[0];
   }
 
   byPageId(pageId: string): Order | undefined {
-    return this.#one("WHERE page_id = ?", pageId);
+    return this.#all("WHERE page_id = ?", pageId)[0];
   }
 
-  /** The newest order of a merchant with this reference. */
+  /** Returns the newest order of a merchant with this reference. */
   byReference(login: string, merchantReference: string): Order | undefined {
-    return this.#one(
-      "WHERE login = ? AND merchant_reference = ? ORDER BY orders.id DESC LIMIT 1",
-      login,
-      merchantReference,
-    );
+    const where = `WHERE login = ? AND merchant_reference = ? ${NEWEST}`;
+    return this.#all(where, login, merchantReference, 1)[0];
   }
 
-  /** Newest first. */
+  /** Returns the newest first. */
   list(limit: number, merchantReference?: string): Order[] {
-    const rows =
-      merchantReference === undefined
-        ? this.#database.prepare(`${SELECT} ORDER BY orders.id DESC LIMIT ?`).all(limit)
-        : this.#database
-            .prepare(`${SELECT} WHERE merchant_reference = ? ORDER BY orders.id DESC LIMIT ?`)
-            .all(merchantReference, limit);
-    return rows.map(toOrder);
+    return merchantReference === undefined
+      ? this.#all(NEWEST, limit)
+      : this.#all(`WHERE merchant_reference = ? ${NEWEST}`, merchantReference, limit);
   }
 
   count(): number {
@@ -235,7 +229,7 @@ export class OrderStore {
   }
 
   #now(): string {
-    return new Date(this.#clock.now()).toISOString();
+    return isoTime(this.#clock.now());
   }
 
   /** Returns a new id, which begins with the time in seconds in hex (docs/gateway.md 2.9). */
@@ -245,9 +239,11 @@ export class OrderStore {
     return (time + randomBytes(4).toString("hex")).toUpperCase();
   }
 
-  #one(where: string, ...values: (string | number)[]): Order | undefined {
-    const row = this.#database.prepare(`${SELECT} ${where}`).get(...values);
-    return row && toOrder(row);
+  #all(where: string, ...values: readonly (string | number)[]): Order[] {
+    return this.#database
+      .prepare(`${SELECT} ${where}`)
+      .all(...values)
+      .map(toOrder);
   }
 }
 

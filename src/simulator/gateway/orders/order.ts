@@ -84,7 +84,10 @@ export type Demand =
   /** Without an amount: all that is left. */
   | { readonly kind: "capture" | "refund"; readonly amountMinor?: number | undefined };
 
-type Standing = Pick<Order, "state" | "amountMinor" | "capturedMinor" | "refundedMinor">;
+type Standing = Pick<
+  Order,
+  "transactionPublicId" | "state" | "amountMinor" | "capturedMinor" | "refundedMinor"
+>;
 
 /** The operation that a demand makes, and the state of the order after it. */
 export interface Step {
@@ -94,20 +97,27 @@ export interface Step {
   readonly next: Pick<Order, "state" | "capturedMinor" | "refundedMinor">;
 }
 
-/** Why a demand is refused; `amount`: another amount would be accepted. */
-export interface Objection {
-  readonly amount: boolean;
+/** A demand that the order's state or amounts do not allow. */
+export class DemandRefused extends Error {
+  override readonly name = "DemandRefused";
   readonly because: string;
+  /** Whether another amount would be accepted. */
+  readonly amount: boolean;
+
+  constructor({ transactionPublicId }: Standing, because: string, amount = false) {
+    super(`transaction ${transactionPublicId}: ${because}`);
+    this.because = because;
+    this.amount = amount;
+  }
 }
 
-type Verdict =
-  | { readonly allowed: true; readonly step: Step }
-  | { readonly allowed: false; readonly objection: Objection };
-
-export function decide(order: Standing, demand: Demand): Verdict {
+/** Returns the step that a demand makes. Throws {@link DemandRefused}. */
+export function decide(order: Standing, demand: Demand): Step {
+  const { state } = order;
   switch (demand.kind) {
     case "wait":
-      return wait(order);
+      if (state !== "created") throw new DemandRefused(order, `it is already ${state}`);
+      return step(order, "authorization", order.amountMinor, { state: "waiting" }, "waiting");
     case "authorize":
       return fromOpen(order, "authorized", "ok");
     case "decline":
@@ -117,11 +127,17 @@ export function decide(order: Standing, demand: Demand): Verdict {
     case "capture":
       return capture(order, demand.amountMinor);
     case "cancel":
-      return cancel(order);
+      if (state === "captured") throw new DemandRefused(order, "it is captured: refund it instead");
+      refuseUnless(order, "authorized");
+      return step(order, "cancellation", order.amountMinor, { state: "cancelled" });
     case "refund":
       return refund(order, demand.amountMinor);
-    case "reject":
-      return reject(order);
+    case "reject": {
+      // The cardholder's bank takes back all that is not refunded yet.
+      refuseUnless(order, "captured");
+      const amountMinor = order.capturedMinor - order.refundedMinor;
+      return step(order, "reject", amountMinor, { state: "reversed" });
+    }
   }
 }
 
@@ -133,51 +149,41 @@ export function failed(
   return { type, status: "nok", amountMinor, next: { state, capturedMinor, refundedMinor } };
 }
 
-function wait(order: Standing): Verdict {
-  if (order.state !== "created") return forbidden(`it is already ${order.state}`);
-  return step(order, "authorization", order.amountMinor, { state: "waiting" }, "waiting");
+function refuseUnless(order: Standing, wanted: OrderState): void {
+  if (order.state === wanted) return;
+  throw new DemandRefused(order, `it is ${order.state}, not ${wanted}`);
 }
 
 function fromOpen(
   order: Standing,
   state: "authorized" | "declined" | "aborted",
   status: OperationStatus,
-): Verdict {
-  const open = order.state === "created" || order.state === "waiting";
-  if (!open) return forbidden(`it is already ${order.state}`);
+): Step {
+  const isOpen = order.state === "created" || order.state === "waiting";
+  if (!isOpen) throw new DemandRefused(order, `it is already ${order.state}`);
   return step(order, "authorization", order.amountMinor, { state }, status);
 }
 
 /** Captures an authorized order once; the rest of a smaller amount is given up. */
-function capture(order: Standing, amountMinor = order.amountMinor): Verdict {
-  if (order.state !== "authorized") return forbidden(`it is ${order.state}, not authorized`);
-  if (amountMinor > order.amountMinor) return wrongAmount("more than was authorized");
-  if (amountMinor === 0) return wrongAmount("nothing to capture");
+function capture(order: Standing, amountMinor = order.amountMinor): Step {
+  refuseUnless(order, "authorized");
+  if (amountMinor > order.amountMinor)
+    throw new DemandRefused(order, "more than was authorized", true);
+  if (amountMinor === 0) throw new DemandRefused(order, "nothing to capture", true);
   return step(order, "capture", amountMinor, { state: "captured", capturedMinor: amountMinor });
 }
 
-function cancel(order: Standing): Verdict {
-  if (order.state === "captured") return forbidden("it is captured: refund it instead");
-  if (order.state !== "authorized") return forbidden(`it is ${order.state}, not authorized`);
-  return step(order, "cancellation", order.amountMinor, { state: "cancelled" });
-}
-
-function refund(order: Standing, amount: number | undefined): Verdict {
+function refund(order: Standing, amount: number | undefined): Step {
   const left = order.capturedMinor - order.refundedMinor;
   const amountMinor = amount ?? left;
-  if (order.state !== "captured") return forbidden(`it is ${order.state}, not captured`);
-  if (amountMinor > left) return wrongAmount("more than was captured and not yet refunded");
-  if (amountMinor === 0) return wrongAmount("nothing to refund");
+  refuseUnless(order, "captured");
+  if (amountMinor > left) {
+    throw new DemandRefused(order, "more than was captured and not yet refunded", true);
+  }
+  if (amountMinor === 0) throw new DemandRefused(order, "nothing to refund", true);
   const refundedMinor = order.refundedMinor + amountMinor;
   const state = amountMinor === left ? "refunded" : "captured";
   return step(order, "refund", amountMinor, { state, refundedMinor });
-}
-
-/** Takes back all that is not refunded yet, as the cardholder's bank does. */
-function reject(order: Standing): Verdict {
-  if (order.state !== "captured") return forbidden(`it is ${order.state}, not captured`);
-  const amountMinor = order.capturedMinor - order.refundedMinor;
-  return step(order, "reject", amountMinor, { state: "reversed" });
 }
 
 function step(
@@ -186,17 +192,8 @@ function step(
   amountMinor: number,
   change: Partial<Step["next"]>,
   status: OperationStatus = "ok",
-): Verdict {
-  const next = { state, capturedMinor, refundedMinor, ...change };
-  return { allowed: true, step: { type, status, amountMinor, next } };
-}
-
-function forbidden(because: string): Verdict {
-  return { allowed: false, objection: { amount: false, because } };
-}
-
-function wrongAmount(because: string): Verdict {
-  return { allowed: false, objection: { amount: true, because } };
+): Step {
+  return { type, status, amountMinor, next: { state, capturedMinor, refundedMinor, ...change } };
 }
 
 /** Amounts are whole minor units inside; no float arithmetic anywhere. */

@@ -1,16 +1,111 @@
-import type { Website } from "../account.ts";
+import { readFileSync } from "node:fs";
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { pageFile } from "../../../shared/process/page-packages.ts";
+import { transaction } from "../../../shared/store/sqlite.ts";
+import { type Website, websiteOf } from "../account.ts";
+import { bodyBytes } from "../http/app.ts";
 import { formatAmount, type Order, type OrderState } from "../orders/order.ts";
-import { textOf } from "../soap/parameters.ts";
+import type { SandboxParts } from "../parts.ts";
+import { maskStored, textOf } from "../soap/parameters.ts";
+import catalogue from "../texts.json" with { type: "json" };
 import { type Html, html, htmlPage } from "./html.ts";
-import { testCard } from "./test-cards.ts";
-import { type Texts, textsFor } from "./texts.ts";
+import { paymentWith, testCard } from "./test-cards.ts";
 
 /**
  * The hosted payment page. Element ids are those of the real one, which browser tests of merchants
  * look for (docs/gateway.md 2.7).
  */
 
-export interface PageContext {
+type ByPage = { Params: { page: string } };
+
+/**
+ * Style sheets and logos come from the merchant over https; scripts from nowhere. Merchants may
+ * show the page in a frame (field method, value iframe).
+ */
+const pagePolicy =
+  "default-src 'none'; style-src 'self' https:; img-src https:; form-action 'self'; " +
+  "base-uri 'none'";
+
+/** Adds the payment page that redirectUrl leads to: the form, then the outcome. */
+export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
+  app.get("/sandbox/style.css", (_request, reply) =>
+    reply.type("text/css; charset=utf-8").header("cache-control", "max-age=3600").send(style()),
+  );
+  app.get<ByPage>("/index/ws/id/:page", (request, reply) => {
+    const order = parts.orders.byPageId(request.params.page);
+    return order ? show(reply, parts, order) : send(reply.code(404), missingPage());
+  });
+  app.post<ByPage>("/index/ws/id/:page", (request, reply) => {
+    const order = parts.orders.byPageId(request.params.page);
+    if (!order) return send(reply.code(404), missingPage());
+    const form = new URLSearchParams(bodyBytes(request).toString("utf8"));
+    const retry = order.state === "created" ? settle(form, order, parts) : undefined;
+    if (retry) return show(reply.code(422), parts, order, retry);
+    return reply.redirect(request.url, 303);
+  });
+}
+
+/** Returns the pages' style; a merchant's style sheet follows and may replace it. */
+function style(): string {
+  return readFileSync(pageFile("simulator/gateway/pages/style.css"), "utf8");
+}
+
+function show(
+  reply: FastifyReply,
+  { accounts, clock }: SandboxParts,
+  order: Order,
+  retry?: Retry,
+): FastifyReply {
+  const context: PageContext = {
+    order,
+    website: websiteOf(accounts, order),
+    year: new Date(clock.now()).getUTCFullYear(),
+  };
+  return send(reply, paymentPage(context, retry));
+}
+
+function send(reply: FastifyReply, page: string): FastifyReply {
+  return reply
+    .type("text/html; charset=utf-8")
+    .header("cache-control", "no-store")
+    .header("content-security-policy", pagePolicy)
+    .header("referrer-policy", "same-origin")
+    .send(page);
+}
+
+/** Pays, declines or aborts the order; returns what to correct if the form is not complete. */
+function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry | undefined {
+  const { database, ledger, clock } = parts;
+  if (form.get("action") === "abort") {
+    transaction(database, () => ledger.demand(order, { kind: "abort" }));
+    return undefined;
+  }
+  const checked = checkEntry(form, clock.now());
+  if ("fault" in checked) return checked;
+  const { entry, card } = checked;
+  const payment = paymentWith(card, {
+    customerEmail: maskStored(entry.email),
+    customerCountry: entry.country,
+  });
+  transaction(database, () =>
+    card.approved ? ledger.accept(order, payment) : ledger.decline(order, payment),
+  );
+  return undefined;
+}
+
+/** The texts of the payment page (docs/design.md 12.10, field locale). */
+type Texts = Readonly<Record<keyof typeof catalogue.pages.en, string>>;
+
+const languages: Readonly<Record<string, Texts>> = catalogue.pages;
+
+/** Returns language and texts for an order's locale; English if there are none. */
+function textsFor(locale: string): { lang: string; texts: Texts } {
+  const lang = locale.slice(0, 2);
+  const known = languages[lang];
+  return known ? { lang, texts: known } : { lang: "en", texts: catalogue.pages.en };
+}
+
+interface PageContext {
   readonly order: Order;
   readonly website: Website | undefined;
   /** The first year in the list of expiry years. */
@@ -34,7 +129,7 @@ const outcomes: Readonly<
   declined: ["endErrorTransactionBlock", "declined", "urlDecline"],
 };
 
-export function paymentPage(context: PageContext, retry?: Retry): string {
+function paymentPage(context: PageContext, retry?: Retry): string {
   const { order } = context;
   const { lang, texts } = textsFor(textOf(order.fields, "locale"));
   const { state, merchantReference } = order;
@@ -59,7 +154,7 @@ ${content}
 }
 
 /** Returns the page of an address that leads to no order. */
-export function missingPage(): string {
+function missingPage(): string {
   return htmlPage(
     { lang: "en", title: "No such payment" },
     html`<main>
@@ -196,7 +291,7 @@ interface Entry {
 type EntryFault = Extract<keyof Texts, `wrong${string}`>;
 
 /** The entries of a form that is not complete, and what is wrong; never a card number. */
-export interface Retry {
+interface Retry {
   readonly entry: Entry;
   readonly fault: EntryFault;
 }
@@ -206,7 +301,7 @@ type CheckedEntry =
   | Retry;
 
 /** Returns what the form says; card number and security code do not leave this function. */
-export function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
+function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
   const field = (name: string, lengthMax: number): string =>
     (form.get(name) ?? "").trim().slice(0, lengthMax);
   const country = field("country", 2).toUpperCase();

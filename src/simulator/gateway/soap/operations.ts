@@ -1,8 +1,8 @@
 import { type Account, accountOf, type Website } from "../account.ts";
-import { DemandRefused } from "../orders/ledger.ts";
 import {
   currencyDecimals,
   type Demand,
+  DemandRefused,
   type FreeDatum,
   formatFloat,
   type Order,
@@ -309,7 +309,7 @@ function demand({ ledger }: OperationContext, order: Order, wanted: Demand): Ord
     return ledger.demand(order, wanted);
   } catch (error) {
     if (!(error instanceof DemandRefused)) throw error;
-    if (error.objection.amount) throw new ParameterRefused("amount", error.objection.because);
+    if (error.amount) throw new ParameterRefused("amount", error.because);
     throw new OperationRefused(resultCodes.stateForbids, error.message);
   }
 }

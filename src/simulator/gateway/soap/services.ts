@@ -17,6 +17,18 @@ import {
 
 /** Types of the order request: docs/design.md 12.10; docs/gateway.md 2.2. */
 
+/** Returns a field of one type for each name. */
+const each = <F extends Omit<Field, "name">>(field: F, ...names: readonly string[]) =>
+  names.map((name) => ({ name, ...field }));
+
+const string = { type: "string" } as const;
+const float = { type: "float" } as const;
+const int = { type: "int" } as const;
+const text = { type: "string", nillable: true } as const;
+const number = { type: "int", nillable: true } as const;
+const text255 = { ...text, lengthMax: 255 } as const;
+const address = { ...text255, rule: webAddress } as const;
+
 const freeData = list(
   "ArrayOfDatawrapper",
   record("DataWrapper", [
@@ -28,122 +40,89 @@ const freeData = list(
 const affiliates = list(
   "ArrayOfAffiliateparameters",
   record("AffiliateParameters", [
-    { name: "name", type: "string" },
-    { name: "hipayAccountId", type: "int" },
-    { name: "amount", type: "string" },
+    { name: "name", ...string },
+    { name: "hipayAccountId", ...int },
+    { name: "amount", ...string },
   ]),
 );
 
 const taxes = list(
   "ArrayOfTaxeparameters",
   record("TaxeParameters", [
-    { name: "label", type: "string" },
-    { name: "amount", type: "float" },
+    { name: "label", ...string },
+    { name: "amount", ...float },
   ]),
 );
 
 const items = list(
   "ArrayOfItemparameters",
   record("ItemParameters", [
-    { name: "name", type: "string" },
-    { name: "type", type: "int", rule: oneOf("1", "2", "3", "4") },
-    { name: "infos", type: "string" },
-    { name: "amount", type: "float" },
-    { name: "quantity", type: "int" },
-    { name: "reference", type: "string" },
+    { name: "name", ...string },
+    { name: "type", ...int, rule: oneOf("1", "2", "3", "4") },
+    { name: "infos", ...string },
+    { name: "amount", ...float },
+    { name: "quantity", ...int },
+    { name: "reference", ...string },
     { name: "taxes", type: taxes, nillable: true },
   ]),
 );
 
-const nillableInts = (...names: readonly string[]) =>
-  names.map((name) => ({ name, type: "int", nillable: true }) as const);
-
+const customer = each(number, "accountChange", "openingAccountDate", "passwordChange");
+const purchase = [
+  ...each(number, "count", "cardStored24h"),
+  ...each(number, "paymentAttempts24h", "paymentAttempts1y"),
+];
+const shipping = each(number, "shippingUsedDate", "nameIndicator", "suspiciousActivity");
 const accountInfo = record("AccountInfo", [
-  {
-    name: "customer",
-    type: record("Customer", nillableInts("accountChange", "openingAccountDate", "passwordChange")),
-    nillable: true,
-  },
-  {
-    name: "purchase",
-    type: record(
-      "Purchase",
-      nillableInts("count", "cardStored24h", "paymentAttempts24h", "paymentAttempts1y"),
-    ),
-    nillable: true,
-  },
-  {
-    name: "shipping",
-    type: record(
-      "Shipping",
-      nillableInts("shippingUsedDate", "nameIndicator", "suspiciousActivity"),
-    ),
-    nillable: true,
-  },
+  { name: "customer", type: record("Customer", customer), nillable: true },
+  { name: "purchase", type: record("Purchase", purchase), nillable: true },
+  { name: "shipping", type: record("Shipping", shipping), nillable: true },
 ]);
 
 const merchantRiskStatement = record("MerchantRiskStatement", [
-  { name: "emailDeliveryAddress", type: "string", nillable: true },
-  ...nillableInts(
-    "deliveryTimeFrame",
-    "purchaseIndicator",
-    "preOrderDate",
-    "reorderIndicator",
-    "shippingIndicator",
-  ),
+  { name: "emailDeliveryAddress", ...text },
+  ...each(number, "deliveryTimeFrame", "purchaseIndicator", "preOrderDate"),
+  ...each(number, "reorderIndicator", "shippingIndicator"),
 ]);
 
-const address = { type: "string", nillable: true, lengthMax: 255, rule: webAddress } as const;
-const text255 = { type: "string", nillable: true, lengthMax: 255 } as const;
-const text = { type: "string", nillable: true } as const;
+const currency = { ...text, lengthMax: 3, rule: currencyCode } as const;
+const rating = oneOf("+12", "+16", "+18", "ALL");
 
-const paymentParameters: RecordType = record("PaymentParameters", [
-  { name: "websiteId", type: "int", mandatory: true, lengthMax: 11 },
-  { name: "categoryId", type: "int", mandatory: true, lengthMax: 11 },
+const paymentParameters = record("PaymentParameters", [
+  ...each({ type: "int", mandatory: true, lengthMax: 11 }, "websiteId", "categoryId"),
   { name: "subscriptionId", ...text },
-  { name: "currency", type: "string", mandatory: true, lengthMax: 3, rule: currencyCode },
-  { name: "amount", type: "float", mandatory: true },
-  {
-    name: "rating",
-    type: "string",
-    mandatory: true,
-    lengthMax: 3,
-    rule: oneOf("+12", "+16", "+18", "ALL"),
-  },
+  { name: "currency", ...string, mandatory: true, lengthMax: 3, rule: currencyCode },
+  { name: "amount", ...float, mandatory: true },
+  { name: "rating", ...string, mandatory: true, lengthMax: 3, rule: rating },
   // The real types let locale, description and urlCallback be nil although the table calls them
   // mandatory (docs/gateway.md 2.2). A locale may be missing too: its default is en_GB.
-  { name: "locale", type: "string", nillable: true, lengthMax: 5, rule: locale },
-  { name: "customerIpAddress", type: "string", mandatory: true, lengthMax: 15, rule: ipAddress },
+  { name: "locale", ...text, lengthMax: 5, rule: locale },
+  { name: "customerIpAddress", ...string, mandatory: true, lengthMax: 15, rule: ipAddress },
   { name: "description", ...text255, mandatory: true },
-  { name: "executionDate", type: "string", mandatory: true, lengthMax: 32, rule: executionDate },
+  { name: "executionDate", ...string, mandatory: true, lengthMax: 32, rule: executionDate },
   { name: "manualCapture", type: "boolean", mandatory: true },
-  { name: "customerEmail", type: "string", nillable: true, lengthMax: 32, rule: email },
-  { name: "merchantReference", ...text255 },
-  { name: "merchantComment", ...text255 },
+  { name: "customerEmail", ...text, lengthMax: 32, rule: email },
+  ...each(text255, "merchantReference", "merchantComment"),
   { name: "emailCallback", ...text255, rule: emails },
   { name: "urlCallback", ...address, mandatory: true },
-  { name: "urlAccept", ...address },
-  { name: "urlDecline", ...address },
-  { name: "urlCancel", ...address },
+  ...each(address, "urlAccept", "urlDecline", "urlCancel"),
   { name: "urlLogo", ...address, rule: secureAddress },
   { name: "bankReportLabel", ...text },
   // The table's row is spelled freedata, the element freeData.
   { name: "freeData", alias: "freedata", type: freeData, nillable: true },
   { name: "affiliates", type: affiliates, nillable: true },
   { name: "items", type: items, nillable: true },
-  { name: "shopId", ...text },
-  { name: "thirdPartySecurity", ...text },
+  ...each(text, "shopId", "thirdPartySecurity"),
   { name: "accountInfo", type: accountInfo, nillable: true },
   { name: "merchantRiskStatement", type: merchantRiskStatement, nillable: true },
-  { name: "exemption", ...text },
-  { name: "method", ...text },
+  ...each(text, "exemption", "method"),
   ...credentialFields,
 ]);
 
-const paymentResponse: RecordType = record("PaymentResponse", [
-  { name: "redirectUrl", type: "string" },
-  { name: "code", type: "int" },
-  { name: "description", type: "string" },
+const paymentResponse = record("PaymentResponse", [
+  { name: "redirectUrl", ...string },
+  { name: "code", ...int },
+  { name: "description", ...string },
 ]);
 
 /**
@@ -152,80 +131,70 @@ const paymentResponse: RecordType = record("PaymentResponse", [
  * the table calls it mandatory.
  */
 const identity: readonly Field[] = [
-  { name: "transactionPublicId", type: "string", nillable: true, lengthMax: 32 },
-  { name: "merchantReference", type: "string", nillable: true, lengthMax: 255 },
+  { name: "transactionPublicId", ...text, lengthMax: 32 },
+  { name: "merchantReference", ...text255 },
 ];
 
-const confirmParameters: RecordType = record("ConfirmParameters", [
+const confirmParameters = record("ConfirmParameters", [
   ...identity,
-  { name: "amount", type: "float", nillable: true },
-  { name: "currency", type: "string", nillable: true, lengthMax: 3, rule: currencyCode },
+  { name: "amount", ...float, nillable: true },
+  { name: "currency", ...currency },
   ...credentialFields,
 ]);
 
-const cancelParameters: RecordType = record("CancelParameters", [
+const cancelParameters = record("CancelParameters", [
   ...identity,
-  { name: "websiteId", type: "int", nillable: true, lengthMax: 32 },
+  { name: "websiteId", ...number, lengthMax: 32 },
   ...credentialFields,
 ]);
 
-const detailsParameters: RecordType = record("DetailsParameters", [
-  ...identity,
-  ...credentialFields,
-]);
+const detailsParameters = record("DetailsParameters", [...identity, ...credentialFields]);
 
 const operationResponse: readonly Field[] = [
-  { name: "transactionPublicId", type: "string" },
-  { name: "merchantReference", type: "string", nillable: true },
-  { name: "code", type: "int" },
-  { name: "description", type: "string" },
+  { name: "transactionPublicId", ...string },
+  { name: "merchantReference", ...text },
+  { name: "code", ...int },
+  { name: "description", ...string },
 ];
 
-const confirmResponse: RecordType = record("ConfirmResponse", operationResponse);
-const cancelResponse: RecordType = record("CancelResponse", operationResponse);
+const confirmResponse = record("ConfirmResponse", operationResponse);
+const cancelResponse = record("CancelResponse", operationResponse);
 
-const detailsResponse: RecordType = record("DetailsResponse", [
-  { name: "transactionPublicId", type: "string" },
-  { name: "transactionStatus", type: "string", nillable: true },
-  { name: "amount", type: "float", nillable: true },
-  { name: "currency", type: "string", nillable: true },
-  { name: "code", type: "int" },
-  { name: "description", type: "string" },
+const detailsResponse = record("DetailsResponse", [
+  { name: "transactionPublicId", ...string },
+  { name: "transactionStatus", ...text },
+  { name: "amount", ...float, nillable: true },
+  { name: "currency", ...text },
+  { name: "code", ...int },
+  { name: "description", ...string },
 ]);
 
 /** Types of the card refund: docs/design.md 12.12; amount: docs/gateway.md 2.2. */
 const refundFields: readonly Field[] = [
-  { name: "transactionPublicId", type: "string", mandatory: true, lengthMax: 32 },
-  { name: "amount", type: "float", nillable: true },
-  {
-    name: "currency",
-    type: "string",
-    nillable: true,
-    lengthMax: 3,
-    rule: currencyCode,
-    unpublished: true,
-  },
+  { name: "transactionPublicId", ...string, mandatory: true, lengthMax: 32 },
+  { name: "amount", ...float, nillable: true },
+  { name: "currency", ...currency, unpublished: true },
   ...credentialFields,
 ];
 
 /** websiteId is optional: the table calls it mandatory, the real types of 2019 do not have it. */
-const cardParameters: RecordType = record("CardParameters", [
-  { name: "websiteId", type: "int", nillable: true, lengthMax: 32 },
+const cardParameters = record("CardParameters", [
+  { name: "websiteId", ...number, lengthMax: 32 },
   ...refundFields,
 ]);
 
 /** websiteId is mandatory, as the table says. */
-const documentedCardParameters: RecordType = record("CardParameters", [
-  { name: "websiteId", type: "int", mandatory: true, lengthMax: 32 },
+const documentedCardParameters = record("CardParameters", [
+  { name: "websiteId", ...int, mandatory: true, lengthMax: 32 },
   ...refundFields,
 ]);
 
-const cardResponse: RecordType = record("CardResponse", [
-  { name: "code", type: "int" },
-  { name: "description", type: "string" },
-  { name: "currency", type: "string", nillable: true },
-  { name: "amount", type: "float", nillable: true },
-  { name: "transactionPublicId", type: "string", nillable: true },
+const cardResponse = record("CardResponse", [
+  { name: "code", ...int },
+  { name: "description", ...string },
+  { name: "currency", ...text },
+  { name: "amount", ...float, nillable: true },
+  { name: "transactionPublicId", ...text },
 ]);
 
 export type OperationName = "generate" | "confirm" | "cancel" | "getDetails" | "card";

@@ -1,5 +1,6 @@
 import { invariant } from "../../../shared/invariant.ts";
 import type { Clock } from "../../../shared/time.ts";
+import { ValueError } from "../../switch-table.ts";
 import type { StateFile } from "../memory/state-file.ts";
 
 /** How a payment ends once the customer is there. */
@@ -27,12 +28,13 @@ export function outcomeOf(rule: OutcomeRule, amountMinor: number): Outcome {
   return rule === "by-amount" ? outcomeOfAmount(amountMinor) : rule;
 }
 
-/** Reads the value of `--outcome`; undefined when it is none. */
-export function parseOutcomeRule(text: string): OutcomeRule | undefined {
+/** Reads the value of `--outcome`. Throws {@link ValueError}. */
+export function parseOutcomeRule(text: string): OutcomeRule {
   if (text === "by-amount") return text;
   if (text === "approve" || text === "customer-timeout") return { kind: text };
-  const code = /^decline:(\d{1,2})$/.exec(text)?.[1];
-  return code && Number(code) > 0 ? { kind: "decline", code: Number(code) } : undefined;
+  const code = Number(/^decline:(\d{1,2})$/.exec(text)?.[1] ?? 0);
+  if (code > 0) return { kind: "decline", code };
+  throw new ValueError("right would be by-amount, approve, decline:05 or customer-timeout");
 }
 
 /** One movement of money as the bank has it, whatever terminal and register believe. */

@@ -1,12 +1,6 @@
 import { flag, oneOf, option, type SwitchTable, whole } from "../../switch-table.ts";
-import {
-  type Behaviour,
-  type Draft,
-  defaultOptions,
-  type SerialLine,
-  type TerminalOptions,
-} from "../options.ts";
-import { durations, groupOption } from "../switches.ts";
+import { type Draft, defaultOptions, type SerialLine, type TerminalOptions } from "../options.ts";
+import { durations, members } from "../switches.ts";
 
 /** Bodies of fixed fields that a terminal knows, besides those of E (docs/concert.md 3.1). */
 const variants = ["e", "e-plus", "e-ticket"] as const;
@@ -23,33 +17,33 @@ export interface ConcertOptions extends TerminalOptions {
   readonly timers: Timers;
   /** How often the terminal sends ENQ to report a result; 0 without end. */
   readonly enqTries: number;
-  readonly behaviour: ConcertBehaviour;
+  readonly behaviour: Readonly<typeof common.behaviour>;
 }
 
 /** Times of this simulator: those of real terminals are not public (docs/concert.md 2.5). */
-export interface Timers {
+const timers = {
   /** For the answer to the terminal's ENQ and to its frame. */
-  readonly answerMs: number;
+  answerMs: 3_000,
   /** A register's session that stands still so long is over, and so is an incomplete message. */
-  readonly sessionMs: number;
+  sessionMs: 3_000,
   /** A frame that stands still so long is cut. */
-  readonly silenceMs: number;
+  silenceMs: 1_000,
   /** Between two tries of ENQ. */
-  readonly enqPauseMs: number;
+  enqPauseMs: 1_000,
   /** Without sessions: the silence that ends a message with all members that it needs. */
-  readonly gapMs: number;
-}
+  gapMs: 100,
+};
+export type Timers = Readonly<typeof timers>;
 
-interface ConcertBehaviour extends Behaviour {
-  readonly variant: Variant;
-  readonly report: Report;
-}
-
-const common: Omit<ConcertOptions, "clock" | "sessions"> = {
+const common = {
   ...defaultOptions,
-  timers: { answerMs: 3_000, sessionMs: 3_000, silenceMs: 1_000, enqPauseMs: 1_000, gapMs: 100 },
+  timers,
   enqTries: 3,
-  behaviour: { ...defaultOptions.behaviour, variant: "e-plus", report: "masked" },
+  behaviour: {
+    ...defaultOptions.behaviour,
+    variant: "e-plus" as Variant,
+    report: "masked" as Report,
+  },
 };
 
 export const fixedDefaults: Omit<ConcertOptions, "clock"> = {
@@ -67,7 +61,7 @@ export const taggedDefaults: Omit<ConcertOptions, "clock"> = {
 
 type Table = SwitchTable<Draft<ConcertOptions>>;
 
-const behaviour = groupOption<ConcertOptions, "behaviour">("behaviour");
+const behaviour = members<ConcertOptions, "behaviour">("behaviour", fixedDefaults);
 const pause = durations<ConcertOptions, "timers">("timers", fixedDefaults);
 
 /** docs/concert.md 2.1 */
@@ -79,44 +73,25 @@ const usualLine = serialLines["7E1"];
 
 /** Switches that terminals of both families have, in the order of `--help`. */
 const commonSwitches: Table = {
-  line: option(
-    "SETTING",
-    "data bits, parity and stop bits of --serial: 7E1 (default), 8N1",
-    (value, { serial = { path: "", ...usualLine } }) => {
-      const { dataBits, parity } = serialLines[oneOf(value, ["7E1", "8N1"] as const)];
-      return { serial: { path: "", ...usualLine, ...serial, dataBits, parity } };
-    },
-  ),
-  report: behaviour(
-    "HOW",
-    "card number in the reply: masked (default), clear (made up), blank",
-    (value) => ({ report: oneOf(value, reports) }),
-  ),
-  "enq-tries": option(
-    "N",
-    `how often ENQ asks to speak, 0 without end; default ${fixedDefaults.enqTries}`,
-    (value) => ({ enqTries: whole(value) }),
-  ),
-  "answer-ms": pause("answerMs", "how long ACK to our ENQ and to our frame is waited for"),
-  "session-ms": pause("sessionMs", "a register's session that stands still is over"),
-  "silence-ms": pause("silenceMs", "a frame that stands still is cut"),
-  "enq-pause-ms": pause("enqPauseMs", "between two tries of ENQ"),
+  line: option("SETTING", (value, { serial = { path: "", ...usualLine } }) => {
+    const { dataBits, parity } = serialLines[oneOf(value, ["7E1", "8N1"])];
+    return { serial: { path: "", ...usualLine, ...serial, dataBits, parity } };
+  }),
+  report: behaviour("HOW", "report", (value) => oneOf(value, reports)),
+  "enq-tries": option("N", (value) => ({ enqTries: whole(value) }), fixedDefaults.enqTries),
+  "answer-ms": pause("answerMs"),
+  "session-ms": pause("sessionMs"),
+  "silence-ms": pause("silenceMs"),
+  "enq-pause-ms": pause("enqPauseMs"),
 };
 
 export const fixedSwitches: Table = {
-  variant: behaviour(
-    "NAME",
-    "requests in addition to those of E: e (none), e-plus (default), e-ticket",
-    (value) => ({ variant: oneOf(value, variants) }),
-  ),
+  variant: behaviour("NAME", "variant", (value) => oneOf(value, variants)),
   ...commonSwitches,
 };
 
 export const taggedSwitches: Table = {
-  session: flag(
-    "speak in sessions of ENQ, frames and EOT, on TCP too; default bare messages",
-    () => ({ sessions: true }),
-  ),
+  session: flag(() => ({ sessions: true })),
   ...commonSwitches,
-  "gap-ms": pause("gapMs", "without sessions: silence that ends a message"),
+  "gap-ms": pause("gapMs"),
 };

@@ -18,6 +18,7 @@ import {
 } from "../../../concert/index.ts";
 import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { amountText, currencyCode } from "../screen.ts";
+import texts from "../texts.json" with { type: "json" };
 import type { TraceEntry, TraceField } from "../trace-log.ts";
 
 /** A body taken apart for people; no card number is in it. */
@@ -47,53 +48,29 @@ function field(name: string, value: string, means?: string): TraceField {
   return { name, value, ...(means === undefined ? {} : { means }) };
 }
 
+type Meanings = Readonly<Record<string, string>>;
+
+/**
+ * The meanings of codes on the wire (docs/concert.md 3.1, 3.3, 4.2, 4.3, 4.6); `options` by the
+ * letter of the option with its value, `values` by the tag.
+ */
+const { variants, states, ...meanings } = texts.meanings;
+const paymentModes: Meanings = meanings.paymentModes;
+const actions: Meanings = meanings.actions;
+const statuses: Meanings = meanings.statuses;
+const answers: Meanings = meanings.answers;
+const optionTexts: Meanings = meanings.options;
+const valueTexts: Readonly<Record<string, Meanings>> = meanings.values;
+
 /** Returns the meaning of a payment mode or of the end of CC (docs/concert.md 3.4, 4.5). */
 function paymentModeText(mode: string): string | undefined {
-  if (mode === "B") return "bank card, contactless";
-  const others: Readonly<Record<string, string>> = {
-    "0": "as the terminal chooses",
-    "1": "bank card",
-    C: "cheque",
-  };
-  return others[mode] ?? applicationName(mode) ?? undefined;
+  return paymentModes[mode] ?? applicationName(mode) ?? undefined;
 }
 
 /** Returns the meaning of an action (docs/concert.md 3.1, 4.3). */
 function actionText(action: string): string {
-  const known: Readonly<Record<string, string>> = {
-    "0": "debit",
-    "1": "credit",
-    "2": "cancellation",
-    "4": "pre-authorisation",
-    I: "identification",
-  };
-  return known[action] ?? "an action that papers explain differently";
+  return actions[action] ?? "an action that papers explain differently";
 }
-
-/** docs/concert.md 3.3 */
-const statusTexts: Readonly<Record<string, string>> = {
-  "0": "accepted",
-  "7": "not accepted",
-  "9": "request taken, no result",
-};
-
-const answerTexts: Readonly<Record<string, string>> = {
-  "0": "no report",
-  "1": "a report with the card number",
-  "2": "a report as tags",
-};
-
-/** The one character after the letter of an option (docs/concert.md 3.1). */
-const optionTexts: Readonly<Record<string, string>> = {
-  A010: "answer at the end",
-  A011: "answer at once: the result is never reported",
-  B010: "the terminal decides",
-  B011: "ask the bank",
-  T010: "no receipt",
-  T012: "a receipt after the answer",
-};
-
-const variantNames = { e: "E", "e-plus": "E+", "e-ticket": "E with a ticket" } as const;
 
 /** Requests and replies of fixed fields, E, E+ and E with a ticket (docs/concert.md 3.1, 3.2). */
 export class FixedReading implements MessageReading {
@@ -116,11 +93,11 @@ export class FixedReading implements MessageReading {
     const { posNumber, answerFlag, paymentMode, transactionType, currency, options } = request;
     const action = actionText(transactionType);
     return described(`type ${transactionType} ${action}`, {
-      facts: [variantNames[options.variant], amountText(request), `register ${posNumber}`],
+      facts: [variants[options.variant], amountText(request), `register ${posNumber}`],
       fields: [
         field("register", posNumber),
         amountField(request),
-        field("answer", answerFlag, answerTexts[answerFlag]),
+        field("answer", answerFlag, answers[answerFlag]),
         field("payment mode", paymentMode, paymentModeText(paymentMode)),
         field("transaction type", transactionType, action),
         field("currency", currency, currencyCode(currency)),
@@ -138,7 +115,7 @@ export class FixedReading implements MessageReading {
       currency: asked?.currency ?? "",
     });
     const { posNumber, status, paymentMode, currency, report, ticket } = reply;
-    const means = statusTexts[status] ?? "no result that is known";
+    const means = statuses[status] ?? "no result that is known";
     const card = report === null ? null : panOfReport(report);
     return described(`status ${status} ${means}`, {
       facts: [amountText(reply), card === null ? undefined : `card ${card}`],
@@ -195,12 +172,6 @@ function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
   }
 }
 
-const stateTexts = {
-  performed: "done",
-  "not-performed": "not done",
-  "taken-into-account": "taken into account, no result",
-} as const;
-
 /** The forms of numbers that are no card number; every other long number is masked. */
 const ownForms: Readonly<Record<string, RegExp>> = {
   CJ: /^\d{12}$/,
@@ -246,7 +217,7 @@ function answer(tags: readonly Tagged[]): ReadBody {
 
 function stateText(tags: readonly Tagged[]): string {
   const result = actionResult(tags);
-  return result === undefined ? "not explained" : stateTexts[result];
+  return result === undefined ? "not explained" : states[result];
 }
 
 function amountOf(tags: readonly Tagged[]): string | undefined {
@@ -312,12 +283,3 @@ function meaning(tag: string, value: string, all: readonly Tagged[]): string | u
       return valueTexts[tag]?.[value];
   }
 }
-
-/** The meanings of values (docs/concert.md 4.2, 4.6). */
-const valueTexts: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  CI: { "0": "any", "1": "chip", "2": "contactless", "3": "stripe", "4": "keyed" },
-  CK: { "000": "none", "100": "the customer's, as text", "101": "the customer's, as HTML" },
-  BA: { "0": "at the end", "1": "at once: the result is never reported" },
-  BB: { "0": "the terminal decides", "1": "ask the bank" },
-  AL: { "1": "partial" },
-};

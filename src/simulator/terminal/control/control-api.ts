@@ -7,6 +7,7 @@ import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../cardholder.ts";
 import { FaultError } from "../faults/fault-kinds.ts";
 import type { Machine } from "../machine.ts";
+import texts from "../texts.json" with { type: "json" };
 import { arm, type Controlled, disarm, faultsHere, hands, say } from "./hands.ts";
 
 const BODY_BYTES_MAX = 64 * 1024;
@@ -16,32 +17,6 @@ const TRACE_EVENTS_DEFAULT = 200;
 /** Path and member, as published, by which a hand is named. */
 const HANDS = "/words";
 const NAME = "word";
-
-/** The body of the answer to `GET /`: what each route does. */
-const routes = {
-  "GET / (in a browser)": "a terminal to touch",
-  [`GET ${HANDS}`]: "all that hands can do at the terminal, each by its name",
-  [`POST ${HANDS}`]: '{"word": "unplug", "at": "report"} do it; a shell says ./launch.sh simulate',
-  "GET /ledger": "what the bank has charged and given back, and the sum",
-  "GET /state": "registration, running command, turnover, demands, endpoints",
-  "POST /state":
-    '{"outOfOrder": bool, "demand": {NAME: bool, ...}, "restartAt": "HH:MM" | null} ' +
-    "lock, demand, restart every day",
-  "GET /trace?last=N": "the last wire events",
-  "GET /events": "wire events as they happen, one JSON object a line",
-  "GET /faults": "armed faults, and all that can strike on these lines",
-  "POST /faults": '{"name": "mute", "at": "report", ...} arm a fault',
-  "DELETE /faults": "disarm all faults, let what a fault holds go on",
-  "GET /cards": "the cards that a customer may have",
-  "POST /customer":
-    '{"action": "insert" | "other-card" | "key" | "digits" | "cancel" | "time-out", ' +
-    '"card": NAME, "key": NAME, "digits": "123"} play the customer',
-  "POST /memory":
-    '{"action": "close" | "clear", "nextReceiptNumber": 1} an end of day that nobody asked for, ' +
-    "or an emptied memory",
-  "POST /reboot": "power off and on",
-  "POST /unplug": '{"ms": 1000} take socket and pty away for a while',
-};
 
 /** Starts the control API of a running simulator, on 127.0.0.1 only. */
 export async function startControlApi(port: number, simulator: Controlled) {
@@ -61,7 +36,7 @@ export async function startControlApi(port: number, simulator: Controlled) {
   server.get("/", (request, reply) => {
     void reply.header("vary", "accept");
     const forPeople = /\btext\/html\b/.test(request.headers.accept ?? "");
-    if (!forPeople) return { ...routes, ...simulator.terminal.routes };
+    if (!forPeople) return { ...texts.routes, ...simulator.terminal.routes };
     return reply.type("text/html; charset=utf-8").send(readFileSync(own("terminal.html")));
   });
   pageRoutes(server);
@@ -141,7 +116,9 @@ function faultRoutes(server: FastifyInstance, simulator: Controlled): void {
 
 function handRoutes(server: FastifyInstance, simulator: Controlled): void {
   server.get(HANDS, () =>
-    Object.entries(hands).map(([name, { help, takes = "" }]) => ({ [NAME]: name, takes, help })),
+    Object.entries(hands).map(([name, { takes = "" }]) => {
+      return { [NAME]: name, takes, help: texts.hands[name as keyof typeof hands] };
+    }),
   );
   const body = z.looseObject({ [NAME]: z.string() });
   const text = z.record(z.string(), z.coerce.string());

@@ -11,15 +11,14 @@ import {
 import type { Machine, TerminalProtocol } from "../machine.ts";
 import type { Endpoints } from "../port/connections.ts";
 import type { Host } from "../terminal-parts.ts";
+import texts from "../texts.json" with { type: "json" };
 
 /** The running simulator, as far as it is controlled from outside. */
-export interface Controlled extends Omit<Host, "drop"> {
+export interface Controlled extends Host {
   readonly protocol: Pick<TerminalProtocol, "name" | "faults" | "demands">;
   readonly terminal: Machine;
   readonly endpoints: Endpoints;
   readonly supply: { readonly cableIn: boolean; readonly powered: boolean };
-  /** Takes all lines away and brings them back after `awayMs`. */
-  unplug(awayMs: number): Promise<void>;
   setCable(isIn: boolean): Promise<void>;
   setPower(on: boolean): Promise<void>;
   pause(ms: number): Promise<void>;
@@ -75,7 +74,6 @@ type Asked = Readonly<Record<string, string>>;
 
 /** One thing that a person can do at a terminal. */
 interface Hand {
-  readonly help: string;
   /** The arguments that may follow, for people. */
   readonly takes?: string;
   act(simulator: Controlled, asked: Asked): unknown;
@@ -90,101 +88,79 @@ const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
 /** The customer presents a card. */
-function presents(help: string, how: CardChoice | ((asked: Asked) => CardChoice)): Hand {
+function presents(how: CardChoice | ((asked: Asked) => CardChoice)): Hand {
   const act: Hand["act"] = (simulator, asked) => {
     const name = card.parse(asked["card"]);
     const choice = typeof how === "function" ? how(asked) : how;
-    return customerAction(simulator, asked, {
-      action: "insert",
-      ...(name ? { card: name } : {}),
-      ...choice,
-    });
+    const chosen = { ...(name ? { card: name } : {}), ...choice };
+    return customerAction(simulator, asked, { action: "insert", ...chosen });
   };
-  return { help, takes: cards, act };
+  return { takes: cards, act };
 }
 
 type CardChoice = Omit<CardAction, "action" | "card">;
 
 /** The customer does something else. */
-function does(help: string, action: CustomerAction): Hand {
-  return { help, act: (simulator, asked) => customerAction(simulator, asked, action) };
+function does(action: CustomerAction): Hand {
+  return { act: (simulator, asked) => customerAction(simulator, asked, action) };
 }
 
-/** Hands change the terminal itself. */
-function sets(
-  help: string,
-  change: Partial<Pick<Controlled["terminal"]["parts"], "paperOut" | "outOfOrder" | "busy">>,
-): Hand {
-  return { help, act: ({ terminal }) => Object.assign(terminal.parts, change) };
+/** An operator changes the terminal itself. */
+function sets(change: { paperOut?: boolean; outOfOrder?: boolean; busy?: boolean }): Hand {
+  return { act: ({ terminal }) => Object.assign(terminal.parts, change) };
 }
 
-function plays(help: string, who: "auto" | "manual"): Hand {
-  return { help, act: ({ terminal }) => Object.assign(terminal.parts.customer, { plays: who }) };
+function plays(who: "auto" | "manual"): Hand {
+  return { act: ({ terminal }) => Object.assign(terminal.parts.customer, { plays: who }) };
 }
 
 /**
  * All that hands can do at the terminal: the buttons of its page, and the names that follow
  * `simulate` in a shell. An action of the customer takes `--within SECONDS`.
  */
-export const hands: Readonly<Record<string, Hand>> = {
-  approve: presents("the customer presents a card, and the bank says yes", { outcome: approved }),
+export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
+  approve: presents({ outcome: approved }),
   decline: {
-    ...presents(
-      "a card to which the bank says no; --code is its ISO 8583 answer, 51 no money",
-      (asked) => ({ outcome: { kind: "decline", code: code.parse(asked["code"]) } }),
-    ),
+    ...presents((asked) => ({ outcome: { kind: "decline", code: code.parse(asked["code"]) } })),
     takes: `${cards} [--code NN]`,
   },
-  "wrong-pin": presents("a card whose PIN is wrong once and then right", {
-    outcome: approved,
-    pin: "wrong-first",
-  }),
-  "ask-pin": presents("a card that asks for its PIN on the keys; every PIN is right but 0000", {
-    outcome: approved,
-    pin: "asked",
-  }),
-  insert: presents("a card; the cents of the amount say what the bank answers", {}),
-  "other-card": does("a card that is not for payments", { action: "other-card" }),
+  "wrong-pin": presents({ outcome: approved, pin: "wrong-first" }),
+  "ask-pin": presents({ outcome: approved, pin: "asked" }),
+  insert: presents({}),
+  "other-card": does({ action: "other-card" }),
   pin: {
-    help: "digits and the green key",
     takes: "DIGITS",
     act: (simulator, asked) =>
       customerAction(simulator, asked, { action: "digits", digits: digits.parse(asked["value"]) }),
   },
   key: {
-    help: `a key: ${keys.join(", ")}`,
     takes: "NAME",
     act: (simulator, asked) =>
       customerAction(simulator, asked, { action: "key", key: z.enum(keys).parse(asked["value"]) }),
   },
-  green: does("the green key", { action: "key", key: "ok" }),
-  red: does("the red key: the customer stops", { action: "cancel" }),
-  "walk-away": does("the customer goes away, and the terminal waits in vain", {
-    action: "time-out",
-  }),
+  green: does({ action: "key", key: "ok" }),
+  red: does({ action: "cancel" }),
+  "walk-away": does({ action: "time-out" }),
   unplug: {
-    help: "pulls the cable until plug; with --at: at that moment of the next payment, for --ms",
     takes: `${moment} [--ms N]`,
     act: (simulator, asked) =>
       asked["at"] === undefined ? simulator.setCable(false) : armAsked(simulator, "unplug", asked),
   },
-  plug: { help: "puts the cable back", act: (simulator) => simulator.setCable(true) },
+  plug: { act: (simulator) => simulator.setCable(true) },
   "power-off": {
-    help: "takes the power until power-on; with --at: off and on at that moment",
     takes: moment,
     act: (simulator, asked) =>
       asked["at"] === undefined ? simulator.setPower(false) : armAsked(simulator, "reboot", asked),
   },
-  "power-on": { help: "gives it power again", act: (simulator) => simulator.setPower(true) },
-  reboot: { help: "power off and on", act: (simulator) => simulator.reboot() },
-  "paper-out": sets("the printer is empty: payments are refused", { paperOut: true }),
-  "paper-in": sets("a new roll", { paperOut: false }),
-  lock: sets("out of order", { outOfOrder: true }),
-  unlock: sets("in order again", { outOfOrder: false }),
-  busy: sets("the terminal's own menu is open: no register is served", { busy: true }),
-  free: sets("out of the menu again", { busy: false }),
+  "power-on": { act: (simulator) => simulator.setPower(true) },
+  reboot: { act: (simulator) => simulator.reboot() },
+  "paper-out": sets({ paperOut: true }),
+  "paper-in": sets({ paperOut: false }),
+  lock: sets({ outOfOrder: true }),
+  unlock: sets({ outOfOrder: false }),
+  busy: sets({ busy: true }),
+  free: sets({ busy: false }),
   swap: {
-    help: "another terminal of its kind is put in its place; again: the first one is back",
     act: (simulator) => {
       const { parts } = simulator.terminal;
       parts.swapped = !parts.swapped;
@@ -192,24 +168,21 @@ export const hands: Readonly<Record<string, Hand>> = {
     },
   },
   unregister: {
-    help: "forgets its registration, where the protocol has one",
     act: ({ terminal }) => {
       const { unregistered } = terminal.toggles;
       if (!unregistered) throw new HandError("this protocol has no registration");
       unregistered.set(true);
     },
   },
-  "by-hand": plays("you are the customer: nothing happens until you act", "manual"),
-  "by-itself": plays("the customer does all alone, as at the start", "auto"),
+  "by-hand": plays("manual"),
+  "by-itself": plays("auto"),
   fault: {
-    help: "arms a fault, with its arguments as --name value; the page lists them",
     takes: `NAME ${moment}`,
     act: (simulator, asked) =>
       armAsked(simulator, z.string("a fault's name is missing").parse(asked["value"]), asked),
   },
-  "no-faults": { help: "takes all faults back", act: (simulator) => disarm(simulator) },
+  "no-faults": { act: (simulator) => disarm(simulator) },
   reset: {
-    help: "all as at the start: terminal, power, cable, paper, locks, faults, customer",
     act: async (simulator) => {
       const { parts } = simulator.terminal;
       const wasSwapped = parts.swapped;
@@ -227,7 +200,7 @@ export const hands: Readonly<Record<string, Hand>> = {
 
 /** Does what a hand of this name does. Throws {@link HandError}, and ZodError for its values. */
 export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
-  const hand = Object.hasOwn(hands, name) ? hands[name] : undefined;
+  const hand = Object.hasOwn(hands, name) ? hands[name as keyof typeof hands] : undefined;
   if (!hand) throw new HandError(`there is no ${name}; there are ${Object.keys(hands).join(", ")}`);
   return await hand.act(simulator, asked);
 }

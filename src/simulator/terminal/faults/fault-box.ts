@@ -1,4 +1,4 @@
-import type { Disturbance, Interference } from "../port/register-line.ts";
+import { type Disturbance, disturbanceKinds, type Interference } from "../port/register-line.ts";
 import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
 /** An armed fault. */
@@ -54,11 +54,11 @@ export class FaultBox {
     return [...this.#loaded].map(view);
   }
 
-  /** Takes faults back: one, or all of them. Answers how many. */
-  disarm(id?: number): number {
-    const going = [...this.#loaded].filter((loaded) => id === undefined || loaded.id === id);
-    for (const loaded of going) this.#loaded.delete(loaded);
-    return going.length;
+  /** Takes all faults back. Returns how many. */
+  disarm(): number {
+    const { size } = this.#loaded;
+    this.#loaded.clear();
+    return size;
   }
 
   /** Returns the arguments of a fault that strikes now, and counts it down; undefined: none. */
@@ -110,15 +110,13 @@ function view({ id, request, remaining, struck }: Loaded): ArmedFault {
   };
 }
 
-type Kind = Disturbance["kind"];
-
 /** The armed faults, asked by a line before it answers and before bytes leave it. */
 export abstract class FaultyWire<N extends string> implements Interference {
   readonly #box: FaultBox;
-  readonly #names: Readonly<Partial<Record<Kind, N>>>;
+  readonly #names: Readonly<Partial<Record<Disturbance["kind"], N>>>;
 
   /** `names`: the protocol's own names of the disturbances that this line can have. */
-  constructor(box: FaultBox, names: Readonly<Partial<Record<Kind, N>>>) {
+  constructor(box: FaultBox, names: Readonly<Partial<Record<Disturbance["kind"], N>>>) {
     this.#box = box;
     this.#names = names;
   }
@@ -134,29 +132,12 @@ export abstract class FaultyWire<N extends string> implements Interference {
     return this.#box.take(name, occasion);
   }
 
-  /** The armed disturbances that strike now, in the order in which they are applied. */
+  /** Returns the armed disturbances that strike now, in the order in which they are applied. */
   protected disturbances(occasion: Occasion): readonly Disturbance[] {
-    return (Object.keys(makers) as Kind[]).flatMap((kind) => {
+    return disturbanceKinds.flatMap((kind) => {
       const name = this.#names[kind];
-      const found = name && this.take(name, occasion);
-      return found ? [makers[kind](found)] : [];
+      const given = name && this.take(name, occasion);
+      return given ? [{ kind, given }] : [];
     });
   }
 }
-
-const noiseOf = ({ hex }: FaultArguments): Uint8Array =>
-  new Uint8Array(Buffer.from(String(hex), "hex"));
-
-const makers: Readonly<Record<Kind, (given: FaultArguments) => Disturbance>> = {
-  "bad-check": () => ({ kind: "bad-check" }),
-  "noise-inside": (given) => ({ kind: "noise-inside", noise: noiseOf(given) }),
-  half: () => ({ kind: "half" }),
-  duplicate: () => ({ kind: "duplicate" }),
-  "noise-before": (given) => ({ kind: "noise-before", noise: noiseOf(given) }),
-  split: ({ bytes, ms }) => ({
-    kind: "split",
-    bytes: Math.max(1, Number(bytes)),
-    pauseMs: Number(ms),
-  }),
-  delay: ({ ms }) => ({ kind: "delay", delayMs: Number(ms) }),
-};

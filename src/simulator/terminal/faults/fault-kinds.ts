@@ -33,17 +33,18 @@ export interface FaultArgument {
 /** A property of the lines of a terminal; "bare": messages without sessions. */
 export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
 
-export function fault(description: string, parameters: FaultParameters = {}): FaultKind {
-  return { description, arguments: parameters };
-}
+/** What is particular about a fault: the lines that it needs, and its own arguments. */
+type Particulars = Partial<Pick<FaultKind, "needs" | "arguments">>;
 
-/** A fault of lines that have all of these properties. */
-export function faultOf(
-  needs: readonly LineTrait[],
-  description: string,
-  parameters: FaultParameters = {},
-): FaultKind {
-  return { needs, description, arguments: parameters };
+/** Returns a fault for each text, with its particulars; one without any only takes the shared. */
+export function faultsOf<N extends string>(
+  texts: Readonly<Record<N, string>>,
+  particulars: Readonly<Partial<Record<NoInfer<N>, Particulars>>>,
+): Readonly<Record<N, FaultKind>> {
+  const kinds = Object.entries<string>(texts).map(([name, description]) => {
+    return [name, { description, arguments: {}, ...particulars[name as N] }] as const;
+  });
+  return Object.fromEntries(kinds) as Record<N, FaultKind>;
 }
 
 export function number(description: string, fallback: number): FaultArgument {

@@ -1,21 +1,29 @@
 import { type Clock, sleep, type Timer } from "../../../shared/time.ts";
+import type { FaultArguments } from "../faults/fault-kinds.ts";
 import type { TraceEntry } from "../trace-log.ts";
 import type { BytePort } from "./ports.ts";
 
-/** A fault of bytes on their way out of the terminal, whatever protocol they are of. */
-export type Disturbance =
-  /** The check of a frame is wrong by one bit. */
-  | { readonly kind: "bad-check" }
-  /** Only the first half of the bytes leaves. */
-  | { readonly kind: "half" }
-  /** The bytes leave in pieces with pauses between them. */
-  | { readonly kind: "split"; readonly bytes: number; readonly pauseMs: number }
-  /** All bytes leave twice. */
-  | { readonly kind: "duplicate" }
-  | { readonly kind: "noise-before"; readonly noise: Uint8Array }
+/** The faults of bytes on their way out of the terminal, in the order in which they are applied. */
+export const disturbanceKinds = [
+  /** The check of a frame is wrong by one bit: done where the frame is built. */
+  "bad-check",
   /** Foreign bytes in the middle of the message. */
-  | { readonly kind: "noise-inside"; readonly noise: Uint8Array }
-  | { readonly kind: "delay"; readonly delayMs: number };
+  "noise-inside",
+  /** Only the first half of the bytes leaves. */
+  "half",
+  /** All bytes leave twice. */
+  "duplicate",
+  "noise-before",
+  /** The bytes leave in pieces with pauses between them. */
+  "split",
+  "delay",
+] as const;
+
+export interface Disturbance {
+  readonly kind: (typeof disturbanceKinds)[number];
+  /** The arguments of the fault: `bytes` in a piece, `ms` of a pause, `hex` of the noise. */
+  readonly given: FaultArguments;
+}
 
 /** A part of a transmission, and the pause before it. */
 interface Piece {
@@ -33,32 +41,31 @@ export function disturbedPieces(
   return pieces;
 }
 
-function disturbPieces(pieces: readonly Piece[], disturbance: Disturbance): Piece[] {
+function disturbPieces(pieces: readonly Piece[], { kind, given }: Disturbance): Piece[] {
   const whole = join(pieces.map(({ bytes }) => bytes));
   const middle = whole.length >> 1;
   const pauseMs = pieces[0]?.pauseMs ?? 0;
-  switch (disturbance.kind) {
+  const noise = Buffer.from(String(given["hex"]), "hex");
+  switch (kind) {
     case "bad-check":
-      return [...pieces]; // done where the frame is built
+      return [...pieces];
     case "half":
       return [{ pauseMs, bytes: whole.slice(0, middle) }];
     case "split": {
-      const count = Math.ceil(whole.length / disturbance.bytes);
-      return Array.from({ length: count }, (_, i) => ({
-        pauseMs: i === 0 ? pauseMs : disturbance.pauseMs,
-        bytes: whole.slice(i * disturbance.bytes, (i + 1) * disturbance.bytes),
+      const size = Math.max(1, Number(given["bytes"]));
+      return Array.from({ length: Math.ceil(whole.length / size) }, (_, i) => ({
+        pauseMs: i === 0 ? pauseMs : Number(given["ms"]),
+        bytes: whole.slice(i * size, (i + 1) * size),
       }));
     }
     case "duplicate":
       return [...pieces, ...pieces];
     case "noise-before":
-      return [{ pauseMs, bytes: disturbance.noise }, ...pieces];
-    case "noise-inside": {
-      const [before, after] = [whole.slice(0, middle), whole.slice(middle)];
-      return [{ pauseMs, bytes: join([before, disturbance.noise, after]) }];
-    }
+      return [{ pauseMs, bytes: noise }, ...pieces];
+    case "noise-inside":
+      return [{ pauseMs, bytes: join([whole.slice(0, middle), noise, whole.slice(middle)]) }];
     case "delay":
-      return pieces.map((piece, i) => (i ? piece : { ...piece, pauseMs: disturbance.delayMs }));
+      return pieces.map((piece, i) => (i ? piece : { ...piece, pauseMs: Number(given["ms"]) }));
   }
 }
 

@@ -50,16 +50,16 @@ export async function askRegister(
 async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
   const { pace, timers } = process.parts.options;
   // People choose and type: the time of a card, not of a machine.
-  const patienceMs = Math.max(pace.cardWaitMs, timers.t3Ms);
+  const timeoutMs = Math.max(pace.cardWaitMs, timers.t3Ms);
   switch (kind) {
     case "menu":
-      return await process.say("menu-request", applicationMenu(card), patienceMs);
+      return await process.say("menu-request", applicationMenu(card), { timeoutMs });
     case "input":
-      return await process.say("input-request", mileageInput, patienceMs);
+      return await process.say("input-request", mileageInput, { timeoutMs });
     case "blocked-list":
       return await askUntilKnown(process, card);
     case "signature":
-      return await showSignature(process, patienceMs);
+      return await showSignature(process, timeoutMs);
     case "set-clock":
       return await process.say("set-register-time", clockOf(process));
     case "dial-up":
@@ -155,7 +155,7 @@ const CHUNK_BYTES = 64;
 const MESSAGE: MessageName = "menu-with-image";
 
 /** Sends the picture in pieces; the answer to the last one has the choice. */
-async function showSignature(process: Process, patienceMs: number): Promise<Answer> {
+async function showSignature(process: Process, timeoutMs: number): Promise<Answer> {
   const imageId = Uint8Array.of(0, 0, 0, 1);
   const count = Math.ceil(signatureImage.length / CHUNK_BYTES);
   const items = [menuItem("Signature is right", 1), menuItem("is wrong", SIGNATURE_WRONG)];
@@ -172,7 +172,7 @@ async function showSignature(process: Process, patienceMs: number): Promise<Answ
           tag("fileBlock", chunk),
         ],
       },
-      last ? patienceMs : undefined,
+      last ? { timeoutMs } : {},
     );
     if (last || answer.kind !== "positive") return answer;
   }
@@ -184,38 +184,10 @@ export function clockOf({ parts }: Process): Outgoing {
   return { fields: { dateYYMMDD: date.slice(2), time } };
 }
 
-/** The signature: one wave in a picture of 64 by 16 points, a BMP of two colours. */
-const WIDTH = 64;
-const HEIGHT = 16;
-const HEAD_BYTES = 62;
-const ROW_BYTES = WIDTH / 8;
-const PIXELS_PER_METRE = 3_780;
-
-const signatureImage: Uint8Array = picture();
-
-function picture(): Uint8Array {
-  const bytes = new Uint8Array(HEAD_BYTES + ROW_BYTES * HEIGHT);
-  const view = new DataView(bytes.buffer);
-  bytes.set([0x42, 0x4d]);
-  const head: readonly (readonly [number, number])[] = [
-    [2, bytes.length],
-    [10, HEAD_BYTES],
-    [14, 40],
-    [18, WIDTH],
-    [22, HEIGHT],
-    [34, ROW_BYTES * HEIGHT],
-    [38, PIXELS_PER_METRE],
-    [42, PIXELS_PER_METRE],
-    [58, 0x00ffffff],
-  ];
-  for (const [at, value] of head) view.setUint32(at, value, true);
-  view.setUint16(26, 1, true);
-  view.setUint16(28, 1, true);
-  bytes.fill(0xff, HEAD_BYTES);
-  for (let x = 2; x < WIDTH - 2; x++) {
-    const y = Math.round((HEIGHT - 1) / 2 + Math.sin(x / 5) * 6);
-    const at = HEAD_BYTES + y * ROW_BYTES + (x >> 3);
-    bytes[at] = (bytes[at] as number) & ~(0x80 >> (x & 7));
-  }
-  return bytes;
-}
+/** A signature: one wave in a picture of 64 by 16 points, a BMP of two colours in Base64. */
+const signatureImage = Buffer.from(
+  "Qk2+AAAAAAAAAD4AAAAoAAAAQAAAABAAAAABAAEAAAAAAIAAAADEDgAAxA4AAAAAAAAAAAAAAAAAAP///wD/////" +
+    "///////////////////4H///+D////fv///nz///7/f//9/3///f+///v/v//7/9//9/////f/7///////7//3/+" +
+    "////////v/3//9/9///f+///7/v//+/3///35///9+////gf///4H////////////////////////w==",
+  "base64",
+);

@@ -1,110 +1,68 @@
-import { type Behaviour, defaultOptions, type Pace, type TerminalOptions } from "../options.ts";
+import { defaultOptions, type TerminalOptions } from "../options.ts";
+import texts from "../texts.json" with { type: "json" };
 
 /** Everything that can be set of a simulated ZVT terminal. */
 export interface ZvtOptions extends TerminalOptions {
   /** Speeds that command 08 40 can set; another one is refused with 84 7D (docs/zvt.md 2.6). */
   readonly speeds: readonly number[];
   readonly timers: Timers;
-  readonly pace: ZvtPace;
+  readonly pace: Readonly<typeof pace>;
   readonly behaviour: ZvtBehaviour;
 }
 
 /** docs/zvt.md 5.1. */
-export interface Timers {
+const timers = {
   /** Between two bytes of a frame. */
-  readonly t1Ms: number;
+  t1Ms: 200,
   /** From the end of a frame to its ACK or NAK. */
-  readonly t2Ms: number;
+  t2Ms: 5_000,
   /** From a message to its answer; over TCP also for a message that comes in pieces. */
-  readonly t3Ms: number;
-  readonly t4Ms: number;
-}
+  t3Ms: 5_000,
+  t4Ms: 180_000,
+};
+export type Timers = Readonly<typeof timers>;
 
-interface ZvtPace extends Pace {
+const pace = {
+  ...defaultOptions.pace,
   /** Pause before 04 0F is repeated while goods are on their way (docs/zvt.md 8.3). */
-  readonly goodsPauseMs: number;
+  goodsPauseMs: 2_000,
   /** From the answer to 08 40 until the new speed holds (docs/zvt.md 2.6). */
-  readonly speedChangeMs: number;
-}
+  speedChangeMs: 2_000,
+};
 
-export interface ZvtBehaviour extends Behaviour {
+const behaviour = {
+  ...defaultOptions.behaviour,
   /** Copies that the register prints. */
-  readonly receipts: "both" | "customer" | "merchant";
+  receipts: "both" as "both" | "customer" | "merchant",
   /** Says at registration that it is a vending machine's terminal (docs/zvt.md 6.1, bit 10). */
-  readonly vending: boolean;
+  vending: false,
   /** Reverses what was not acknowledged (docs/zvt.md 9.1); false: keeps it, as newer ones do. */
-  readonly autoReversal: boolean;
+  autoReversal: true,
   /** Repeat Receipt reports unacknowledged transactions too; false: only acknowledged ones. */
-  readonly repeatsUnacknowledged: boolean;
+  repeatsUnacknowledged: true,
   /** Refuses payments of a register that has not registered (84 6B). */
-  readonly registrationRequired: boolean;
+  registrationRequired: false,
   /** Echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
-  readonly messageIds: boolean;
+  messageIds: false,
   /** The terminal's departures from the text (docs/zvt.md 12.2 to 12.8). */
-  readonly quirks: readonly QuirkName[];
+  quirks: [] as readonly QuirkName[],
   /** Asked of the register in every payment, where tag 26 permits it (docs/zvt.md 7.4). */
-  readonly asks: readonly AskKind[];
+  asks: [] as readonly AskKind[],
   /** Knows tag 1F1F (docs/zvt.md 9.4). */
-  readonly receiptNumberCheck: boolean;
-}
+  receiptNumberCheck: false,
+};
+export type ZvtBehaviour = Readonly<typeof behaviour>;
 
 export const zvtDefaults: Omit<ZvtOptions, "clock"> = {
   ...defaultOptions,
   speeds: [9_600, 19_200, 57_600, 115_200],
-  timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 },
-  pace: { ...defaultOptions.pace, goodsPauseMs: 2_000, speedChangeMs: 2_000 },
-  behaviour: {
-    ...defaultOptions.behaviour,
-    receipts: "both",
-    vending: false,
-    autoReversal: true,
-    repeatsUnacknowledged: true,
-    registrationRequired: false,
-    messageIds: false,
-    quirks: [],
-    asks: [],
-    receiptNumberCheck: false,
-  },
+  timers,
+  pace,
+  behaviour,
 };
 
 /** Deviations of real terminals from ZVT (docs/zvt.md 12.2 to 12.8). */
-export const quirks = {
-  "container-unasked": "sends containers that nobody asked for",
-  "print-blocks-only": "prints with 06 D3, permitted or not",
-  "print-lines-only": "prints with 06 D1, the receipt type in a container after the text",
-  "print-first-in-reversal": "prints before 04 0F in a reversal",
-  "end-attribute-8f": "ends a receipt with attribute 8F in occasion of 81",
-  "no-end-mark": "prints its configuration without an end mark",
-  latin1: "texts in ISO 8859-1, whatever was agreed",
-  "blocks-in-latin2": "06 D3 in ISO 8859-2, named in tag 14",
-  "no-partial-issue": "takes 84 9D for goods that were not issued",
-  "asks-three-times": "asks again three times at most when field 02 is missing",
-  "five-digit-password": "compares five digits, and none at registration",
-  "t4-byte-zero": "04 FF with time-out byte 00",
-  "no-t4-byte": "04 FF with a container and without a time-out byte",
-  "no-texts": "04 FF without texts",
-  "no-pin-status": "sends no status while the PIN is entered",
-  "statuses-a0": "reports the end of a payment with 04 FF A1 or A2",
-  "ignores-abort": "does not answer Abort (06 B0)",
-  "silent-after-cancel": "does not answer the status enquiry after a customer's stop key",
-  "reverses-last-only": "reverses the last payment only",
-  "wrong-amount-on-reversal": "prints 0.00 on the receipt of a reversal",
-  "empty-repeat-receipt": "answers Repeat Receipt (06 20) with a bare 06 0F",
-  "long-trace": "trace number 000000 in field 0B and the true one in tag 1F2B",
-  "short-report": "04 0F as a bare result byte and few fields",
-  "private-tags": "tags C0, D0, D1 and DF01 in 04 0F",
-  "opaque-tags": "tags FF40 and FF41, marked as containers, with plain content",
-  "binary-serial": "serial number in tag 1F42 as a binary number",
-  "no-currency-field": "refuses field 49 in Registration with 84 9A",
-  "diagnosis-needs-type": "refuses a diagnosis without tag 1B",
-  "totals-in-first-group": "all cards in the first group of field 60",
-  "log-off-be": "configuration byte BE after Log-Off",
-  "no-update": "refuses a software update with 06 1E E0",
-  "refuses-after-update": "answers the first command after an update with 84 1E 01 7D",
-  "zvt-off-after-update": "ZVT is off after an update: 15 03 69",
-  "update-after-end-of-day": "ends an end of day with 06 0F 27 E0 and restarts",
-} as const satisfies Record<string, string>;
-
+export const { quirks } = texts;
 export type QuirkName = keyof typeof quirks;
 export const quirkNames = Object.keys(quirks) as QuirkName[];
 
@@ -115,85 +73,25 @@ interface DeviceProfile {
   readonly behaviour?: Partial<ZvtBehaviour>;
 }
 
-/** The driver's profiles have the same names. */
-export const devices = {
-  "card-complete": {
-    name: "card complete, Ingenico iWL250 and Worldline Valina",
-    quirks: [
-      "latin1",
-      "print-lines-only",
-      "asks-three-times",
-      "no-partial-issue",
-      "five-digit-password",
-      "no-pin-status",
-      "private-tags",
-      "diagnosis-needs-type",
-      "totals-in-first-group",
-      "log-off-be",
-      "no-update",
-    ],
-  },
-  hobex: {
-    name: "hobex, Ingenico Desk/3500",
-    quirks: ["print-blocks-only", "container-unasked", "long-trace", "no-partial-issue"],
-  },
-  "pax-a80": {
-    name: "Global Payments, PAX A80",
-    quirks: [
-      "ignores-abort",
-      "reverses-last-only",
-      "empty-repeat-receipt",
-      "wrong-amount-on-reversal",
-      "blocks-in-latin2",
-      "end-attribute-8f",
-    ],
-  },
-  feig: {
-    name: "Feig cVEND",
-    quirks: [
-      "print-first-in-reversal",
-      "opaque-tags",
-      "binary-serial",
-      "t4-byte-zero",
-      "no-texts",
-      "no-end-mark",
-    ],
-  },
-  ccv: {
-    name: "CCV OPM-C60 and IM30",
-    quirks: ["refuses-after-update"],
-    behaviour: { vending: true },
-  },
-  ingenico: {
-    name: "Ingenico Link, Move and i5310",
-    quirks: ["statuses-a0", "silent-after-cancel", "zvt-off-after-update"],
-  },
-  clover: {
-    name: "Clover Flex: wants the signature judged where 06 D0 is permitted",
-    quirks: [],
-    behaviour: { asks: ["signature"] },
-  },
-  "nexi-a960": { name: "Nexi A960", quirks: ["no-currency-field", "short-report"] },
-} as const satisfies Record<string, DeviceProfile>;
-
-export type DeviceName = keyof typeof devices;
+/** The terminals of `--device`; the driver's profiles have the same names. */
+export type DeviceName = keyof typeof texts.devices;
+export const devices = texts.devices as Readonly<Record<DeviceName, DeviceProfile>>;
 export const deviceNames = Object.keys(devices) as DeviceName[];
 
 /** Returns the behaviour of a device; other switches change it. */
 export function behaviourOf(name: DeviceName): Partial<ZvtBehaviour> {
-  const { quirks, behaviour }: DeviceProfile = devices[name];
-  return { ...behaviour, quirks };
+  return { ...devices[name].behaviour, quirks: devices[name].quirks };
 }
 
 /** Requests to the register, if tag 26 permits them (docs/zvt.md 6.1, 7.4). */
 export const askKinds = {
-  menu: { control: 0x040e, description: "menu request 04 0E: which application of the card" },
-  input: { control: 0x040d, description: "input request 04 0D: the mileage" },
-  "blocked-list": { control: 0x06e4, description: "06 E4: is this card on the blocked list" },
-  signature: { control: 0x06d0, description: "menu with image 06 D0: is the signature right" },
-  "set-clock": { control: 0x0401, description: "set the register's clock 04 01" },
-  "dial-up": { control: 0x06d8, description: "dial through the register 06 D8" },
-} as const satisfies Record<string, { control: number; description: string }>;
+  menu: { control: 0x040e, description: texts.asks.menu },
+  input: { control: 0x040d, description: texts.asks.input },
+  "blocked-list": { control: 0x06e4, description: texts.asks["blocked-list"] },
+  signature: { control: 0x06d0, description: texts.asks.signature },
+  "set-clock": { control: 0x0401, description: texts.asks["set-clock"] },
+  "dial-up": { control: 0x06d8, description: texts.asks["dial-up"] },
+};
 
 export type AskKind = keyof typeof askKinds;
 export const askNames = Object.keys(askKinds) as AskKind[];

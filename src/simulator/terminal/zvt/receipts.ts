@@ -82,9 +82,7 @@ function transactionReceipt(
 
 function amountText({ amountMinor, currency }: Pick<Reported, "amountMinor" | "currency">): string {
   const { code = currency, digits = 2 } = findCurrency(currency.slice(1)) ?? {};
-  const text = String(amountMinor).padStart(digits + 1, "0");
-  if (digits === 0) return `${code} ${text}`;
-  return `${code} ${text.slice(0, -digits)},${text.slice(-digits)}`;
+  return `${code} ${(amountMinor / 10 ** digits).toFixed(digits).replace(".", ",")}`;
 }
 
 export function plain(text: string): ReceiptLine {

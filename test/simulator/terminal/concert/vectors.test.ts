@@ -155,7 +155,7 @@ function lineOf({ steps, protocol }: Vector) {
     },
     disturb: () => {
       const reply = replies.shift();
-      return reply && isSpoilt(reply) ? [{ kind: "bad-check" }] : [];
+      return reply && isSpoilt(reply) ? [{ kind: "bad-check", given: {} }] : [];
     },
     withholdsEot: () => !steps.some((step) => fromTerminal(step) && step.name === "EOT"),
   });

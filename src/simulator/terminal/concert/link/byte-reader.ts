@@ -1,5 +1,3 @@
-import type { Clock, Timer } from "../../../../shared/time.ts";
-
 /** Control bytes of a session, by their value (docs/concert.md 2.2). */
 const STX = 0x02;
 const ETX = 0x03;
@@ -128,33 +126,4 @@ function mayStandInBody(byte: number): boolean {
 export function framed(body: Uint8Array, damaged: boolean): Uint8Array {
   const sum = body.reduce((xor, byte) => xor ^ byte, ETX);
   return Uint8Array.of(STX, ...body, ETX, damaged ? sum ^ 1 : sum);
-}
-
-/** Reads bytes and detects a silence inside a frame by itself. */
-export class TimedReader {
-  readonly #reader = new ByteReader();
-  readonly #clock: Clock;
-  readonly #silenceMs: number;
-  readonly #onReceived: (received: Received) => void;
-  #timer: Timer | undefined;
-
-  constructor(clock: Clock, silenceMs: number, onReceived: (received: Received) => void) {
-    this.#clock = clock;
-    this.#silenceMs = silenceMs;
-    this.#onReceived = onReceived;
-  }
-
-  push(bytes: Uint8Array): void {
-    this.stop();
-    for (const received of this.#reader.push(bytes)) this.#onReceived(received);
-    if (!this.#reader.isInside) return;
-    this.#timer = this.#clock.startTimer("silence in a frame", this.#silenceMs, () => {
-      for (const received of this.#reader.silence()) this.#onReceived(received);
-    });
-  }
-
-  stop(): void {
-    this.#timer?.clear();
-    this.#timer = undefined;
-  }
 }

@@ -1,17 +1,10 @@
 import { readTagged } from "../../../../concert/index.ts";
-import type { BytePort } from "../../port/ports.ts";
+import type { Timer } from "../../../../shared/time.ts";
 import * as port from "../../port/register-line.ts";
 import { disturbedPieces, type Pieces } from "../../port/register-line.ts";
 import type { ConcertFaultyWire } from "../faults.ts";
 import type { Timers } from "../options.ts";
-import { controlBytes, framed, type Received, TimedReader } from "./byte-reader.ts";
-import {
-  type Action,
-  type Delivery,
-  type Happening,
-  type Session,
-  step,
-} from "./session-machine.ts";
+import { ByteReader, controlBytes, framed, type Received } from "./byte-reader.ts";
 
 interface LineHandlers {
   /** Whether a register that asks to speak may speak. */
@@ -45,7 +38,7 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
   }
 
   /** Tries once to deliver a reply, as soon as the line is free. */
-  abstract deliver(body: Uint8Array): Promise<Delivery | "closed">;
+  abstract deliver(body: Uint8Array): Promise<Delivery>;
 
   /** Ends the exchange: without sessions over TCP the connection closes. */
   abstract finish(): void;
@@ -65,7 +58,7 @@ export class BareLine extends ConcertLine {
   #out: Promise<unknown> = Promise.resolve();
 
   /** A message counts as delivered when it was handed to the network. */
-  deliver(body: Uint8Array): Promise<Delivery | "closed"> {
+  deliver(body: Uint8Array): Promise<Delivery> {
     const delivery = this.#out.then(() => this.#deliver(body));
     this.#out = delivery;
     return delivery;
@@ -78,12 +71,12 @@ export class BareLine extends ConcertLine {
     });
   }
 
-  async #deliver(body: Uint8Array): Promise<Delivery | "closed"> {
+  async #deliver(body: Uint8Array): Promise<Delivery> {
     const { interference } = this.options;
     const bytes = interference.rewrite(body);
     this.#closing = this.transport === "tcp" ? interference.closing() : undefined;
     if (this.#closing !== "before") {
-      const half = this.#closing === "middle" ? [{ kind: "half" } as const] : [];
+      const half = this.#closing === "middle" ? [{ kind: "half", given: {} } as const] : [];
       await this.leave(disturbedPieces(bytes, [...half, ...interference.disturb()]));
     }
     if (this.#closing === "before" || this.#closing === "middle") this.close();
@@ -139,36 +132,66 @@ const controls = {
 } as const;
 type Control = keyof typeof controls;
 
+/** How the terminal's own session ended. */
+type Delivery =
+  | "delivered"
+  /** ENQ was not answered, or with NAK. */
+  | "not-heard"
+  /** The frame was out, and nothing came. */
+  | "not-acknowledged"
+  /** The frame was refused, and every repeat of it. */
+  | "refused"
+  | "closed";
+
 /** One reply to deliver, and the callback for its end. */
 interface Reply {
   readonly body: Uint8Array;
-  done(how: Delivery | "closed"): void;
+  done(how: Delivery): void;
 }
 
-/** The dialogue of ENQ, ACK, frames and EOT on one line (docs/concert.md 2.4). */
+/** Where the terminal is in the dialogue. */
+type Session =
+  | { readonly at: "idle" }
+  /** The register's ENQ was acknowledged: its frame is awaited. */
+  | { readonly at: "listening" }
+  /** The request was taken: its EOT is awaited. */
+  | { readonly at: "taken"; readonly request: Uint8Array }
+  /** Our ENQ is out. */
+  | { readonly at: "calling" }
+  /** Our frame is out; the register has refused it so many times. */
+  | { readonly at: "sending"; readonly naks: number };
+
+/** A reply is repeated after NAK at most so often. */
+const REPEATS_MAX = 3;
+
+/**
+ * The dialogue of ENQ, ACK, frames and EOT on one line (docs/concert.md 2.4 to 2.7). A byte that is
+ * not expected is not answered.
+ */
 export class SessionLine extends ConcertLine {
   readonly inSessions = true;
   readonly #waiting: Reply[] = [];
-  readonly #reader: TimedReader;
+  readonly #reader = new ByteReader();
+  /** Runs while a frame has begun and not ended. */
+  #silence: Timer | undefined;
   #sending: Reply | undefined;
   #session: Session = { at: "idle" };
-  #begin: (() => void) | undefined;
   /** Pieces with pauses that are on their way; others wait for them. */
   #out: Promise<void> | undefined;
   /** A fault delays the next ACK by so much. */
   #ackDelayMs = 0;
 
-  constructor(port: BytePort, options: LineOptions) {
-    super(port, options);
-    const { clock, silenceMs } = options;
-    this.#reader = new TimedReader(clock, silenceMs, (received) => this.#understood(received));
-  }
-
   protected override received(bytes: Uint8Array): void {
-    this.#reader.push(bytes);
+    this.#silence?.clear();
+    for (const received of this.#reader.push(bytes)) this.#understood(received);
+    if (!this.#reader.isInside) return;
+    const { clock, silenceMs } = this.options;
+    this.#silence = clock.startTimer("silence in a frame", silenceMs, () => {
+      for (const received of this.#reader.silence()) this.#understood(received);
+    });
   }
 
-  deliver(body: Uint8Array): Promise<Delivery | "closed"> {
+  deliver(body: Uint8Array): Promise<Delivery> {
     if (this.closed) return Promise.resolve("closed");
     const bytes = this.options.interference.rewrite(body);
     return new Promise((done) => {
@@ -184,77 +207,109 @@ export class SessionLine extends ConcertLine {
   #sendNext(): void {
     if (this.#session.at !== "idle" || this.#sending) return;
     this.#sending = this.#waiting.shift();
-    if (this.#sending) this.#happens({ what: "send", body: this.#sending.body });
+    if (!this.#sending) return;
+    this.#move({ at: "calling" });
+    this.#say("enq");
+    this.#startTimer("answer");
   }
 
   #understood(received: Received): void {
-    if (received.kind === "frame") this.receivedMessage(received.body);
-    else if (received.kind !== "junk") this.#control("in", received.kind);
-    else this.options.onWire({ what: "junk", direction: "in", note: received.why });
-    this.#happens(this.#happening(received));
+    const { kind } = received;
+    if (kind === "frame") {
+      this.receivedMessage(received.body);
+      this.#requested(received.body);
+      return;
+    }
+    if (kind === "junk") this.options.onWire({ what: kind, direction: "in", note: received.why });
+    else this.#control("in", kind);
+    if (kind === "enq") this.#asked();
+    else this.#goOn(kind);
   }
 
   #control(direction: "in" | "out", what: Control): void {
     this.options.onWire({ what, direction, ...controls[what] });
   }
 
-  #happening(received: Received): Happening {
-    if (received.kind === "enq") return { what: "enq", reply: this.#replyToEnquiry() };
-    if (received.kind === "frame") return this.#requested(received.body);
-    return { what: received.kind };
+  #move(next: Session): void {
+    if (next.at !== this.#session.at) this.stopWaiting();
+    this.#session = next;
   }
 
-  #replyToEnquiry() {
+  /** Answers a register that asks to speak; a terminal that speaks itself insists. */
+  #asked(): void {
     const { at } = this.#session;
-    if (at !== "idle" && at !== "listening") return "nak";
+    if (at !== "idle" && at !== "listening") {
+      this.#say("nak");
+      return;
+    }
     const usual = this.handlers?.mayBegin() ? "ack" : "nak";
-    return this.options.interference.enquiry() ?? usual;
+    const reply = this.options.interference.enquiry() ?? usual;
+    if (reply === "silence") return;
+    if (reply === "ack") this.#move({ at: "listening" });
+    this.#say(reply);
+    if (reply === "ack") this.#startTimer("session");
   }
 
-  /** Reads a frame; outside of a session of the register it is refused unread. */
-  #requested(body: Uint8Array): Happening {
-    const refused: Happening = { what: "frame", body, reply: "nak", taken: false };
-    if (this.#session.at !== "listening") return refused;
+  /** Answers a frame; outside of a session of the register it is not even read. */
+  #requested(body: Uint8Array): void {
+    const session = this.#session;
+    if (session.at === "taken") {
+      // An equal frame comes from a register that missed our ACK: it was taken once.
+      this.#say(Buffer.compare(body, session.request) === 0 ? "ack" : "nak");
+      this.#startTimer("session");
+    }
+    if (session.at !== "listening") return;
     const fault = this.options.interference.request();
     const { reply = "ack", taken = reply !== "nak" } = fault;
     this.#ackDelayMs = fault.delayMs;
-    this.#begin = taken ? this.handlers?.request(body) : undefined;
-    return this.#begin ? { what: "frame", body, reply, taken: true } : refused;
+    const begin = taken ? this.handlers?.request(body) : undefined;
+    if (begin) this.#move({ at: "taken", request: body });
+    if (!begin) this.#say("nak");
+    else if (reply !== "silence") this.#say(reply);
+    begin?.();
+    this.#startTimer("session");
   }
 
-  #happens(happening: Happening): void {
-    if (this.closed) return;
-    const { next, actions } = step(this.#session, happening);
-    if (next.at !== this.#session.at) this.stopWaiting();
-    this.#session = next;
-    for (const action of actions) this.#action(action);
-    if (next.at === "idle") this.#sendNext();
-  }
-
-  #action(action: Action): void {
-    switch (action.do) {
-      case "say":
-        this.#say(action.what);
+  #goOn(what: "ack" | "nak" | "eot" | "junk" | "time"): void {
+    const session = this.#session;
+    const isOver = what === "eot" || what === "time";
+    switch (session.at) {
+      case "idle":
         return;
-      case "frame":
-        this.#transmit(action.body, action.repeat);
+      case "listening":
+      case "taken":
+        if (isOver) this.#rest();
+        else if (what === "junk" && session.at === "listening") {
+          this.#say("nak");
+          this.#startTimer("session");
+        }
         return;
-      case "begin": {
-        const begin = this.#begin;
-        this.#begin = undefined;
-        begin?.();
+      case "calling":
+        if (what === "ack") this.#transmit(0);
+        else if (what === "nak" || what === "time") this.#end("not-heard");
         return;
-      }
-      case "ended": {
-        const reply = this.#sending;
-        this.#sending = undefined;
-        reply?.done(action.how);
-        return;
-      }
-      case "wait":
-        this.#startTimer(action.for);
+      case "sending":
+        if (what === "ack") this.#end("delivered");
+        else if (what === "time") this.#end("not-acknowledged");
+        else if (what === "nak" && session.naks === REPEATS_MAX) this.#end("refused");
+        else if (what === "nak") this.#transmit(session.naks + 1);
         return;
     }
+  }
+
+  #rest(): void {
+    this.#move({ at: "idle" });
+    this.#sendNext();
+  }
+
+  /** Ends the terminal's own session. */
+  #end(how: Delivery): void {
+    this.#move({ at: "idle" });
+    this.#say("eot");
+    const reply = this.#sending;
+    this.#sending = undefined;
+    reply?.done(how);
+    this.#sendNext();
   }
 
   /** Starts the timer, after bytes that are still on their way. */
@@ -268,8 +323,7 @@ export class SessionLine extends ConcertLine {
       return;
     }
     const { answerMs, sessionMs } = this.options;
-    const delayMs = name === "session" ? sessionMs : answerMs;
-    this.wait(name, delayMs, () => this.#happens({ what: "time" }));
+    this.wait(name, name === "session" ? sessionMs : answerMs, () => this.#goOn("time"));
   }
 
   #say(what: Control): void {
@@ -281,11 +335,15 @@ export class SessionLine extends ConcertLine {
     if (!interference.mute) this.#control("out", what);
   }
 
-  #transmit(body: Uint8Array, repeat: number): void {
+  /** Sends the reply's frame, after so many refusals. */
+  #transmit(naks: number): void {
+    const { body = new Uint8Array(0) } = this.#sending ?? {};
+    this.#move({ at: "sending", naks });
     const disturbances = this.options.interference.disturb();
     const damaged = disturbances.some(({ kind }) => kind === "bad-check");
     this.#leave(disturbedPieces(framed(body, damaged), disturbances));
-    this.sentMessage(body, repeat);
+    this.sentMessage(body, naks);
+    this.#startTimer("answer");
   }
 
   /** Writes the pieces; one write if no fault cuts them (docs/concert.md 2.3). */
@@ -308,7 +366,7 @@ export class SessionLine extends ConcertLine {
   }
 
   protected override ended(): void {
-    this.#reader.stop();
+    this.#silence?.clear();
     for (const { done } of [this.#sending, ...this.#waiting.splice(0)].flatMap((t) => t ?? [])) {
       done("closed");
     }

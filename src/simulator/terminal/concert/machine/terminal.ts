@@ -6,6 +6,7 @@ import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
+import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
 import { ConcertFaultyWire } from "../faults.ts";
 import { BareLine, type ConcertLine, SessionLine } from "../link/lines.ts";
@@ -19,12 +20,7 @@ import { saysAll } from "./tagged-dialogue.ts";
  * sessions as the answer on the same line (docs/concert.md 4.7).
  */
 export class ConcertTerminal extends Machine<ConcertParts, Payment> {
-  readonly routes = {
-    "POST /sale":
-      '{"amountMinor": 1200, "currency": "978", "private": "A1"} a sale that no register asked ' +
-      "for, reported by the terminal's own ENQ",
-    "POST /again": "send the last reply once more, by the terminal's own ENQ",
-  };
+  readonly routes = texts.protocolRoutes.concert;
   readonly #dialogue: Dialogue;
   readonly #reading: MessageReading;
   /** The newest line: every result is sent there, wherever its request came from. */
@@ -42,7 +38,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     const refused = transport === "tcp" ? this.parts.fault("refuse-connection") : undefined;
     if (refused) {
       port.close();
-      void this.parts.unplug(Number(refused["ms"]));
+      void this.parts.host.unplug(Number(refused["ms"]));
       return;
     }
     const line = this.#lineOn(port, transport);

@@ -15,90 +15,175 @@ import {
   spread,
 } from "../receipts.ts";
 
+export const administrationCommands: readonly Command[] = [
+  /** End of day 06 50 (docs/zvt.md 6.4): totals, receipt, and the turnover is closed. */
+  command(0x0650, async (process) => {
+    const { memory } = process.parts;
+    await work(process);
+    const totals = await reportTotals(process, memory.takeTrace());
+    memory.closeTurnover();
+    cure(memory, process.control);
+    await printAdministration(process, "END OF DAY", totals);
+    if (!process.parts.is("update-after-end-of-day")) return await process.complete();
+    await process.complete({ fields: { resultCode: UPDATE_STARTS } });
+    await process.restart();
+  }),
+  /** Turnover totals 06 10 (docs/zvt.md 6.4): the terminal's own, and nothing is closed. */
+  command(0x0610, async (process) => {
+    await work(process);
+    const totals = await reportTotals(process, null);
+    await printAdministration(process, "TURNOVER", totals);
+    await process.complete();
+  }),
+  /** Initialisation 06 93 (docs/zvt.md 6.4, 11.5). */
+  command(0x0693, async (process) => {
+    await work(process);
+    cure(process.parts.memory, process.control);
+    await printAdministration(process, "INITIALISATION", []);
+    await process.complete();
+  }),
+  /** Diagnosis 06 70 (docs/zvt.md 6.4); sets the register's clock if tag 26 permits it. */
+  command(0x0670, async (process) => {
+    const { parts, request } = process;
+    const named = tagValue(request.tags, "diagnosisType") !== undefined;
+    if (!named && parts.is("diagnosis-needs-type")) return await process.refuse(code.messageWrong);
+    await work(process);
+    cure(parts.memory, process.control);
+    if (parts.registration.permitted.has(SET_REGISTER_TIME)) {
+      await process.say("set-register-time", clockOf(process));
+    }
+    await printAdministration(process, "DIAGNOSIS", []);
+    await process.complete();
+  }),
+  /** Selftest 06 79 (docs/zvt.md 6.4). */
+  command(0x0679, async (process) => {
+    const { memory, ledger, registration } = process.parts;
+    await work(process);
+    const row = (name: string, value: string) =>
+      plain(spread(name, value, registration.printerWidth));
+    await printAdministration(process, "SELFTEST", [
+      row("Turnover:", String(memory.turnover.length)),
+      row("Bank entries:", String(ledger.entries.length)),
+      row("Due:", memory.demands.join(" ") || "nothing"),
+    ]);
+    await process.complete();
+  }),
+  /** Send offline transactions 06 51 (docs/zvt.md 6.4): there are none, all sales go online. */
+  command(0x0651, async (process) => {
+    await work(process);
+    await process.complete();
+  }),
+  /**
+   * Software update 08 10 (docs/zvt.md 6.4): over a line of its own, so it completes first, and the
+   * terminal is away then.
+   */
+  commandWhenLocked(0x0810, async (process) => {
+    const { parts } = process;
+    await process.accept();
+    if (parts.is("no-update")) return await process.abort(UPDATE_FORBIDDEN);
+    cure(parts.memory, process.control);
+    const { date, time } = localTime(parts.now);
+    await process.complete({ fields: { resultCode: 0x00, time, dateYYMMDD: date.slice(2) } });
+    await process.restart();
+    parts.refusesOnce = parts.is("refuses-after-update");
+    parts.zvtOff = parts.is("zvt-off-after-update");
+  }),
+  /** Print system configuration 06 1A (docs/zvt.md 6.4). */
+  command(0x061a, async (process) => {
+    await process.accept();
+    await printAdministration(process, "CONFIGURATION", configurationLines(process.parts));
+    await process.complete();
+  }),
+  /** Abort 06 B0 with no command running: gives a card back, if there is one (docs/zvt.md 6.6). */
+  commandWhenLocked(0x06b0, async (process) => {
+    process.parts.readCard = undefined;
+    await process.finish();
+  }),
+  /** Reset terminal 06 18 (docs/zvt.md 6.4): 80 00, 06 0F, then it restarts. */
+  command(0x0618, async (process) => {
+    await process.accept();
+    await process.complete();
+    await process.restart();
+  }),
+  /** Set date and time 06 91 (docs/zvt.md 6.4). */
+  command(0x0691, async (process) => {
+    const { parts, request } = process;
+    const { dateYYMMDD, time } = request.fields;
+    const wanted = moment(dateYYMMDD ?? "", time ?? "");
+    if (!wanted) return await process.refuse(code.messageWrong);
+    await process.accept();
+    parts.now = wanted;
+    cure(parts.memory, process.control);
+    await process.complete();
+  }),
+  /** Select language 08 30 (docs/zvt.md 6.4); one that the texts do not have changes nothing. */
+  commandWhenLocked(0x0830, async (process) => {
+    const { parts, request } = process;
+    parts.language = languageOfCode(request.parts.language ?? 0) ?? parts.language;
+    await process.finish();
+  }),
+  /**
+   * Change of speed 08 40 (docs/zvt.md 2.6): the answer leaves at the old speed, the new one holds
+   * two seconds later. A restart brings the old one back. TCP has none to change.
+   */
+  commandWhenLocked(0x0840, async (process) => {
+    const { clock, options } = process.parts;
+    const speed = speedsByCode[process.request.parts.baudCode ?? -1];
+    if (speed === undefined) return await process.refuse(SPEED_UNKNOWN);
+    if (!options.speeds.includes(speed)) return await process.refuse(SPEED_IMPOSSIBLE);
+    await process.finish();
+    const { line } = process;
+    clock.startTimer("change of speed", options.pace.speedChangeMs, () => {
+      if (!line.closed) line.changeSpeed?.(speed);
+    });
+  }),
+  /** Set terminal id 06 1B (docs/zvt.md 6.4): only while no transaction is stored. */
+  command(0x061b, async (process) => {
+    const { memory } = process.parts;
+    const { terminalId } = process.request.fields;
+    // Without the field a terminal with keys would ask for it; this one has none.
+    if (terminalId === undefined || !/^\d{8}$/.test(terminalId)) {
+      return await process.refuse(code.messageWrong);
+    }
+    await process.accept();
+    if (memory.turnover.length > 0) return await process.abort(code.notPossible);
+    memory.set({ terminalId });
+    await process.complete();
+  }),
+  /** Change password 06 95 (docs/zvt.md 6.4): from now on commands must bring the new one. */
+  command(0x0695, async (process) => {
+    const { newPassword = "" } = process.request.parts;
+    if (!/^\d{6}$/.test(newPassword)) return await process.refuse(code.messageWrong);
+    await process.accept();
+    process.parts.memory.set({ password: newPassword });
+    await process.complete();
+  }),
+  /** Activate card reader 08 50 (docs/zvt.md 6.4); shown in `GET /state`, there is no motor. */
+  commandWhenLocked(0x0850, async (process) => {
+    process.parts.reader = process.request.fields.reader ?? 0;
+    await process.finish();
+  }),
+  /** Switch protocol 08 02 (docs/zvt.md 6.4): the last thing that this terminal understands. */
+  commandWhenLocked(0x0802, async (process) => {
+    await process.finish();
+    process.parts.zvtOff = true;
+  }),
+  /** Service mode 08 01 (docs/zvt.md 6.4, 10.1): a key leaves the menu. */
+  commandWhenLocked(0x0801, async (process) => {
+    const { parts } = process;
+    await process.accept();
+    await process.status(status.serviceMode);
+    await printAdministration(process, "SERVICE", configurationLines(parts));
+    await process.parts.customerAction({ wanted: "key", waitMs: null, signal: process.signal });
+    await process.complete();
+  }),
+];
+
 /** In the completion of an end of day: a software update begins now (docs/zvt.md 6.4). */
 const UPDATE_STARTS = 0xe0;
 const UPDATE_FORBIDDEN = 0xe0;
 
-/** End of day 06 50 (docs/zvt.md 6.4): totals, receipt, and the turnover is closed. */
-const endOfDay = command(0x0650, async (process) => {
-  const { memory } = process.parts;
-  await work(process);
-  const totals = await reportTotals(process, memory.takeTrace());
-  memory.closeTurnover();
-  cure(memory, process.control);
-  await printAdministration(process, "END OF DAY", totals);
-  if (!process.parts.is("update-after-end-of-day")) return await process.complete();
-  await process.complete({ fields: { resultCode: UPDATE_STARTS } });
-  await process.restart();
-});
-
-/** Turnover totals 06 10 (docs/zvt.md 6.4): the terminal's own, and nothing is closed. */
-const turnoverTotals = command(0x0610, async (process) => {
-  await work(process);
-  const totals = await reportTotals(process, null);
-  await printAdministration(process, "TURNOVER", totals);
-  await process.complete();
-});
-
-/** Initialisation 06 93 (docs/zvt.md 6.4, 11.5). */
-const initialisation = command(0x0693, async (process) => {
-  await work(process);
-  cure(process.parts.memory, process.control);
-  await printAdministration(process, "INITIALISATION", []);
-  await process.complete();
-});
-
 const SET_REGISTER_TIME = 0x0401;
-
-/** Diagnosis 06 70 (docs/zvt.md 6.4); sets the register's clock if tag 26 permits it. */
-const diagnosis = command(0x0670, async (process) => {
-  const { parts, request } = process;
-  const named = tagValue(request.tags, "diagnosisType") !== undefined;
-  if (!named && parts.is("diagnosis-needs-type")) return await process.refuse(code.messageWrong);
-  await work(process);
-  cure(parts.memory, process.control);
-  if (parts.registration.permitted.has(SET_REGISTER_TIME)) {
-    await process.say("set-register-time", clockOf(process));
-  }
-  await printAdministration(process, "DIAGNOSIS", []);
-  await process.complete();
-});
-
-/** Selftest 06 79 (docs/zvt.md 6.4). */
-const selftest = command(0x0679, async (process) => {
-  const { memory, ledger, registration } = process.parts;
-  await work(process);
-  const row = (name: string, value: string) =>
-    plain(spread(name, value, registration.printerWidth));
-  await printAdministration(process, "SELFTEST", [
-    row("Turnover:", String(memory.turnover.length)),
-    row("Bank entries:", String(ledger.entries.length)),
-    row("Due:", memory.demands.join(" ") || "nothing"),
-  ]);
-  await process.complete();
-});
-
-/** Send offline transactions 06 51 (docs/zvt.md 6.4): there never are any, all sales go online. */
-const sendOffline = command(0x0651, async (process) => {
-  await work(process);
-  await process.complete();
-});
-
-/**
- * Software update 08 10 (docs/zvt.md 6.4): over a line of its own, so it completes first, and the
- * terminal is away then.
- */
-const softwareUpdate = commandWhenLocked(0x0810, async (process) => {
-  const { parts } = process;
-  await process.accept();
-  if (parts.is("no-update")) return await process.abort(UPDATE_FORBIDDEN);
-  cure(parts.memory, process.control);
-  const { date, time } = localTime(parts.now);
-  await process.complete({ fields: { resultCode: 0x00, time, dateYYMMDD: date.slice(2) } });
-  await process.restart();
-  parts.refusesOnce = parts.is("refuses-after-update");
-  parts.zvtOff = parts.is("zvt-off-after-update");
-});
 
 /** Returns the lines of the configuration, for 06 1A and the service menu. */
 function configurationLines(parts: Parts): readonly ReceiptLine[] {
@@ -118,13 +203,6 @@ function configurationLines(parts: Parts): readonly ReceiptLine[] {
     pair("Files:", String(parts.files.size)),
   ];
 }
-
-/** Print system configuration 06 1A (docs/zvt.md 6.4). */
-const printConfiguration = command(0x061a, async (process) => {
-  await process.accept();
-  await printAdministration(process, "CONFIGURATION", configurationLines(process.parts));
-  await process.complete();
-});
 
 /** Accepts the command, shows that the customer has to wait, and waits. */
 async function work(process: Process): Promise<void> {
@@ -151,42 +229,6 @@ async function printAdministration(
   ]);
 }
 
-export const administrationCommands: readonly Command[] = [
-  endOfDay,
-  turnoverTotals,
-  initialisation,
-  diagnosis,
-  selftest,
-  sendOffline,
-  softwareUpdate,
-  printConfiguration,
-];
-
-/** Abort 06 B0 with no command running: gives a card back, if there is one (docs/zvt.md 6.6). */
-const abort = commandWhenLocked(0x06b0, async (process) => {
-  process.parts.readCard = undefined;
-  await process.finish();
-});
-
-/** Reset terminal 06 18 (docs/zvt.md 6.4): 80 00, 06 0F, then it restarts. */
-const resetTerminal = command(0x0618, async (process) => {
-  await process.accept();
-  await process.complete();
-  await process.restart();
-});
-
-/** Set date and time 06 91 (docs/zvt.md 6.4). */
-const setDateTime = command(0x0691, async (process) => {
-  const { parts, request } = process;
-  const { dateYYMMDD, time } = request.fields;
-  const wanted = moment(dateYYMMDD ?? "", time ?? "");
-  if (!wanted) return await process.refuse(code.messageWrong);
-  await process.accept();
-  parts.now = wanted;
-  cure(parts.memory, process.control);
-  await process.complete();
-});
-
 /** Returns a local time; undefined: there is no such date or time. */
 function moment(date: string, time: string): Date | undefined {
   const parts = /^(\d\d)(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)$/.exec(`${date}-${time}`)?.slice(1);
@@ -197,13 +239,6 @@ function moment(date: string, time: string): Date | undefined {
   return exists ? at : undefined;
 }
 
-/** Select language 08 30 (docs/zvt.md 6.4); one that the texts do not have changes nothing. */
-const selectLanguage = commandWhenLocked(0x0830, async (process) => {
-  const { parts, request } = process;
-  parts.language = languageOfCode(request.parts.language ?? 0) ?? parts.language;
-  await process.finish();
-});
-
 /** Bits per second by the byte of 08 40 (docs/zvt.md 2.6). */
 const speedsByCode: Readonly<Record<number, number>> = {
   0: 9_600,
@@ -213,80 +248,3 @@ const speedsByCode: Readonly<Record<number, number>> = {
 };
 const SPEED_UNKNOWN = 0xfd;
 const SPEED_IMPOSSIBLE = 0x7d;
-
-/**
- * Change of speed 08 40 (docs/zvt.md 2.6): the answer leaves at the old speed, the new one holds
- * two seconds later. A restart brings the old one back. TCP has none to change.
- */
-const changeSpeed = commandWhenLocked(0x0840, async (process) => {
-  const { clock, options } = process.parts;
-  const speed = speedsByCode[process.request.parts.baudCode ?? -1];
-  if (speed === undefined) return await process.refuse(SPEED_UNKNOWN);
-  if (!options.speeds.includes(speed)) return await process.refuse(SPEED_IMPOSSIBLE);
-  await process.finish();
-  const { line } = process;
-  clock.startTimer("change of speed", options.pace.speedChangeMs, () => {
-    if (!line.closed) line.changeSpeed?.(speed);
-  });
-});
-
-export const deviceCommands: readonly Command[] = [
-  abort,
-  resetTerminal,
-  setDateTime,
-  selectLanguage,
-  changeSpeed,
-];
-
-/** Set terminal id 06 1B (docs/zvt.md 6.4): only while no transaction is stored. */
-const setTerminalId = command(0x061b, async (process) => {
-  const { memory } = process.parts;
-  const { terminalId } = process.request.fields;
-  // Without the field a terminal with keys would ask for it; this one has none.
-  if (terminalId === undefined || !/^\d{8}$/.test(terminalId)) {
-    return await process.refuse(code.messageWrong);
-  }
-  await process.accept();
-  if (memory.turnover.length > 0) return await process.abort(code.notPossible);
-  memory.set({ terminalId });
-  await process.complete();
-});
-
-/** Change password 06 95 (docs/zvt.md 6.4): from now on commands must bring the new one. */
-const changePassword = command(0x0695, async (process) => {
-  const { newPassword = "" } = process.request.parts;
-  if (!/^\d{6}$/.test(newPassword)) return await process.refuse(code.messageWrong);
-  await process.accept();
-  process.parts.memory.set({ password: newPassword });
-  await process.complete();
-});
-
-/** Activate card reader 08 50 (docs/zvt.md 6.4); shown in `GET /state` only, there is no motor. */
-const activateReader = commandWhenLocked(0x0850, async (process) => {
-  process.parts.reader = process.request.fields.reader ?? 0;
-  await process.finish();
-});
-
-/** Switch protocol 08 02 (docs/zvt.md 6.4): the last thing that this terminal understands. */
-const switchProtocol = commandWhenLocked(0x0802, async (process) => {
-  await process.finish();
-  process.parts.zvtOff = true;
-});
-
-/** Service mode 08 01 (docs/zvt.md 6.4, 10.1): a key leaves the menu. */
-const serviceMode = commandWhenLocked(0x0801, async (process) => {
-  const { parts } = process;
-  await process.accept();
-  await process.status(status.serviceMode);
-  await printAdministration(process, "SERVICE", configurationLines(parts));
-  await process.parts.customerAction({ wanted: "key", waitMs: null, signal: process.signal });
-  await process.complete();
-});
-
-export const settingCommands: readonly Command[] = [
-  setTerminalId,
-  changePassword,
-  activateReader,
-  switchProtocol,
-  serviceMode,
-];

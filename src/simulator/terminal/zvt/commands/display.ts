@@ -6,6 +6,67 @@ import { type ZvtCard, zvtCard } from "../machine/report.ts";
 import { code } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 
+export const displayCommands: readonly Command[] = [
+  /** Display text 06 E0 (docs/zvt.md 6.8); kept for `GET /state`. */
+  commandWhenLocked(0x06e0, async (process) => {
+    show(process);
+    await process.finish();
+  }),
+  /** Display text with answer 06 E1 (docs/zvt.md 6.8): the answer is the key. Abort ends it. */
+  commandWhenLocked(0x06e1, async (process) => {
+    show(process);
+    const { tags, fields } = process.request;
+    const reportsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === REPORT_CARD;
+    const action = await waited(process, reportsCard ? "key-or-card" : "key");
+    if (action === "cancelled") return; // 80 00 to the abort has ended it
+    if (action.action === "insert") {
+      const { card = process.parts.options.behaviour.card } = action;
+      process.parts.readCard = { card, inside: true };
+    }
+    await process.answerWith("key-answer", { parts: { data: Uint8Array.of(keyCode(action)) } });
+  }),
+  /** Numeric entry 06 E2 (docs/zvt.md 6.8): the answer is the digits, or a key. */
+  commandWhenLocked(0x06e2, async (process) => {
+    const { minLength = 1, maxLength = minLength, mac } = process.request.fields;
+    // The value is the vendor's; a register that has none may not ask for digits.
+    if (mac === undefined) return await process.refuse(code.textNotAuthentic);
+    show(process);
+    const action = await waited(process, "digits");
+    if (action === "cancelled") return;
+    const typed = action.action === "digits" ? action.digits.slice(0, maxLength) : "";
+    const data =
+      typed.length >= Math.max(minLength, 1)
+        ? Uint8Array.from(Buffer.from(typed, "latin1"))
+        : Uint8Array.of(keyCode(action));
+    await process.answerWith("numeric-answer", { parts: { data } });
+  }),
+  /** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, with 27 only when nothing was read. */
+  commandWhenLocked(0x06c0, async (process) => {
+    const { parts, request } = process;
+    await process.accept();
+    const { behaviour } = parts.options;
+    const action = await process.untilCancelledOrGone(async (signal) => {
+      if (request.fields.dialogControl !== REGISTER_SHOWS) await process.status(status.insertCard);
+      signal.throwIfAborted();
+      await process.reach("card");
+      const waitMs = waitMsOf(process);
+      const outcome = behaviour.outcome === "by-amount" ? {} : { outcome: behaviour.outcome };
+      return await parts.customerAction({ wanted: "card", waitMs, signal, ...outcome });
+    });
+    if (action === "cancelled" || action.action === "cancel" || action.action === "time-out") {
+      return await process.completeWithReport({ fields: { resultCode: code.aborted } });
+    }
+    if (action.action !== "insert") {
+      return await process.completeWithReport({ fields: { resultCode: code.cardUnknown } });
+    }
+    const card = zvtCard(action.card ?? behaviour.card);
+    const wanted = wantedTechnologies(process);
+    // A card that is only held in front of the reader cannot stay in it.
+    parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
+    await process.completeWithReport(whatWasRead(process, card, wanted));
+  }),
+];
+
 /** The codes of the keys (docs/zvt.md 6.8). */
 const keyCodes: Readonly<Record<KeyName, number>> = {
   ok: 0x0d,
@@ -24,42 +85,6 @@ const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
 /** Field F9: report an inserted card too. */
 const REPORT_CARD = 0xff;
-
-/** Display text 06 E0 (docs/zvt.md 6.8); kept for `GET /state`. */
-const displayText = commandWhenLocked(0x06e0, async (process) => {
-  show(process);
-  await process.finish();
-});
-
-/** Display text with answer 06 E1 (docs/zvt.md 6.8): the answer is the key. Abort ends it. */
-const displayTextInput = commandWhenLocked(0x06e1, async (process) => {
-  show(process);
-  const { tags, fields } = process.request;
-  const reportsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === REPORT_CARD;
-  const action = await waited(process, reportsCard ? "key-or-card" : "key");
-  if (action === "cancelled") return; // 80 00 to the abort has ended it
-  if (action.action === "insert") {
-    const { card = process.parts.options.behaviour.card } = action;
-    process.parts.readCard = { card, inside: true };
-  }
-  await process.answerWith("key-answer", { parts: { data: Uint8Array.of(keyCode(action)) } });
-});
-
-/** Numeric entry 06 E2 (docs/zvt.md 6.8): the answer is the digits, or a key. */
-const displayTextNumeric = commandWhenLocked(0x06e2, async (process) => {
-  const { minLength = 1, maxLength = minLength, mac } = process.request.fields;
-  // The value is the vendor's; a register that has none may not ask for digits.
-  if (mac === undefined) return await process.refuse(code.textNotAuthentic);
-  show(process);
-  const action = await waited(process, "digits");
-  if (action === "cancelled") return;
-  const typed = action.action === "digits" ? action.digits.slice(0, maxLength) : "";
-  const data =
-    typed.length >= Math.max(minLength, 1)
-      ? Uint8Array.from(Buffer.from(typed, "latin1"))
-      : Uint8Array.of(keyCode(action));
-  await process.answerWith("numeric-answer", { parts: { data } });
-});
 
 function show({ parts, request }: Process): void {
   parts.displayed = ([1, 2, 3, 4, 5, 6, 7, 8] as const).flatMap(
@@ -89,12 +114,6 @@ function keyCode(action: CustomerAction): number {
   }
 }
 
-export const displayCommands: readonly Command[] = [
-  displayText,
-  displayTextInput,
-  displayTextNumeric,
-];
-
 /** Values of tag 1F60, and of field 19 that mean them (docs/zvt.md 6.7). */
 const STRIPE = 0x01;
 const CHIP = 0x02;
@@ -107,32 +126,6 @@ const UID_WANTED = 0x40;
 
 /** Field FC: the register shows the prompts itself (docs/zvt.md 6.7). */
 const REGISTER_SHOWS = 0x00;
-
-/** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, with 27 only when nothing was read. */
-export const readCard = commandWhenLocked(0x06c0, async (process) => {
-  const { parts, request } = process;
-  await process.accept();
-  const { behaviour } = parts.options;
-  const action = await process.untilCancelledOrGone(async (signal) => {
-    if (request.fields.dialogControl !== REGISTER_SHOWS) await process.status(status.insertCard);
-    signal.throwIfAborted();
-    await process.reach("card");
-    const waitMs = waitMsOf(process);
-    const outcome = behaviour.outcome === "by-amount" ? {} : { outcome: behaviour.outcome };
-    return await parts.customerAction({ wanted: "card", waitMs, signal, ...outcome });
-  });
-  if (action === "cancelled" || action.action === "cancel" || action.action === "time-out") {
-    return await process.completeWithReport({ fields: { resultCode: code.aborted } });
-  }
-  if (action.action !== "insert") {
-    return await process.completeWithReport({ fields: { resultCode: code.cardUnknown } });
-  }
-  const card = zvtCard(action.card ?? behaviour.card);
-  const wanted = wantedTechnologies(process);
-  // A card that is only held in front of the reader cannot stay in it.
-  parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
-  await process.completeWithReport(whatWasRead(process, card, wanted));
-});
 
 /** Returns how long a card is waited for: as the register says, 00 without end. */
 function waitMsOf({ parts, request }: Process): number | null {

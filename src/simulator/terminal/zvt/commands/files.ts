@@ -10,47 +10,47 @@ import { cure } from "../demands.ts";
 import { type Command, command, type Process, readable } from "../machine/process.ts";
 import { code } from "../machine/sale.ts";
 
+export const fileCommands: readonly Command[] = [
+  /** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal asks for each block with 04 0C. */
+  command(0x0814, async (process) => {
+    const { files } = process.parts;
+    const announced = announcedFiles(process.request);
+    if (!announced) return await process.refuse(code.messageWrong);
+    await process.accept();
+    const kept = [...files.values()].reduce((sum, { length }) => sum + length, 0);
+    const coming = announced.reduce((sum, { length }) => sum + length, 0);
+    if (kept + coming > FILE_BYTES_MAX) return await process.abort(code.memoryFull);
+    for (const { id, length } of announced) {
+      const content = await fetched(process, id, length);
+      if ("problem" in content) return await process.abort(content.problem);
+      files.set(id, content.bytes);
+    }
+    await process.complete();
+  }),
+  /** Delete file 08 12 (docs/zvt.md 6.4). */
+  command(0x0812, async (process) => {
+    const ids = findTags(process.request.tags, "file", "fileId").map(({ value }) => Number(value));
+    if (ids.length === 0) return await process.refuse(code.messageWrong);
+    await process.accept();
+    const known = ids.filter((id) => process.parts.files.delete(id));
+    await (known.length === ids.length ? process.complete() : process.abort(code.notPossible));
+  }),
+  /** Change configuration 08 13 (docs/zvt.md 6.4), with any content of the vendor's. */
+  command(0x0813, async (process) => {
+    const { memory } = process.parts;
+    if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
+    await process.accept();
+    if (memory.demands.includes("configuration")) {
+      cure(memory, process.control);
+      memory.demand("initialisation", true);
+      memory.demand("diagnosis", true);
+    }
+    await process.complete();
+  }),
+];
+
 /** The size of all files together. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
-
-/** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal asks for block after block with 04 0C. */
-const writeFile = command(0x0814, async (process) => {
-  const { files } = process.parts;
-  const announced = announcedFiles(process.request);
-  if (!announced) return await process.refuse(code.messageWrong);
-  await process.accept();
-  const kept = [...files.values()].reduce((sum, { length }) => sum + length, 0);
-  const coming = announced.reduce((sum, { length }) => sum + length, 0);
-  if (kept + coming > FILE_BYTES_MAX) return await process.abort(code.memoryFull);
-  for (const { id, length } of announced) {
-    const content = await fetched(process, id, length);
-    if ("problem" in content) return await process.abort(content.problem);
-    files.set(id, content.bytes);
-  }
-  await process.complete();
-});
-
-/** Delete file 08 12 (docs/zvt.md 6.4). */
-const deleteFile = command(0x0812, async (process) => {
-  const ids = findTags(process.request.tags, "file", "fileId").map(({ value }) => Number(value));
-  if (ids.length === 0) return await process.refuse(code.messageWrong);
-  await process.accept();
-  const known = ids.filter((id) => process.parts.files.delete(id));
-  await (known.length === ids.length ? process.complete() : process.abort(code.notPossible));
-});
-
-/** Change configuration 08 13 (docs/zvt.md 6.4), with any content of the vendor's. */
-const changeConfiguration = command(0x0813, async (process) => {
-  const { memory } = process.parts;
-  if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
-  await process.accept();
-  if (memory.demands.includes("configuration")) {
-    cure(memory, process.control);
-    memory.demand("initialisation", true);
-    memory.demand("diagnosis", true);
-  }
-  await process.complete();
-});
 
 interface Announced {
   readonly id: number;
@@ -88,5 +88,3 @@ async function fetched(process: Process, id: number, length: number): Promise<Fe
   }
   return { bytes };
 }
-
-export const fileCommands: readonly Command[] = [writeFile, deleteFile, changeConfiguration];

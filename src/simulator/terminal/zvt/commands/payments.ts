@@ -22,18 +22,94 @@ import { status, statusText, timeOutTexts } from "../machine/texts.ts";
 import { charge, settle } from "../machine/transaction.ts";
 import { printDeclined } from "../receipts.ts";
 
-/** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
-const authorisation = command(0x0601, (process) => sell(process, purchase));
+export const paymentCommands: readonly Command[] = [
+  /** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
+  command(0x0601, (process) => sell(process, purchase)),
+  /** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or another card's kind. */
+  command(0x06e6, (process) => sell(process, purchase)),
+  /** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
+  command(0x0622, (process) => sell(process, hold)),
+  /** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
+  command(0x0631, (process) => sell(process, toCard)),
+  /** Book tip 06 0C (docs/zvt.md 6.3): charges the card again if the payment allowed it. */
+  command(0x060c, async (process) => {
+    const { ledger, memory } = process.parts;
+    const { receiptNumber } = process.request.fields;
+    if (receiptNumber === undefined || !/^\d+$/.test(receiptNumber)) {
+      return await process.refuse(code.messageWrong);
+    }
+    const order = await checkedOrder(process);
+    if (!order) return;
+    const original = memory.find(Number(receiptNumber));
+    if (!original?.tipAllowed || original.state !== "stored") {
+      return await process.abort(code.notPossible);
+    }
+    await askHost(process);
+    const transaction = charge(process, {
+      title: "TIP",
+      kind: "payment",
+      ledgerKind: "charge",
+      order,
+      card: original.card,
+      trace: memory.takeTrace(),
+      stands: false,
+    });
+    await settle(transaction);
+    // A tip that was not acknowledged has been taken back, and can be booked again.
+    if (ledger.find(transaction.stored.ledgerId)?.final) {
+      memory.change({ ...original, tipAllowed: false });
+    }
+  }),
+  /** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has agreed already. */
+  command(0x0621, async (process) => {
+    const authorisation = process.request.fields.authorisationAttribute;
+    // Without the number a terminal with keys would ask for it; this one has none.
+    if (!authorisation) return await process.refuse(code.messageWrong);
+    const order = await checkedOrder(process);
+    if (!order) return;
+    const card = await presentedCard(process);
+    if (card === undefined) return;
+    if (isDebitCard(card)) return await process.abort(code.notForDebitCards);
+    const trace = process.parts.memory.takeTrace();
+    const transaction = charge(process, {
+      title: "TELEPHONIC",
+      kind: "payment",
+      ledgerKind: "charge",
+      order,
+      card,
+      trace,
+      authorisation,
+      stands: false,
+    });
+    await settle(transaction);
+  }),
+  /** Account balance 06 03 (docs/zvt.md 6.3): reported, and nothing is stored. */
+  command(0x0603, async (process) => {
+    const { parts } = process;
+    await process.accept();
+    const name = await presentedCard(process);
+    if (name === undefined) return;
+    await askHost(process);
+    const card = zvtCard(name);
+    const { date, time } = localTime(parts.now);
+    await process.report({
+      fields: {
+        resultCode: 0x00,
+        amount: Math.max(BALANCE_AT_FIRST - spent(process, name), 0),
+        trace: String(parts.memory.takeTrace()).padStart(6, "0"),
+        time,
+        date: date.slice(4),
+        pan: card.maskedDigits,
+        terminalId: parts.device.terminalId,
+        cardType: card.cardType,
+        cardName: card.scheme,
+      },
+    });
+    await process.complete();
+  }),
+];
 
 const CARD_POLL = 0x06e6;
-/** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or the kind of another card. */
-const cardPoll = command(CARD_POLL, (process) => sell(process, purchase));
-
-/** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
-const preAuthorisation = command(0x0622, (process) => sell(process, hold));
-
-/** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
-const refund = command(0x0631, (process) => sell(process, toCard));
 
 type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind" | "stands">;
 
@@ -184,89 +260,8 @@ function follows(named: string, receiptNumber: number): boolean {
   return receiptNumber === (known === 9_999 ? 1 : known + 1);
 }
 
-export const payments: readonly Command[] = [authorisation, cardPoll, preAuthorisation, refund];
-
-/** Book tip 06 0C (docs/zvt.md 6.3): charges the card again if the payment allowed it. */
-const bookTip = command(0x060c, async (process) => {
-  const { ledger, memory } = process.parts;
-  const { receiptNumber } = process.request.fields;
-  if (receiptNumber === undefined || !/^\d+$/.test(receiptNumber)) {
-    return await process.refuse(code.messageWrong);
-  }
-  const order = await checkedOrder(process);
-  if (!order) return;
-  const original = memory.find(Number(receiptNumber));
-  if (!original?.tipAllowed || original.state !== "stored") {
-    return await process.abort(code.notPossible);
-  }
-  await askHost(process);
-  const transaction = charge(process, {
-    title: "TIP",
-    kind: "payment",
-    ledgerKind: "charge",
-    order,
-    card: original.card,
-    trace: memory.takeTrace(),
-    stands: false,
-  });
-  await settle(transaction);
-  // A tip that was not acknowledged has been taken back, and can be booked again.
-  if (ledger.find(transaction.stored.ledgerId)?.final) {
-    memory.change({ ...original, tipAllowed: false });
-  }
-});
-
-/** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has agreed already. */
-const telephonicAuthorisation = command(0x0621, async (process) => {
-  const authorisation = process.request.fields.authorisationAttribute;
-  // Without the number a terminal with keys would ask for it; this one has none.
-  if (!authorisation) return await process.refuse(code.messageWrong);
-  const order = await checkedOrder(process);
-  if (!order) return;
-  const card = await presentedCard(process);
-  if (card === undefined) return;
-  if (isDebitCard(card)) return await process.abort(code.notForDebitCards);
-  const trace = process.parts.memory.takeTrace();
-  const transaction = charge(process, {
-    title: "TELEPHONIC",
-    kind: "payment",
-    ledgerKind: "charge",
-    order,
-    card,
-    trace,
-    authorisation,
-    stands: false,
-  });
-  await settle(transaction);
-});
-
 /** The balance of every card of the bank at first, in minor units. */
 const BALANCE_AT_FIRST = 100_000;
-
-/** Account balance 06 03 (docs/zvt.md 6.3): reported, and nothing is stored. */
-const accountBalance = command(0x0603, async (process) => {
-  const { parts } = process;
-  await process.accept();
-  const name = await presentedCard(process);
-  if (name === undefined) return;
-  await askHost(process);
-  const card = zvtCard(name);
-  const { date, time } = localTime(parts.now);
-  await process.report({
-    fields: {
-      resultCode: 0x00,
-      amount: Math.max(BALANCE_AT_FIRST - spent(process, name), 0),
-      trace: String(parts.memory.takeTrace()).padStart(6, "0"),
-      time,
-      date: date.slice(4),
-      pan: card.maskedDigits,
-      terminalId: parts.device.terminalId,
-      cardType: card.cardType,
-      cardName: card.scheme,
-    },
-  });
-  await process.complete();
-});
 
 function spent({ parts }: Process, name: CardName): number {
   const pan = maskedPan(testCards[name]);
@@ -283,5 +278,3 @@ async function presentedCard(process: Process): Promise<CardName | undefined> {
   await stop(process, presented === "other-card" ? code.cardUnknown : code.aborted);
   return undefined;
 }
-
-export const otherPayments: readonly Command[] = [bookTip, telephonicAuthorisation, accountBalance];

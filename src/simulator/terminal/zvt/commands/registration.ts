@@ -17,10 +17,65 @@ import {
 import type { Device } from "../../options.ts";
 import { askRegister } from "../asks.ts";
 import { demandTable, mostUrgent } from "../demands.ts";
-import { localTime, loggedOff, type Parts, type Registration } from "../machine/parts.ts";
+import {
+  localTime,
+  loggedOff,
+  type Outgoing,
+  type Parts,
+  type Registration,
+} from "../machine/parts.ts";
 import { type Command, commandWhenLocked } from "../machine/process.ts";
 import { opaqueTags } from "../machine/report.ts";
 import { askNames } from "../options.ts";
+
+export const registrationCommands: readonly Command[] = [
+  /** Registration 06 00 (docs/zvt.md 6.1). */
+  commandWhenLocked(0x0600, async (process) => {
+    const { parts, request } = process;
+    const currency = request.parts.currency ?? null;
+    if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
+      await process.answerWith("currency-refused", {
+        parts: { resultCode: WRONG_CURRENCY, currency },
+      });
+      return;
+    }
+    await process.accept();
+    parts.registration = agreed(request, currency, parts);
+    parts.beginMessageIds();
+    await process.complete({
+      fields: {
+        typeByte: statusByte(parts),
+        terminalId: parts.device.terminalId,
+        currency: currency ?? (parts.options.behaviour.currencies[0] as string),
+      },
+      tags: completionTags(request, parts.registration),
+    });
+  }),
+  /** Log-Off 06 02 (docs/zvt.md 6.4). */
+  commandWhenLocked(0x0602, async (process) => {
+    await process.finish();
+    // card complete keeps BE (docs/zvt.md 6.4).
+    const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
+    process.parts.registration = { ...loggedOff, ...byte };
+  }),
+  /** Status-Enquiry 05 01 (docs/zvt.md 6.5). */
+  commandWhenLocked(0x0501, async (process) => {
+    const { parts, request } = process;
+    const service = request.fields.serviceByte ?? 0;
+    const softwareVersion = parts.device.version;
+    await process.accept();
+    // Its own jobs begin on this occasion (docs/zvt.md 6.5); an answer changes nothing here.
+    await askRegister(process, "status", askNames);
+    const status: Outgoing = {
+      parts: {
+        ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),
+        terminalStatus: terminalStatus(parts),
+      },
+      ...((service & WITH_CONTAINER) !== 0 ? { tags: identityTags(parts) } : {}),
+    };
+    await process.complete(status, "status-completion");
+  }),
+];
 
 /** Bits of the status byte in the completion (docs/zvt.md 6.1). */
 const INITIALISATION_NEEDED = 0x01;
@@ -46,37 +101,6 @@ export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
   if (control !== REGISTRATION || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;
   return { control, data: concat([data.subarray(0, CURRENCY_AT), data.subarray(CURRENCY_AT + 1)]) };
 }
-
-/** Registration 06 00 (docs/zvt.md 6.1). */
-const registration = commandWhenLocked(REGISTRATION, async (process) => {
-  const { parts, request } = process;
-  const currency = request.parts.currency ?? null;
-  if (currency !== null && !parts.options.behaviour.currencies.includes(currency)) {
-    await process.answerWith("currency-refused", {
-      parts: { resultCode: WRONG_CURRENCY, currency },
-    });
-    return;
-  }
-  await process.accept();
-  parts.registration = agreed(request, currency, parts);
-  parts.beginMessageIds();
-  await process.complete({
-    fields: {
-      typeByte: statusByte(parts),
-      terminalId: parts.device.terminalId,
-      currency: currency ?? (parts.options.behaviour.currencies[0] as string),
-    },
-    tags: completionTags(request, parts.registration),
-  });
-});
-
-/** Log-Off 06 02 (docs/zvt.md 6.4). */
-const logOff = commandWhenLocked(0x0602, async (process) => {
-  await process.finish();
-  // card complete keeps BE (docs/zvt.md 6.4).
-  const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
-  process.parts.registration = { ...loggedOff, ...byte };
-});
 
 function agreed(request: Message, currency: string | null, parts: Parts): Registration {
   const width = Number(tagValue(request.tags, "printerWidth") ?? 0);
@@ -142,28 +166,9 @@ function completionTags(request: Message, now: Registration): readonly RawTag[] 
   return tags;
 }
 
-export const registrationCommands: readonly Command[] = [registration, logOff];
-
 /** Service byte of the enquiry (docs/zvt.md 6.5). */
 const WITHOUT_VERSION = 0x02;
 const WITH_CONTAINER = 0x04;
-
-/** Status-Enquiry 05 01 (docs/zvt.md 6.5). */
-export const statusEnquiry = commandWhenLocked(0x0501, async (process) => {
-  const { parts, request } = process;
-  const service = request.fields.serviceByte ?? 0;
-  const softwareVersion = parts.device.version;
-  await process.accept();
-  // Its own jobs begin on this occasion (docs/zvt.md 6.5); an answer changes nothing here.
-  await askRegister(process, "status", askNames);
-  await process.completeStatus({
-    parts: {
-      ...((service & WITHOUT_VERSION) === 0 ? { softwareVersion } : {}),
-      terminalStatus: terminalStatus(parts),
-    },
-    ...((service & WITH_CONTAINER) !== 0 ? { tags: identityTags(parts) } : {}),
-  });
-});
 
 /** Returns the status of docs/zvt.md 11.5. */
 function terminalStatus({ memory, outOfOrder, paperOut, cardInside }: Parts): number {

@@ -9,58 +9,91 @@ import { askHost, code } from "../machine/sale.ts";
 import { charge, type NewTransaction, settle } from "../machine/transaction.ts";
 import { printReceipts } from "../receipts.ts";
 
-/** Reversal 06 30 (docs/zvt.md 6.3): takes one stored transaction back, all of it. */
-const reversal = command(0x0630, async (process) => {
-  const original = await originalOf(process, {
-    isOne: ({ kind }) => kind === "payment" || kind === "booking",
-    unknown: code.reversalImpossible,
-  });
-  if (!original) return;
-  const { amount } = process.request.fields;
-  const { parts } = process;
-  if (parts.is("reverses-last-only") && original.trace !== parts.memory.last?.trace) {
-    return await process.abort(code.reversalImpossible);
-  }
-  if (original.state === "reversed") return await process.abort(code.alreadyReversed);
-  if (amount !== undefined && amount !== original.amountMinor) {
-    return await process.abort(code.reversalImpossible);
-  }
-  await askHost(process);
-  await follow(process, original, {
-    title: "REVERSAL",
-    kind: "reversal",
-    ledgerKind: "reversal",
-    amountMinor: original.amountMinor,
-  });
-});
+export const storedCommands: readonly Command[] = [
+  /** Reversal 06 30 (docs/zvt.md 6.3): takes one stored transaction back, all of it. */
+  command(0x0630, async (process) => {
+    const original = await originalOf(process, {
+      isOne: ({ kind }) => kind === "payment" || kind === "booking",
+      unknown: code.reversalImpossible,
+    });
+    if (!original) return;
+    const { amount } = process.request.fields;
+    const { parts } = process;
+    if (parts.is("reverses-last-only") && original.trace !== parts.memory.last?.trace) {
+      return await process.abort(code.reversalImpossible);
+    }
+    if (original.state === "reversed") return await process.abort(code.alreadyReversed);
+    if (amount !== undefined && amount !== original.amountMinor) {
+      return await process.abort(code.reversalImpossible);
+    }
+    await askHost(process);
+    await follow(process, original, {
+      title: "REVERSAL",
+      kind: "reversal",
+      ledgerKind: "reversal",
+      amountMinor: original.amountMinor,
+    });
+  }),
+  /** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
+  command(0x0623, async (process) => {
+    if (process.request.fields.receiptNumber === ENQUIRY) return await reportOpen(process);
+    const original = await openReservation(process);
+    if (!original) return;
+    const unusedMinor = process.request.fields.amount ?? 0;
+    await book(process, original, original.amountMinor - unusedMinor);
+  }),
+  /** Book total 06 24 (docs/zvt.md 6.3): the amount is the part that was used. */
+  command(0x0624, async (process) => {
+    const original = await openReservation(process);
+    if (!original) return;
+    await book(process, original, process.request.fields.amount ?? original.amountMinor);
+  }),
+  /** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): nothing was used. */
+  command(0x0625, async (process) => {
+    const original = await openReservation(process);
+    if (!original) return;
+    // Those the terminal lets go by itself (docs/zvt.md 6.3).
+    if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
+    await book(process, original, 0);
+  }),
+  /** Repeat Receipt 06 20 (docs/zvt.md 6.4); service byte 03: the report only. */
+  command(0x0620, async (process) => {
+    const { parts, request } = process;
+    const service = request.fields.serviceByte ?? 0;
+    await process.accept();
+    if (parts.is("empty-repeat-receipt") || process.fault("bare-repeat"))
+      return await process.complete();
+    const last = reportedTransaction(parts);
+    if (!last) return await process.abort(code.notPossible);
+    if ((service & WITH_STATUS) !== 0) {
+      await process.report(approvedReport(last, parts));
+    }
+    const selection = tagValue(request.tags, "receiptSelection");
+    if ((service & WITHOUT_PRINT) === 0 && (selection ?? 1) <= 3) {
+      await printReceipts(process, titles[last.kind], last);
+    }
+    await process.complete();
+  }),
+  /** Reprint 06 12 (docs/zvt.md 6.4): the receipts of stored transactions, by receipt number. */
+  command(0x0612, async (process) => {
+    const { receiptFrom = "", receiptTo = receiptFrom } = process.request.parts;
+    if (!/^\d{8}$/.test(receiptFrom + receiptTo)) return await process.refuse(code.messageWrong);
+    await process.accept();
+    const [from, to] = [Number(receiptFrom), Number(receiptTo)];
+    const found = process.parts.memory.turnover.filter(
+      ({ receiptNumber }) => receiptNumber >= from && receiptNumber <= to,
+    );
+    if (found.length === 0) return await process.abort(code.notPossible);
+    for (const stored of found) {
+      const how = await printReceipts(process, titles[stored.kind], stored);
+      if (how !== "printed") return await process.abort(code.printerNotReady);
+    }
+    await process.complete();
+  }),
+];
 
 /** This receipt number asks for all open pre-authorisations. */
 const ENQUIRY = "FFFF";
-
-/** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
-const partialReversal = command(0x0623, async (process) => {
-  if (process.request.fields.receiptNumber === ENQUIRY) return await reportOpen(process);
-  const original = await openReservation(process);
-  if (!original) return;
-  const unusedMinor = process.request.fields.amount ?? 0;
-  await book(process, original, original.amountMinor - unusedMinor);
-});
-
-/** Book total 06 24 (docs/zvt.md 6.3): the amount is the part that was used. */
-const bookTotal = command(0x0624, async (process) => {
-  const original = await openReservation(process);
-  if (!original) return;
-  await book(process, original, process.request.fields.amount ?? original.amountMinor);
-});
-
-/** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): nothing was used. */
-const preAuthorisationReversal = command(0x0625, async (process) => {
-  const original = await openReservation(process);
-  if (!original) return;
-  // Those the terminal lets go by itself (docs/zvt.md 6.3).
-  if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
-  await book(process, original, 0);
-});
 
 /** Returns the transaction that the command names; without one it ends the command. */
 async function originalOf(
@@ -175,13 +208,6 @@ async function reportOpen(process: Process): Promise<void> {
   });
 }
 
-export const reversals: readonly Command[] = [
-  reversal,
-  partialReversal,
-  bookTotal,
-  preAuthorisationReversal,
-];
-
 /** Service byte (docs/zvt.md 6.4). */
 const WITH_STATUS = 0x01;
 const WITHOUT_PRINT = 0x02;
@@ -194,47 +220,9 @@ const titles: Readonly<Record<TransactionKind, string>> = {
   booking: "BOOKING",
 };
 
-/** Repeat Receipt 06 20 (docs/zvt.md 6.4); service byte 03: the report only. */
-const repeatReceipt = command(0x0620, async (process) => {
-  const { parts, request } = process;
-  const service = request.fields.serviceByte ?? 0;
-  await process.accept();
-  if (parts.is("empty-repeat-receipt") || process.fault("bare-repeat"))
-    return await process.complete();
-  const last = reportedTransaction(parts);
-  if (!last) return await process.abort(code.notPossible);
-  if ((service & WITH_STATUS) !== 0) {
-    await process.report(approvedReport(last, parts));
-  }
-  const selection = tagValue(request.tags, "receiptSelection");
-  if ((service & WITHOUT_PRINT) === 0 && (selection ?? 1) <= 3) {
-    await printReceipts(process, titles[last.kind], last);
-  }
-  await process.complete();
-});
-
 function reportedTransaction({ memory, ledger, options }: Parts): StoredTransaction | undefined {
   if (options.behaviour.repeatsUnacknowledged) return memory.last;
   return memory.turnover.findLast(
     ({ ledgerId, state }) => state !== "reversed" && ledger.find(ledgerId)?.final === true,
   );
 }
-
-/** Reprint 06 12 (docs/zvt.md 6.4): the receipts of stored transactions, by receipt number. */
-const reprint = command(0x0612, async (process) => {
-  const { receiptFrom = "", receiptTo = receiptFrom } = process.request.parts;
-  if (!/^\d{8}$/.test(receiptFrom + receiptTo)) return await process.refuse(code.messageWrong);
-  await process.accept();
-  const [from, to] = [Number(receiptFrom), Number(receiptTo)];
-  const found = process.parts.memory.turnover.filter(
-    ({ receiptNumber }) => receiptNumber >= from && receiptNumber <= to,
-  );
-  if (found.length === 0) return await process.abort(code.notPossible);
-  for (const stored of found) {
-    const how = await printReceipts(process, titles[stored.kind], stored);
-    if (how !== "printed") return await process.abort(code.printerNotReady);
-  }
-  await process.complete();
-});
-
-export const receiptCommands: readonly Command[] = [repeatReceipt, reprint];

@@ -50,16 +50,8 @@ type BadFrameReason = "crc" | "escape" | "too-long" | "cut";
 /** 2 control bytes, 3 length bytes, 65535 of data (docs/zvt.md 4.1). */
 const APDU_BYTES_MAX = 2 + 3 + 0xffff;
 
-type State =
-  | "hunt"
-  | "hunt-dle"
-  | "data"
-  | "data-dle"
-  | "crc-low"
-  | "crc-high"
-  /** A damaged frame, until silence or a new start ends it. */
-  | "broken"
-  | "broken-dle";
+/** "broken": a damaged frame, until silence or a new start ends it. */
+type State = "hunt" | "data" | "check" | "broken";
 
 /**
  * Turns the bytes of a serial line into {@link LineEvent}s, however they are cut (docs/zvt.md 2.2).
@@ -67,15 +59,17 @@ type State =
  */
 export class FrameReader {
   #state: State = "hunt";
+  /** Whether the last byte was a 10 whose second half is awaited. */
+  #escaped = false;
   #data: number[] = [];
-  #crcLow = 0;
+  #crcLow: number | undefined;
   #noise = 0;
   #brokenBy: BadFrameReason = "escape";
   #events: LineEvent[] = [];
 
   /** Whether T1 is running: the start of a frame is in, its end is not. */
   get insideFrame(): boolean {
-    return this.#state !== "hunt";
+    return this.#state !== "hunt" || this.#escaped;
   }
 
   push(chunk: Uint8Array): LineEvent[] {
@@ -86,68 +80,47 @@ export class FrameReader {
 
   /** Ends an unfinished frame when T1 is over (docs/zvt.md 2.4); a lone 10 is noise. */
   silence(): LineEvent[] {
-    if (this.#state === "hunt-dle") this.#noise += 1;
-    else if (this.#state === "broken" || this.#state === "broken-dle") this.#bad(this.#brokenBy);
-    else if (this.#state !== "hunt") this.#bad("cut");
+    if (this.#state !== "hunt") this.#bad(this.#state === "broken" ? this.#brokenBy : "cut");
+    else if (this.#escaped) this.#noise += 1;
+    this.#escaped = false;
     this.#state = "hunt";
     this.#flushNoise();
     return this.#take();
   }
 
   #next(byte: number): void {
+    const escaped = this.#escaped;
+    this.#escaped = false;
     switch (this.#state) {
       case "hunt":
-        this.#hunt(byte);
-        break;
-      case "hunt-dle":
-        this.#afterLoneDle(byte);
+        if (escaped && byte === STX) this.#begin();
+        else this.#hunt(byte, escaped);
         break;
       case "data":
-        if (byte === DLE) this.#state = "data-dle";
+        if (escaped) this.#afterDle(byte);
+        else if (byte === DLE) this.#escaped = true;
         else this.#keep(byte);
         break;
-      case "data-dle":
-        this.#afterDle(byte);
-        break;
-      case "crc-low":
+      case "check":
         // The two checksum bytes are taken as they are, also 10 02 or 10 10 (docs/zvt.md 2.2).
-        this.#crcLow = byte;
-        this.#state = "crc-high";
-        break;
-      case "crc-high":
-        this.#end(byte);
+        if (this.#crcLow === undefined) this.#crcLow = byte;
+        else this.#end(this.#crcLow, byte);
         break;
       case "broken":
-        if (byte === DLE) this.#state = "broken-dle";
-        break;
-      case "broken-dle":
-        if (byte === STX) this.#begin();
-        else this.#state = byte === DLE ? "broken-dle" : "broken";
+        if (escaped && byte === STX) this.#begin();
+        else this.#escaped = byte === DLE;
         break;
     }
   }
 
-  #afterLoneDle(byte: number): void {
-    if (byte === STX) {
-      this.#begin();
-      return;
+  #hunt(byte: number, afterLoneDle: boolean): void {
+    if (afterLoneDle) this.#noise += 1;
+    if (byte === DLE) this.#escaped = true;
+    else if (byte !== ACK && byte !== NAK) this.#noise += 1;
+    else {
+      this.#flushNoise();
+      this.#events.push({ kind: byte === ACK ? "ack" : "nak" });
     }
-    this.#noise += 1;
-    this.#state = "hunt";
-    this.#hunt(byte);
-  }
-
-  #hunt(byte: number): void {
-    if (byte === DLE) {
-      this.#state = "hunt-dle";
-      return;
-    }
-    if (byte !== ACK && byte !== NAK) {
-      this.#noise += 1;
-      return;
-    }
-    this.#flushNoise();
-    this.#events.push({ kind: byte === ACK ? "ack" : "nak" });
   }
 
   #begin(): void {
@@ -157,17 +130,16 @@ export class FrameReader {
   }
 
   #keep(byte: number): void {
-    if (this.#data.length === APDU_BYTES_MAX) {
-      this.#break("too-long");
-      return;
-    }
-    this.#data.push(byte);
+    if (this.#data.length === APDU_BYTES_MAX) this.#break("too-long");
+    else this.#data.push(byte);
   }
 
   #afterDle(byte: number): void {
-    this.#state = "data";
     if (byte === DLE) this.#keep(DLE);
-    else if (byte === ETX) this.#state = "crc-low";
+    else if (byte === ETX) {
+      this.#crcLow = undefined;
+      this.#state = "check";
+    }
     // A new start inside a frame: the sender began again (docs/zvt.md 2.2).
     else if (byte === STX) this.#begin();
     else this.#break("escape");
@@ -179,14 +151,11 @@ export class FrameReader {
     this.#state = "broken";
   }
 
-  #end(crcHigh: number): void {
+  #end(crcLow: number, crcHigh: number): void {
     const apdu = Uint8Array.from(this.#data);
     this.#state = "hunt";
-    if (frameCrc(apdu) === (crcHigh << 8) + this.#crcLow) {
-      this.#events.push({ kind: "frame", apdu });
-    } else {
-      this.#bad("crc");
-    }
+    if (frameCrc(apdu) !== (crcHigh << 8) + crcLow) this.#bad("crc");
+    else this.#events.push({ kind: "frame", apdu });
   }
 
   #bad(reason: BadFrameReason): void {

@@ -51,6 +51,16 @@ type Silence =
   | "not-delivered"
   | "line-closed";
 
+/** How a message of ours is asked about. */
+interface Asking {
+  /** Missing: T3. */
+  readonly timeoutMs?: number | undefined;
+  /** The moment that is reached when the message has left. */
+  readonly sent?: Point;
+  /** The number of the message (docs/zvt.md 9.4). */
+  readonly id?: string | undefined;
+}
+
 const STATUS_ENQUIRY = 0x0501;
 /** The last ACK leaves within this time, before a restart takes the lines away. */
 const LAST_ACK_MS = 100;
@@ -200,49 +210,41 @@ export class Process extends RunningCommand<Parts, Point> {
     }
   }
 
-  /** Sends a message and waits for its answer, T3 unless `timeoutMs` is given (docs/zvt.md 5.1). */
-  async say(name: MessageName, input: Outgoing, timeoutMs?: number): Promise<Answer> {
+  /** Sends a message and waits for its answer (docs/zvt.md 5.1). */
+  async say(name: MessageName, input: Outgoing, asking: Asking = {}): Promise<Answer> {
     const id = this.parts.nextMessageId();
-    const apdu = this.parts.encode(name, this.#permitted(input), id);
-    return await this.sayRaw(apdu, timeoutMs, undefined, id);
+    return await this.sayRaw(this.parts.encode(name, this.#permitted(input), id), {
+      ...asking,
+      id,
+    });
   }
 
   /** Sends a message that has a control field only. */
   async sayBare(control: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const data = id === undefined ? new Uint8Array(0) : fromHex(`06061f7303${id}`);
-    return await this.sayRaw(encodeApdu({ control, data }), undefined, undefined, id);
+    return await this.sayRaw(encodeApdu({ control, data }), { id });
   }
 
-  async sayRaw(
-    apdu: Uint8Array,
-    timeoutMs?: number,
-    afterSending?: () => Promise<void>,
-    id?: string,
-  ): Promise<Answer> {
+  async sayRaw(apdu: Uint8Array, asking: Asking = {}): Promise<Answer> {
     // One question at a time: a prompt that a cancellation left open is answered first, or the
     // answer to it would be taken for the answer to this.
     const before = this.#exchange;
-    const exchange = before.then(() => this.#ask(apdu, timeoutMs, afterSending, id));
+    const exchange = before.then(() => this.#ask(apdu, asking));
     this.#exchange = exchange.catch(() => undefined);
     return await exchange;
   }
 
-  async #ask(
-    apdu: Uint8Array,
-    timeoutMs: number | undefined,
-    afterSending: (() => Promise<void>) | undefined,
-    id: string | undefined,
-  ): Promise<Answer> {
+  async #ask(apdu: Uint8Array, { timeoutMs, sent, id }: Asking): Promise<Answer> {
     this.signal.throwIfAborted();
     this.#askedUnder = id;
     // Waiter first, write second, clock third.
     const answer = new Promise<Answer>((resolve) => {
       this.#waiter = resolve;
     });
-    const sent = await this.line.send(apdu);
-    await afterSending?.();
-    if (sent === "failed") {
+    const how = await this.line.send(apdu);
+    if (sent) await this.reach(sent);
+    if (how === "failed") {
       const because = this.line.closed ? "line-closed" : "not-delivered";
       this.#settle({ kind: "silent", because });
     }
@@ -281,7 +283,7 @@ export class Process extends RunningCommand<Parts, Point> {
   /** Sends the report 04 0F. */
   async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
     await this.reach("report");
-    const answer = await this.#sendThen("status-information", input, "reported", timeoutMs);
+    const answer = await this.say("status-information", input, { timeoutMs, sent: "reported" });
     if (answer.kind !== "silent") await this.reach("acknowledged");
     return answer;
   }
@@ -290,42 +292,26 @@ export class Process extends RunningCommand<Parts, Point> {
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
     this.#ending = true;
-    await this.#sendThen("status-information", input, "reported");
+    await this.say("status-information", input, { sent: "reported" });
   }
 
   /** Restarts the terminal, after the last ACK has left. */
   async restart(): Promise<void> {
     await this.pause("last ACK before the restart", LAST_ACK_MS);
-    this.parts.reboot();
+    this.parts.host.reboot();
   }
 
   /** Ends the command with 06 0F. */
-  async complete(input: Outgoing = {}): Promise<void> {
-    await this.#end("completion", input);
-  }
-
-  /** Ends a status enquiry, with positional parts first (docs/zvt.md 6.5). */
-  async completeStatus(input: Outgoing): Promise<void> {
-    await this.#end("status-completion", input);
+  async complete(input: Outgoing = {}, name: MessageName = "completion"): Promise<void> {
+    await this.reach("completion");
+    this.#ending = true;
+    await this.say(name, input, { sent: "completed" });
   }
 
   /** Ends the command with 06 1E. */
   async abort(resultCode: number, input: Outgoing = {}): Promise<void> {
     const parts = this.fault("abort-without-code") ? {} : { ...input.parts, resultCode };
-    await this.#end("abort-from-pt", { ...input, parts });
-  }
-
-  async #end(name: MessageName, input: Outgoing): Promise<void> {
-    await this.reach("completion");
-    this.#ending = true;
-    await this.#sendThen(name, input, "completed");
-  }
-
-  /** Sends a message, reaches the moment `sent`, and waits for the answer. */
-  #sendThen(name: MessageName, input: Outgoing, sent: Point, timeoutMs?: number): Promise<Answer> {
-    const id = this.parts.nextMessageId();
-    const apdu = this.parts.encode(name, this.#permitted(input), id);
-    return this.sayRaw(apdu, timeoutMs, () => this.reach(sent), id);
+    await this.complete({ ...input, parts }, "abort-from-pt");
   }
 
   /** Returns the message without tags if the register knows no containers (docs/zvt.md 4.3). */

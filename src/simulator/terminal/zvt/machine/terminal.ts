@@ -16,9 +16,14 @@ import { type Condition, Machine } from "../../machine.ts";
 import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
+import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
-import { commandOf } from "../commands/command-table.ts";
-import { withBareCurrency } from "../commands/registration.ts";
+import { administrationCommands } from "../commands/administration.ts";
+import { displayCommands } from "../commands/display.ts";
+import { fileCommands } from "../commands/files.ts";
+import { paymentCommands } from "../commands/payments.ts";
+import { registrationCommands, withBareCurrency } from "../commands/registration.ts";
+import { storedCommands } from "../commands/stored.ts";
 import { curesSomething, demandTable, mostUrgent } from "../demands.ts";
 import { ZvtFaultyWire } from "../faults.ts";
 import { hasTrueLength, type Line, SerialLine, TcpLine } from "../link/lines.ts";
@@ -34,16 +39,25 @@ const REGISTRATION = 0x0600;
 const STATUS_ENQUIRY = 0x0501;
 const ABORT = 0x06b0;
 
+/** Every command that the terminal knows; all others get 84 83 00 (docs/zvt.md 4.1). */
+const commands = new Map(
+  [
+    ...administrationCommands,
+    ...paymentCommands,
+    ...displayCommands,
+    ...fileCommands,
+    ...registrationCommands,
+    ...storedCommands,
+  ].map((command) => [command.control, command]),
+);
+
 /**
  * The simulated terminal (docs/zvt.md 13.1): takes commands from whichever register is connected,
  * runs one at a time, and gives its answers to the one that runs.
  */
 export class Terminal extends Machine<Parts, Process> {
   override readonly toggles = togglesOf(this.parts);
-  readonly routes = {
-    "POST /ask":
-      '{"kind": NAME, "in": "payment" | "status"} ask the register once, in the next one',
-  };
+  readonly routes = texts.protocolRoutes.zvt;
   /** The command that a register sent right after the end of the previous one. */
   #next: { line: Line; bytes: Uint8Array } | undefined;
 
@@ -166,7 +180,7 @@ export class Terminal extends Machine<Parts, Process> {
 
   #begin(line: Line, bytes: Uint8Array): void {
     const apdu = decodeApdu(bytes);
-    const command = commandOf(apdu.control);
+    const command = commands.get(apdu.control);
     const message = command && this.#readable(apdu);
     // docs/zvt.md 4.1: an unknown command, or a field whose number is not in the table.
     if (!command || typeof message?.unknownField === "number") {

@@ -1,30 +1,8 @@
 import type { Stage } from "../../screen.ts";
+import texts from "../../texts.json" with { type: "json" };
 
 /** Texts of the customer display by intermediate status (docs/zvt.md 11.3). */
-const statusTexts: Readonly<Record<number, Readonly<Record<Language, string>>>> = {
-  1: {
-    de: "Bitte Anzeigen auf dem PIN-Pad beachten",
-    en: "Please look at the PIN pad",
-    fr: "Veuillez regarder le clavier",
-  },
-  4: { de: "Warten auf Antwort", en: "Waiting for the bank", fr: "Attente de la banque" },
-  5: { de: "Automatischer Storno", en: "Reversing", fr: "Annulation automatique" },
-  10: { de: "Karte einstecken", en: "Insert card", fr: "Insérez la carte" },
-  11: { de: "Karte entnehmen", en: "Remove card", fr: "Retirez la carte" },
-  14: {
-    de: "Vorgang wird bearbeitet bitte warten...",
-    en: "Please wait...",
-    fr: "Veuillez patienter...",
-  },
-  21: { de: "Geheimzahl falsch", en: "Wrong PIN", fr: "Code faux" },
-  23: { de: "Bitte warten...", en: "Please wait...", fr: "Veuillez patienter..." },
-  28: {
-    de: "Zahlung erfolgt. Bitte Ware entnehmen",
-    en: "Approved. Please take the goods",
-    fr: "Accepté. Prenez vos articles",
-  },
-  29: { de: "Autorisierung nicht möglich", en: "Declined", fr: "Refusé" },
-};
+const statusTexts: Readonly<Record<string, Readonly<Record<Language, string>>>> = texts.status;
 
 export type Language = "de" | "en" | "fr";
 
@@ -58,11 +36,7 @@ export const stageOfStatus: Readonly<Record<number, Stage>> = {
 };
 
 /** The texts of a time-out; its code 6C has other meanings too. */
-export const timeOutTexts: Readonly<Record<Language, string>> = {
-  de: "Zeitüberschreitung",
-  en: "Time-out",
-  fr: "Délai dépassé",
-};
+export const timeOutTexts: Readonly<Record<Language, string>> = texts.timeOut;
 
 export function statusText(code: number, language: Language): string {
   return statusTexts[code]?.[language] ?? "";
