@@ -21,7 +21,7 @@ const assets = [
   "examples/kiosk/*.{html,css,js}",
   "src/simulator/gateway/pages/*.css",
   "src/simulator/terminal/page/*.{html,css,js}",
-  "src/tp-manager/console/pages/**/*.{html,css,js}",
+  "src/tp-manager/console/pages/**/*.{html,css,js,json}",
 ];
 
 interface Bundle {

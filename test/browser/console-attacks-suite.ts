@@ -25,7 +25,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
     expect(sent.filter(({ cookie, authorization }) => cookie ?? authorization)).toEqual([]);
     expect(JSON.stringify(sent)).not.toContain(token);
     // The session itself goes on.
-    await page.getByRole("link", { name: "Care" }).click();
+    await page.getByRole("link", { name: "Maintenance" }).click();
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await expect.poll(() => page.locator("main").innerText()).toMatch(/A payment would be taken/);
   });
@@ -41,7 +41,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
       expect(read).toBe("");
       const asked: Request[] = [];
       page.on("request", (request) => asked.push(request));
-      await page.getByRole("link", { name: "Care" }).click();
+      await page.getByRole("link", { name: "Maintenance" }).click();
       await page.getByRole("button", { name: "Check", exact: true }).click();
       const healthy = () => page.locator("main").innerText();
       await expect.poll(healthy).toMatch(/A payment would be taken/);
@@ -117,7 +117,7 @@ describe.skipIf(!haveChromium)("the console against other pages", () => {
       }
       throw new Error(`the focus does not come to ${text}`);
     };
-    await tabTo("Care");
+    await tabTo("Maintenance");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Restart the terminal" }).waitFor();
     await tabTo("Restart the terminal");

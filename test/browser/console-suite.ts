@@ -19,7 +19,7 @@ describe.skipIf(!haveChromium)("the operator's console", () => {
       await page.getByRole("button", { name: words }).waitFor();
       await expect.poll(() => page.evaluate("document.documentElement.lang")).toBe(language);
       await page.setViewportSize({ width: 360, height: 900 });
-      for (const view of ["doubt", "payments", "day", "care", "now"]) {
+      for (const view of ["in-doubt", "payments", "day", "maintenance", "now"]) {
         const link = page.locator(`nav a[href="#${view}"]`);
         await link.click();
         await page.locator("main h1, main h2").first().waitFor();

@@ -62,10 +62,10 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await expect.poll(() => page.locator("main").innerText()).toMatch(/What we sent/);
     const shown = await order.innerText();
     expect(shown).toMatch(/The terminal before[\s\S]*0001[\s\S]*line broken/);
-    expect(shown).toMatch(/Nobody can tell|Likely/);
+    expect(shown).toMatch(/The evidence does not decide|Likely/);
     await easyForAll(page, "doubt");
     await order.getByLabel("Charged", { exact: true }).check();
-    await order.getByRole("button", { name: "Say so …" }).click();
+    await order.getByRole("button", { name: "Settle …" }).click();
     await expect.poll(() => page.locator("dialog").innerText()).toMatch(/charged with .*9\.99/);
     await easyForAll(page, "ask");
     await agree(page);
@@ -81,7 +81,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
   test("nothing is done without name and reason, and the dialogue can be left", async () => {
     const { url, at } = await consoleHouse();
     const { page } = await consolePage(browser(), url);
-    await page.getByRole("link", { name: "Care" }).click();
+    await page.getByRole("link", { name: "Maintenance" }).click();
     await page.getByRole("button", { name: "Restart the terminal" }).click();
     const send = page.locator("dialog button[type=submit]");
     await send.click();
@@ -105,7 +105,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     const launcher = () => Promise.resolve({ stdout: doctorReport(), stderr: "", code: 69 });
     const { url } = await consoleHouse({ maintenance: maintenanceForTest(data, { launcher }) });
     const { page } = await consolePage(browser(), url, { bypassCSP: true });
-    await page.getByRole("link", { name: "Care" }).click();
+    await page.getByRole("link", { name: "Maintenance" }).click();
     const main = () => page.locator("main").innerText();
     await page.getByRole("button", { name: "Check", exact: true }).click();
     await expect.poll(main).toMatch(/A payment would be taken ready/);
@@ -113,7 +113,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
       ["End of day", /The end of day is done/],
       ["Restart the terminal", /has restarted/],
       ["Accept the terminal", /is accepted/],
-      ["Look for an update", /not a checkout/],
+      ["Check for an update", /not a checkout/],
       ["Hold updates", /not a checkout/],
       ["Hold updates no longer", /not a checkout/],
     ] as const) {

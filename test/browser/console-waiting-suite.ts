@@ -55,7 +55,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await inDialogue("Accept the terminal");
     await easyForAll(page, "accept-ask");
     await page.keyboard.press("Escape");
-    await page.getByRole("link", { name: "Care" }).click();
+    await page.getByRole("link", { name: "Maintenance" }).click();
     await inDialogue("Accept the terminal");
     await page.keyboard.press("Escape");
     await page.getByRole("link", { name: "In doubt" }).click();
@@ -68,7 +68,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
       ["Accept the terminal", /Terminal 52500009 is accepted/],
       ["Send again", /handed over again now/],
       ["Close without sending", /will not be handed over/],
-      ["Seen", /Nothing waits for a person/],
+      ["Acknowledge", /Nothing waits for a person/],
     ] as const) {
       await page.getByRole("button", { name }).click();
       await agree(page);

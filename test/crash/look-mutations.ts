@@ -1,7 +1,7 @@
 import { type Mutation, oneEdit } from "./mutation.ts";
 
 const own = ["test/scenario/matching/own-neighbours.test.ts"];
-const looks = ["test/scenario/matching/looks.test.ts"];
+const looks = ["test/scenario/matching/probes.test.ts"];
 const effects = ["test/tp-manager/matching/effects.test.ts"];
 const granted = ["test/tp-manager/matching/not-granted.test.ts"];
 const late = ["test/tp-manager/arbiter/late-results.test.ts"];

@@ -3,7 +3,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 const rule = "src/tp-manager/matching/one-way.ts";
 const order = "src/tp-manager/matching/one-way.ts";
 const lies = "test/tp-manager/terminal/one-way/one-way-lies.test.ts";
-const kept = "test/tp-manager/terminal/one-way/kept-back.test.ts";
+const kept = "test/tp-manager/terminal/one-way/delayed-results.test.ts";
 const late = "test/tp-manager/arbiter/late-results.test.ts";
 const nameless = "test/tp-manager/arbiter/nameless-results.test.ts";
 

@@ -154,9 +154,9 @@ describe("a book", () => {
   });
 
   test.each([
-    ["gateway", /\*\*\[[PDC]\]/],
-    ["zvt", /\*\*\[[PDC]\]/],
-    ["concert", /\*\*\[[ABC]\]/],
+    ["gateway", /\*\*(Published|Clients|Our\s+choice):\*\*/],
+    ["zvt", /\*\*(Published|Devices|Our\s+choice):\*\*|\(our choice\)/],
+    ["concert", /\*\*(Confirmed|One source|Our\s+choice):\*\*|\(our choice\)/],
   ])("%s grades its statements in every section", (name, grade) => {
     const ungraded = (books.get(name) ?? "")
       .split(/^(?=##)/m)

@@ -32,18 +32,10 @@ const left: Readonly<Record<string, number>> = {
   "docs/evidence": 23,
   "docs/operator": 4,
   "docs/reference": 3,
-  "docs/rules": 4,
-  "docs/updates": 1,
   "src/launcher/commands": 8,
   "src/launcher/doctor": 1,
   "src/simulator/terminal/concert/machine": 1,
   "src/tp-manager": 3,
-  "src/tp-manager/console": 3,
-  "src/tp-manager/console/pages": 149,
-  "src/tp-manager/console/pages/care": 178,
-  "src/tp-manager/console/pages/doubt": 238,
-  "src/tp-manager/console/pages/views": 577,
-  "src/tp-manager/console/pages/words": 627,
   "src/tp-manager/http/calls": 3,
   "src/tp-manager/http/openapi": 5,
   "src/tp-manager/http/status": 9,
@@ -53,7 +45,10 @@ const left: Readonly<Record<string, number>> = {
 
 const sources = repositoryFiles("src", "docs", "README.md")
   .filter(
-    (path) => /\.(ts|js|md)$/.test(path) && path !== unchanged && existsSync(`${root}/${path}`),
+    (path) =>
+      /(\.(ts|js|md)|\ben\.json)$/.test(path) &&
+      path !== unchanged &&
+      existsSync(`${root}/${path}`),
   )
   .map(
     (path): Source => ({ path, text: path === GLOSSARY ? withoutTables(glossary) : read(path) }),

@@ -152,7 +152,7 @@ const hints = new Map<string, (ports: DemoPorts) => string>([
     "TERMINAL_CHANGED",
     ({ console }) =>
       " The demo has put its first terminal back, and another one was accepted since. Accept " +
-      `this one at http://localhost:${console}/#doubt, then try again.`,
+      `this one at http://localhost:${console}/#in-doubt, then try again.`,
   ],
 ]);
 

@@ -35,7 +35,7 @@ declare module "fastify" {
  */
 export function keepAuditEntries(
   app: FastifyInstance,
-  acts: AuditEntryRows,
+  entries: AuditEntryRows,
   clock: Clock,
   log: Logger,
 ): void {
@@ -45,7 +45,7 @@ export function keepAuditEntries(
     const { call } = request.routeOptions.config;
     if (call === undefined || !isActing(request.method, call)) return done();
     const act = actOf(request);
-    request.act = storage(() => acts.begin(act, clock.now()), "no");
+    request.act = storage(() => entries.begin(act, clock.now()), "no");
     request.person = { by: `${act.name} (${act.login})`, reason: act.reason };
     done();
   });
@@ -53,7 +53,7 @@ export function keepAuditEntries(
   app.addHook("onSend", ({ act }, { statusCode }, payload, done) => {
     try {
       const code = statusCode === 200 ? null : codeIn(payload);
-      if (act !== null) acts.end(act, statusCode, code);
+      if (act !== null) entries.end(act, statusCode, code);
     } catch (error) {
       log.error({ err: error, act }, "the end of an audit entry could not be kept");
     }

@@ -331,28 +331,28 @@ test("the first view is smaller than 100 kB", async () => {
     const named = text.matchAll(/(?:from|src=|href=)\s*"(\.{0,2}\/?[^":]+\.(?:js|css|svg))"/g);
     for (const [, name = ""] of named) await load(new URL(name, `http://x${path}`).pathname);
   };
-  for (const path of ["/", "/words/de.js", "/views/now.js"]) await load(path);
+  for (const path of ["/", "/texts/de.json", "/views/now.js"]) await load(path);
   expect(seen.size).toBeGreaterThan(8);
   const bytes = [...seen.values()].reduce((sum, one) => sum + one, 0);
   expect(bytes).toBeLessThan(100_000);
 });
 
 test("three languages have the same keys, and the pages ask for no other", async () => {
-  const texts = async (file: string) =>
-    Object.keys((await import(assetFile(`${folder}/words/${file}.js`))).default);
-  const keysOf = async (language: string) =>
-    [...(await texts(language)), ...(await texts(`payments-${language}`))].sort();
-  const keys = await keysOf("en");
-  for (const language of ["fr", "de"]) expect(await keysOf(language)).toEqual(keys);
+  const texts = (file: string) =>
+    Object.keys(JSON.parse(readFileSync(assetFile(`${folder}/texts/${file}.json`), "utf8")));
+  const keysOf = (language: string) =>
+    [...texts(language), ...texts(`payments-${language}`)].sort();
+  const keys = keysOf("en");
+  for (const language of ["fr", "de"]) expect(keysOf(language)).toEqual(keys);
   const { send } = consoleForTest();
   const { text } = await send("GET", "/main.js", { host });
-  const views = [...text.matchAll(/import\("\.(\/views\/\w+\.js)"\)/g)].map(([, path]) => path);
+  const views = [...text.matchAll(/import\("\.(\/views\/[\w-]+\.js)"\)/g)].map(([, path]) => path);
   const names = readdirSync(assetFile(folder), { recursive: true, encoding: "utf8" });
-  const own = names.filter((name) => name.endsWith(".js") && !/^(vendor|words)\b/.test(name));
+  const own = names.filter((name) => name.endsWith(".js") && !/^(vendor|texts)\b/.test(name));
   expect(own.map((name) => `/${name}`)).toEqual(expect.arrayContaining([...views, "/ask.js"]));
   const asked = own.flatMap((name) => {
     const source = readFileSync(assetFile(`${folder}/${name}`), "utf8");
-    return [...source.matchAll(/\bwords\("([\w.-]+)"/g)].map(([, key]) => key);
+    return [...source.matchAll(/\btexts\("([\w.-]+)"/g)].map(([, key]) => key);
   });
   expect(asked.filter((key) => !keys.includes(key ?? ""))).toEqual([]);
 });

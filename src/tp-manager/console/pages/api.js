@@ -7,14 +7,17 @@
 
 const ANSWER_LIMIT_MS = 30_000;
 /** An end of day with many transactions over a slow line takes minutes. */
-const ACT_LIMIT_MS = 900_000;
+const ACTION_LIMIT_MS = 900_000;
 const TOKEN = "console-token";
-/** Other ports of this name may have set cookies, and the browser would send them with each call. */
+/**
+ * Options of each call. Without cookies, because programs on other ports of this host name may have
+ * set some, and the browser would send them here.
+ */
 const plainly = /** @type {const} */ ({ cache: "no-store", credentials: "omit" });
 
 /** The calls of the connector, made with the token of this page's session. */
 export class Api {
-  /** Called when the session is over: true by itself, false by the button. */
+  /** Called when the session is over: with false when the person logged out. */
   onOver = (/** @type {boolean} */ _isOver) => {};
   #active = false;
 
@@ -34,14 +37,14 @@ export class Api {
    * @returns {Promise<Answer>}
    */
   async logIn(login, password) {
-    const answer = await this.#send("POST", "/session", { login, password }, {}, ANSWER_LIMIT_MS);
+    const answer = await this.#send("POST", "/session", { login, password });
     if (answer.status === 200) sessionStorage.setItem(TOKEN, answer.body.token);
     return answer;
   }
 
-  /** Whose session it is. */
+  /** The login and role of this session. */
   session() {
-    return this.#send("GET", "/session", undefined, {}, ANSWER_LIMIT_MS);
+    return this.#send("GET", "/session");
   }
 
   async logOut() {
@@ -51,21 +54,30 @@ export class Api {
   }
 
   /**
-   * @param {string} path as the local API has it
+   * The one object that a path of the local API gives.
+   * @param {string} path
    * @param {number} [limitMs]
-   * @returns {Promise<Answer>}
    */
-  get(path, limitMs = ANSWER_LIMIT_MS) {
+  get(path, limitMs) {
     return this.#send("GET", `/api${path}`, undefined, {}, limitMs);
   }
 
   /**
-   * A file, for the person to keep.
+   * All objects that a path of the local API gives; of a refusal the one object.
+   * @param {string} path
+   */
+  async list(path) {
+    const answer = await this.#send("GET", `/api${path}`);
+    return answer.status === 200 ? { ...answer, body: answer.all } : answer;
+  }
+
+  /**
+   * Downloads a file into the browser's folder.
    * @param {string} path
    * @param {string} name
    */
   async download(path, name) {
-    const signal = AbortSignal.timeout(ACT_LIMIT_MS);
+    const signal = AbortSignal.timeout(ACTION_LIMIT_MS);
     const response = await fetch(`/api${path}`, { headers: this.#headers(), signal, ...plainly });
     if (!response.ok) throw new Error((await response.json())[0].error.message);
     const url = URL.createObjectURL(await response.blob());
@@ -75,18 +87,17 @@ export class Api {
   }
 
   /**
-   * Does something: with the person who was asked for by `ask`.
+   * Makes a call that changes something, in the name of the person whom the dialogue asked.
    * @param {string} path
    * @param {object | undefined} body
    * @param {Person} person
-   * @returns {Promise<Answer>}
    */
   post(path, body, person) {
     const headers = {
       "act-name": encodeURIComponent(person.name),
       "act-reason": encodeURIComponent(person.reason),
     };
-    return this.#send("POST", `/api${path}`, body, headers, ACT_LIMIT_MS);
+    return this.#send("POST", `/api${path}`, body, headers, ACTION_LIMIT_MS);
   }
 
   /**
@@ -125,12 +136,12 @@ export class Api {
   /**
    * @param {string} method
    * @param {string} path
-   * @param {object | undefined} body
-   * @param {Record<string, string>} more
-   * @param {number} limitMs
-   * @returns {Promise<Answer>}
+   * @param {object} [body]
+   * @param {Record<string, string>} [more] headers
+   * @param {number} [limitMs]
+   * @returns {Promise<Answer & { readonly all: any }>} `all`: the body as it came
    */
-  async #send(method, path, body, more, limitMs) {
+  async #send(method, path, body, more, limitMs = ANSWER_LIMIT_MS) {
     /** @type {Record<string, string>} */
     const headers = { ...this.#headers(), ...more };
     if (path.startsWith("/api") && !this.hasToken) throw new Error("the session is over");
@@ -142,35 +153,22 @@ export class Api {
       signal: AbortSignal.timeout(limitMs),
       ...plainly,
     });
-    const told = await response.json();
+    const all = await response.json();
     if (response.status === 401 && path !== "/session") this.#forget(true);
-    const one = Array.isArray(told) && isOne(method, path, response) ? told[0] : told;
-    return { status: response.status, body: one, next: response.headers.get("next-cursor") };
+    const next = response.headers.get("next-cursor");
+    return { status: response.status, body: Array.isArray(all) ? all[0] : all, all, next };
   }
 
   #touched() {
     this.#active = true;
   }
 
-  /** @param {boolean} isOver by itself, and not by the button */
+  /** @param {boolean} isOver false: the person logged out */
   #forget(isOver) {
     const had = this.hasToken;
     sessionStorage.removeItem(TOKEN);
     if (had) this.onOver(isOver);
   }
-}
-
-const lists =
-  /^\/api\/(payments|unmatched-transactions|reconciliation|outbox|acts|settings|logs)(\?|$)/;
-
-/**
- * Every body of the API is a list; that of one object is told as the object.
- * @param {string} method
- * @param {string} path
- * @param {Response} response
- */
-function isOne(method, path, response) {
-  return !(method === "GET" && response.ok && lists.test(path));
 }
 
 /**

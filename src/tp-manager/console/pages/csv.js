@@ -1,17 +1,17 @@
 /**
- * Text that a spreadsheet reads as a table and never as a formula (RFC 4180, with a mark of UTF-8
- * in front, because spreadsheets ask for it).
+ * The rows as CSV (RFC 4180) that a spreadsheet never reads as formulas. A byte order mark stands in
+ * front, because spreadsheets know UTF-8 by it.
  * @param {ReadonlyArray<ReadonlyArray<string | number | null | undefined>>} rows
  */
 export function csvOf(rows) {
   return `\uFEFF${rows.map((row) => `${row.map(cellOf).join(",")}\r\n`).join("")}`;
 }
 
-/** A cell that begins so is a formula for some spreadsheet, in some language. */
+/** A spreadsheet can take a cell that begins with one of these for a formula. */
 const formula = /^[=+\-@\t\r\n＝＋－＠]/;
 const needsQuotes = /[",\r\n\t;]|^\s|\s$/;
 
-/** @param {string | number | null | undefined} value a number is no formula, whatever its sign */
+/** @param {string | number | null | undefined} value a number is never a formula, even with a minus in front */
 function cellOf(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "number") return Number.isFinite(value) ? String(value) : "";
@@ -20,7 +20,7 @@ function cellOf(value) {
 }
 
 /**
- * Has the browser keep a text as a file.
+ * Downloads a text as a CSV file.
  * @param {string} name
  * @param {string} text
  */

@@ -1,41 +1,43 @@
+/** @typedef {{ readonly language: string }} Texts */
+
 /**
- * The browser's own kind of a language: "en" alone writes days as in the United States.
- * @param {string} language
+ * The browser's own region of the language: "en" without one writes days as in the United States.
+ * @param {Texts} texts
  */
-export function localeOf(language) {
+export function localeOf({ language }) {
   return navigator.languages.find((one) => one.startsWith(`${language}-`)) ?? language;
 }
 
 /**
- * The time, with the day unless it is today.
+ * The time of day, and before it the day unless that is today.
  * @param {string | null | undefined} iso
- * @param {string} language
+ * @param {Texts} texts
  */
-export function timeOf(iso, language) {
+export function timeOf(iso, texts) {
   if (!iso) return "";
   const at = new Date(iso);
   const today = at.toDateString() === new Date().toDateString();
   /** @type {Intl.DateTimeFormatOptions} */
   const form = today ? { timeStyle: "medium" } : { dateStyle: "short", timeStyle: "medium" };
-  return new Intl.DateTimeFormat(localeOf(language), form).format(at);
+  return new Intl.DateTimeFormat(localeOf(texts), form).format(at);
 }
 
 /**
- * The zone of every time that the page shows, the browser's: "Europe/Berlin (GMT+1)".
- * @param {string} language
+ * The browser's time zone, in which the page writes every time: "Europe/Berlin (GMT+1)".
+ * @param {Texts} texts
  */
-export function zoneOf(language) {
-  const form = new Intl.DateTimeFormat(localeOf(language), { timeZoneName: "shortOffset" });
+export function zoneOf(texts) {
+  const form = new Intl.DateTimeFormat(localeOf(texts), { timeZoneName: "shortOffset" });
   const offset = form.formatToParts(new Date()).find(({ type }) => type === "timeZoneName")?.value;
   return `${form.resolvedOptions().timeZone} (${offset})`;
 }
 
 /**
  * @param {number} bytes
- * @param {string} language
+ * @param {Texts} texts
  */
-export function gigabytes(bytes, language) {
-  const form = new Intl.NumberFormat(localeOf(language), {
+export function gigabytes(bytes, texts) {
+  const form = new Intl.NumberFormat(localeOf(texts), {
     style: "unit",
     unit: "gigabyte",
     maximumFractionDigits: 1,
@@ -46,24 +48,24 @@ export function gigabytes(bytes, language) {
 /**
  * A day "2026-11-23" as the language writes it.
  * @param {string} date
- * @param {string} language
+ * @param {Texts} texts
  */
-export function dayOf(date, language) {
-  const form = new Intl.DateTimeFormat(localeOf(language), { dateStyle: "long", timeZone: "UTC" });
+export function dayOf(date, texts) {
+  const form = new Intl.DateTimeFormat(localeOf(texts), { dateStyle: "long", timeZone: "UTC" });
   return form.format(new Date(`${date}T00:00:00Z`));
 }
 
 /**
- * The day and time of a terminal's own clock: "1123", month and day, and "063411".
+ * The day and time of a terminal's own clock, which come as "1123" (month and day) and "063411".
  * @param {string | null | undefined} date
  * @param {string | null | undefined} time
- * @param {string} language
+ * @param {Texts} texts
  */
-export function terminalTimeOf(date, time, language) {
+export function terminalTimeOf(date, time, texts) {
   const [, month, day] = /^(\d\d)(\d\d)$/.exec(date ?? "") ?? [];
   const [, hour, minute, second] = /^(\d\d)(\d\d)(\d\d)$/.exec(time ?? "") ?? [];
   if (!day || !second) return [date, time].filter((one) => one).join(" ");
-  const form = new Intl.DateTimeFormat(localeOf(language), {
+  const form = new Intl.DateTimeFormat(localeOf(texts), {
     day: "2-digit",
     month: "2-digit",
     timeZone: "UTC",
@@ -71,7 +73,7 @@ export function terminalTimeOf(date, time, language) {
     minute: "2-digit",
     second: "2-digit",
   });
-  // A leap year, which has every day.
+  // Of the year 2028, because a leap year has every day.
   const at = Date.UTC(2028, Number(month) - 1, Number(day), Number(hour), Number(minute));
   return form.format(at + 1_000 * Number(second));
 }
@@ -80,11 +82,11 @@ export function terminalTimeOf(date, time, language) {
  * "12.50 EUR" as the language writes it.
  * @param {number | null | undefined} amount in major units
  * @param {string} currency
- * @param {string} language
+ * @param {Texts} texts
  */
-export function money(amount, currency, language) {
+export function money(amount, currency, texts) {
   if (amount === null || amount === undefined) return "";
-  return new Intl.NumberFormat(localeOf(language), {
+  return new Intl.NumberFormat(localeOf(texts), {
     style: "currency",
     currency,
     currencyDisplay: "code",
@@ -94,20 +96,30 @@ export function money(amount, currency, language) {
 /**
  * A number for a field: with the language's decimal sign and nothing else.
  * @param {number} amount
- * @param {string} language
+ * @param {Texts} texts
  */
-export function plainNumber(amount, language) {
+export function plainNumber(amount, texts) {
   const form = { useGrouping: false, maximumFractionDigits: 4 };
-  return new Intl.NumberFormat(localeOf(language), form).format(amount);
+  return new Intl.NumberFormat(localeOf(texts), form).format(amount);
 }
 
 /**
  * @param {number | null | undefined} minor
  * @param {string} currency
- * @param {string} language
+ * @param {Texts} texts
  */
-export function moneyOfMinor(minor, currency, language) {
-  if (minor === null || minor === undefined) return "";
+export function moneyOfMinor(minor, currency, texts) {
+  return minor === null || minor === undefined
+    ? ""
+    : money(majorOf(minor, currency), currency, texts);
+}
+
+/**
+ * An amount in major units: 12.5 of 1250 cents.
+ * @param {number} minor
+ * @param {string} currency
+ */
+export function majorOf(minor, currency) {
   const form = new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions();
-  return money(minor / 10 ** (form.maximumFractionDigits ?? 2), currency, language);
+  return minor / 10 ** (form.maximumFractionDigits ?? 2);
 }

@@ -1,14 +1,15 @@
 import { useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
-/** Many events in a row lead to one reading. */
+/** The pause after a reading: several events within it lead to one more reading. */
 const SETTLE_MS = 200;
+/** The pause before a stream of events that has ended is opened again. */
 const REOPEN_MS = 2_000;
-/** Disk and queue of the gateway, of which no event tells, are read so often. */
+/** The interval of readings without an event: disk and queue of the gateway change without one. */
 const POLL_MS = 15_000;
 
 /**
- * Reads again whenever something happens, and from time to time; an older answer never replaces a
- * newer one. `value` stays what it was while nothing answers, and `silent` says so.
+ * Reads at each event of the connector and every `POLL_MS`; an older answer never replaces a newer
+ * one. While the connector does not answer, `silent` is true and `value` stays the last answer.
  * @template T
  * @param {import("./api.js").Api} api
  * @param {() => Promise<T>} read
@@ -53,7 +54,7 @@ export function useLive(api, read) {
   return { value, silent, again: () => trigger.current() };
 }
 
-/** Aborted while the page is behind others. */
+/** Aborted when the page goes into the background; a new one is made when it comes back. */
 let front = new AbortController();
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) front.abort();
@@ -61,13 +62,14 @@ document.addEventListener("visibilitychange", () => {
 });
 
 /**
- * Opened anew by ourselves, until the page has no session any more. Only in front: a browser has six
- * connections to one port for all its pages, and a stream keeps one of them.
+ * Reads the stream of events, and opens it again when it ends, until the session is over. A page in
+ * the background has no stream: a stream keeps one of the six connections that a browser has to one
+ * port for all its pages.
  * @param {import("./api.js").Api} api
  * @param {AbortSignal} signal
- * @param {() => void} tell at each event, and when it was opened
+ * @param {() => void} changed called at each event, and when the stream opens or ends
  */
-async function listen(api, signal, tell) {
+async function listen(api, signal, changed) {
   let lastId = "";
   while (!signal.aborted && api.hasToken) {
     if (document.hidden) {
@@ -76,14 +78,14 @@ async function listen(api, signal, tell) {
     }
     const ended = AbortSignal.any([signal, front.signal]);
     try {
-      for await (const event of api.events(lastId, ended, tell)) {
+      for await (const event of api.events(lastId, ended, changed)) {
         lastId = event.id || lastId;
-        tell();
+        changed();
       }
     } catch {
-      // The next try tells whether somebody answers.
+      // The readings find out whether the connector still answers.
     }
-    if (!signal.aborted) tell();
+    if (!signal.aborted) changed();
     await pause(REOPEN_MS);
   }
 }

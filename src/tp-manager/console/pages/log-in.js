@@ -1,14 +1,14 @@
-import { faultOf, useTold } from "./said.js";
+import { faultOf, useSentence } from "./sentences.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 
 /**
- * @param {{ api: import("./api.js").Api, words: import("./words.js").Words, over: boolean,
+ * @param {{ api: import("./api.js").Api, texts: import("./texts.js").Texts, over: boolean,
  *   entered: (session: any) => void }} props
  */
-export function LogIn({ api, words, over, entered }) {
+export function LogIn({ api, texts, over, entered }) {
   const [login, setLogin] = useState("");
   const [password, setPassword] = useState("");
-  const [fault, setFault] = useTold(words, "");
+  const [fault, setFault] = useSentence(texts, "");
   const [waits, setWaits] = useState(false);
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
   useEffect(() => field.current?.focus(), []);
@@ -19,27 +19,27 @@ export function LogIn({ api, words, over, entered }) {
     try {
       const { status, body } = await api.logIn(login, password);
       if (status === 200) return entered(body);
-      setFault(status === 401 ? words("logIn.wrong") : faultOf(words, body.error));
+      setFault(status === 401 ? texts("logIn.wrong") : faultOf(texts, body.error));
     } catch {
-      setFault(words("noAnswer"));
+      setFault(texts("noAnswer"));
     }
     setPassword("");
     setWaits(false);
   };
   return html`<form class="log-in" onsubmit=${logIn}>
-    <h1>${words("logIn")}</h1>
-    ${over && html`<p class="note" role="status">${words("logIn.over")}</p>`}
-    <label>${words("logIn.login")}
+    <h1>${texts("logIn")}</h1>
+    ${over && html`<p class="note" role="status">${texts("logIn.over")}</p>`}
+    <label>${texts("logIn.login")}
       <input ref=${field} required autocomplete="username" value=${login}
         oninput=${(/** @type {any} */ { target }) => setLogin(target.value)} />
     </label>
-    <label>${words("logIn.password")}
+    <label>${texts("logIn.password")}
       <input required type="password" autocomplete="current-password" value=${password}
         oninput=${(/** @type {any} */ { target }) => setPassword(target.value)} />
     </label>
     ${fault && html`<p class="fault" role="alert">${fault}</p>`}
     <button class="main" type="submit" disabled=${waits}>
-      ${words(waits ? "logIn.waits" : "logIn")}</button>
-    <p class="faint">${words("logIn.which")}</p>
+      ${texts(waits ? "logIn.waits" : "logIn")}</button>
+    <p class="faint">${texts("logIn.which")}</p>
   </form>`;
 }

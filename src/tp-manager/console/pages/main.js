@@ -2,16 +2,16 @@ import { Api } from "./api.js";
 import { AskDialogue } from "./ask.js";
 import { zoneOf } from "./format.js";
 import { LogIn } from "./log-in.js";
+import { firstLanguage, languages, loadTexts, moreTexts } from "./texts.js";
 import { html, render, useEffect, useMemo, useState } from "./vendor/htm-preact.js";
-import { firstLanguage, languages, loadWords, moreWords } from "./words.js";
 
 /**
  * The props of every view.
  * @typedef {{ readonly api: Api, readonly ask: import("./ask.js").Ask,
- *   readonly words: import("./words.js").Words, readonly language: string,
+ *   readonly texts: import("./texts.js").Texts,
  *   readonly goTo: (view: string) => void, readonly role: string,
  *   readonly rest: string }} ViewProps
- *   `rest`: the address behind the view's name, "A-1" of "#payments/A-1".
+ *   `rest`: the address after the view's name, "A-1" of "#payments/A-1".
  * @typedef {(props: ViewProps) => unknown} View
  */
 
@@ -21,19 +21,17 @@ import { firstLanguage, languages, loadWords, moreWords } from "./words.js";
  */
 const views = {
   now: () => import("./views/now.js"),
-  doubt: () => import("./views/doubt.js"),
+  "in-doubt": () => import("./views/in-doubt.js"),
   payments: () => import("./views/payments.js"),
   day: () => import("./views/day.js"),
-  care: () => import("./views/care.js"),
+  maintenance: () => import("./views/maintenance.js"),
 };
 
 const api = new Api();
-const words = await loadWords(firstLanguage());
 
-/** @param {{ first: import("./words.js").Words }} props */
+/** @param {{ first: import("./texts.js").Texts }} props */
 function Console({ first }) {
-  const [language, setLanguage] = useState(firstLanguage());
-  const [told, setWords] = useState(() => first);
+  const [texts, setTexts] = useState(() => first);
   const [session, setSession] = useState(/** @type {any} */ (api.hasToken ? undefined : null));
   const [over, setOver] = useState(false);
   useEffect(() => {
@@ -44,29 +42,28 @@ function Console({ first }) {
     if (session === undefined) void restore(setSession);
   }, []);
   useEffect(() => {
-    document.documentElement.lang = language;
-    document.title = told("title");
-  }, [told]);
-  const speak = async (/** @type {string} */ chosen) => {
-    const next = await loadWords(chosen);
-    setWords(() => next);
-    setLanguage(chosen);
+    document.documentElement.lang = texts.language;
+    document.title = texts("title");
+  }, [texts]);
+  const choose = async (/** @type {string} */ language) => {
+    const next = await loadTexts(language);
+    setTexts(() => next);
   };
-  const choice = html`<label class="language"><span class="out">${told("language")}</span>
-    <select value=${language} onchange=${(/** @type {any} */ event) => speak(event.target.value)}>
+  const choice = html`<label class="language"><span class="out">${texts("language")}</span>
+    <select value=${texts.language} onchange=${(/** @type {any} */ event) => choose(event.target.value)}>
       ${Object.entries(languages).map(([key, name]) => html`<option value=${key}>${name}</option>`)}
     </select></label>`;
-  if (session === undefined) return html`<main><h1>${told("title")}</h1></main>`;
+  if (session === undefined) return html`<main><h1>${texts("title")}</h1></main>`;
   if (session === null) {
     const entered = (/** @type {any} */ one) => {
       setOver(false);
       setSession(one);
     };
-    return html`<header><span class="name">${told("title")}</span>
+    return html`<header><span class="name">${texts("title")}</span>
         <div class="alone">${choice}</div></header>
-      <main><${LogIn} api=${api} words=${told} over=${over} entered=${entered} /></main>`;
+      <main><${LogIn} api=${api} texts=${texts} over=${over} entered=${entered} /></main>`;
   }
-  return html`<${Frame} words=${told} language=${language} session=${session} choice=${choice} />`;
+  return html`<${Frame} texts=${texts} session=${session} choice=${choice} />`;
 }
 
 /** @param {(session: any) => void} setSession */
@@ -79,7 +76,7 @@ async function restore(setSession) {
   }
 }
 
-/** The view that the address names, and what stands behind its name. */
+/** The view that the address names, and the rest of the address. */
 function address() {
   const [name = "", ...rest] = location.hash.slice(1).split("/");
   return { name: views[name] ? name : "now", rest: decodeURIComponent(rest.join("/")) };
@@ -90,29 +87,27 @@ function goTo(view) {
   location.hash = view;
 }
 
-/** @typedef {{ name: string, view: View, told: import("./words.js").Words }} Shown */
+/** @typedef {{ name: string, view: View, texts: import("./texts.js").Texts }} Loaded */
 
 /**
- * A view with its words: the first one needs fewer of them.
+ * A view with its texts. The view "now" is loaded first and needs no others than the page's.
  * @param {string} name
- * @param {import("./words.js").Words} words
- * @param {string} language
- * @returns {Promise<Shown | null>}
+ * @param {import("./texts.js").Texts} texts
+ * @returns {Promise<Loaded | null>}
  */
-async function loadView(name, words, language) {
-  const more = name === "now" ? words : moreWords(words, language, "payments");
-  const [loaded, told] = await Promise.all([views[name]?.(), more]);
-  return loaded ? { name, view: loaded.default, told } : null;
+async function loadView(name, texts) {
+  const more = name === "now" ? texts : moreTexts(texts, "payments");
+  const [loaded, all] = await Promise.all([views[name]?.(), more]);
+  return loaded ? { name, view: loaded.default, texts: all } : null;
 }
 
 /**
- * Navigation, the view that is shown, and the dialogue of acts above it.
- * @param {{ words: import("./words.js").Words, language: string, session: any, choice: unknown }}
- *   props
+ * Navigation, the view that the address names, and above it the dialogue of actions.
+ * @param {{ texts: import("./texts.js").Texts, session: any, choice: unknown }} props
  */
-function Frame({ words, language, session, choice }) {
+function Frame({ texts, session, choice }) {
   const [at, setAt] = useState(address());
-  const [shown, setShown] = useState(/** @type {Shown | null} */ (null));
+  const [loaded, setLoaded] = useState(/** @type {Loaded | null} */ (null));
   const [open, setOpen] = useState(/** @type {any} */ (null));
   useEffect(() => {
     const moved = () => setAt(address());
@@ -121,13 +116,13 @@ function Frame({ words, language, session, choice }) {
   }, []);
   useEffect(() => {
     let stale = false;
-    void loadView(at.name, words, language).then((loaded) => {
-      if (!stale) setShown(loaded);
+    void loadView(at.name, texts).then((next) => {
+      if (!stale) setLoaded(next);
     });
     return () => {
       stale = true;
     };
-  }, [at.name, words, language]);
+  }, [at.name, texts]);
   /** @type {import("./ask.js").Ask} */
   const ask = useMemo(
     () => (question) =>
@@ -142,20 +137,20 @@ function Frame({ words, language, session, choice }) {
   };
   const link = (/** @type {string} */ name) =>
     html`<a href=${`#${name}`} aria-current=${at.name === name ? "page" : undefined}>
-      ${words(`nav.${name}`)}</a>`;
-  const props = { api, ask, language, goTo, role: session.role, rest: at.rest };
+      ${texts(`nav.${name}`)}</a>`;
+  const props = { api, ask, goTo, role: session.role, rest: at.rest };
   return html`<header>
-      <span class="name">${words("title")}</span>
-      <nav aria-label=${words("nav")}>${Object.keys(views).map(link)}</nav>
-      <span class="who"><span class="who-words">${words("who")}</span> ${session.login}</span>
+      <span class="name">${texts("title")}</span>
+      <nav aria-label=${texts("nav")}>${Object.keys(views).map(link)}</nav>
+      <span class="who"><span class="who-text">${texts("who")}</span> ${session.login}</span>
       ${choice}
-      <button type="button" onclick=${() => api.logOut()}>${words("logOut")}</button>
+      <button type="button" onclick=${() => api.logOut()}>${texts("logOut")}</button>
     </header>
     <main>
-      ${shown && html`<${shown.view} key=${shown.name} ...${props} words=${shown.told} />`}
-      <p class="faint">${words("zone", { zone: zoneOf(language) })}</p>
+      ${loaded && html`<${loaded.view} key=${loaded.name} ...${props} texts=${loaded.texts} />`}
+      <p class="faint">${texts("zone", { zone: zoneOf(texts) })}</p>
     </main>
-    ${open && html`<${AskDialogue} words=${words} question=${open.question} answer=${answered} />`}`;
+    ${open && html`<${AskDialogue} texts=${texts} question=${open.question} answer=${answered} />`}`;
 }
 
-render(html`<${Console} first=${words} />`, document.body);
+render(html`<${Console} first=${await loadTexts(firstLanguage())} />`, document.body);

@@ -1,8 +1,9 @@
 import { localeOf } from "../format.js";
+import { Table } from "../parts.js";
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import uPlot from "../vendor/uplot.js";
 
-/** The style of the charts is no part of the page before the first one. */
+/** The style sheet of the charts is loaded with the first chart. */
 const style = document.createElement("link");
 style.rel = "stylesheet";
 style.href = "vendor/uplot.css";
@@ -12,38 +13,38 @@ document.head.append(style);
 /** @typedef {{ name: string, unit: string, lines: Line[], stacked?: boolean, max?: number }} Chart */
 
 const HEIGHT = 220;
-/** Steps of an axis that counts: there is no half payment. */
+/** The steps of an axis that counts payments, which are whole numbers. */
 const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 
 /**
  * The charts of a day by hour, each with its figures as a table.
- * @param {{ day: any, words: import("../words.js").Words, language: string }} props
+ * @param {{ day: any, texts: import("../texts.js").Texts }} props
  */
-export function Charts({ day, words, language }) {
-  const hour = new Intl.DateTimeFormat(localeOf(language), {
+export function Charts({ day, texts }) {
+  const hour = new Intl.DateTimeFormat(localeOf(texts), {
     hour: "2-digit",
     minute: "2-digit",
     timeZone: day.timeZone,
   });
-  const number = new Intl.NumberFormat(localeOf(language), { maximumFractionDigits: 1 });
+  const number = new Intl.NumberFormat(localeOf(texts), { maximumFractionDigits: 1 });
   const names = day.hours.map((/** @type {any} */ one) => hour.format(new Date(one.from)));
-  return html`${chartsOf(day, words).map(
-    (chart) => html`<${Section} key=${chart.name} chart=${chart} names=${names} words=${words}
+  return html`${chartsOf(day, texts).map(
+    (chart) => html`<${Section} key=${chart.name} chart=${chart} names=${names} texts=${texts}
       number=${number} />`,
   )}`;
 }
 
 /**
  * @param {any} day
- * @param {import("../words.js").Words} words
+ * @param {import("../texts.js").Texts} texts
  * @returns {Chart[]}
  */
-function chartsOf({ hours }, words) {
+function chartsOf({ hours }, texts) {
   const line = (
     /** @type {string} */ key,
     /** @type {string} */ color,
     /** @type {(hour: any) => number | null} */ figure,
-  ) => ({ label: words(`day.line.${key}`), color, values: hours.map(figure) });
+  ) => ({ label: texts(`day.line.${key}`), color, values: hours.map(figure) });
   const sum = (/** @type {any} */ counts) => counts.Declined + counts.Cancelled + counts.Failed;
   const sold = (/** @type {any} */ counts) => counts.Success + counts.Reversed;
   return [
@@ -51,8 +52,8 @@ function chartsOf({ hours }, words) {
       name: "payments",
       unit: "count",
       lines: [
-        line("sales", "--good-word", ({ counts }) => sold(counts)),
-        line("refused", "--bad-word", ({ counts }) => sum(counts)),
+        line("sales", "--good-text", ({ counts }) => sold(counts)),
+        line("refused", "--bad-text", ({ counts }) => sum(counts)),
       ],
     },
     {
@@ -71,7 +72,7 @@ function chartsOf({ hours }, words) {
       unit: "seconds",
       lines: [
         line("median", "--accent", ({ medianSeconds }) => medianSeconds),
-        line("longest", "--bad-word", ({ longestSeconds }) => longestSeconds),
+        line("longest", "--bad-text", ({ longestSeconds }) => longestSeconds),
       ],
     },
     {
@@ -79,9 +80,9 @@ function chartsOf({ hours }, words) {
       unit: "minutes",
       max: 60,
       lines: [
-        line("ready", "--good-word", ({ readySeconds }) => minutes(readySeconds)),
-        line("refusing", "--look-word", ({ refusingSeconds }) => minutes(refusingSeconds)),
-        line("noLink", "--bad-word", ({ noLinkSeconds }) => minutes(noLinkSeconds)),
+        line("ready", "--good-text", ({ readySeconds }) => minutes(readySeconds)),
+        line("refusing", "--look-text", ({ refusingSeconds }) => minutes(refusingSeconds)),
+        line("noLink", "--bad-text", ({ noLinkSeconds }) => minutes(noLinkSeconds)),
       ],
     },
     {
@@ -98,42 +99,36 @@ function minutes(seconds) {
 }
 
 /**
- * @param {{ chart: Chart, names: string[], words: import("../words.js").Words,
+ * @param {{ chart: Chart, names: string[], texts: import("../texts.js").Texts,
  *   number: Intl.NumberFormat }} props
  */
-function Section({ chart, names, words, number }) {
-  const told = (/** @type {number | null | undefined} */ value) =>
+function Section({ chart, names, texts, number }) {
+  const figure = (/** @type {number | null | undefined} */ value) =>
     typeof value === "number" ? number.format(value) : "–";
   const { name, lines, unit } = chart;
-  const title = words(`day.chart.${name}`);
+  const title = texts(`day.chart.${name}`);
   const isEmpty = lines.every(({ values }) => values.every((value) => !value));
+  const heads = lines.map(({ label }) => `${label} (${texts(`day.unit.${unit}`)})`);
+  const rows = names.map((hour, at) => [hour, ...lines.map(({ values }) => figure(values[at]))]);
   return html`<section aria-labelledby=${`chart-${name}`}>
     <h2 id=${`chart-${name}`}>${title}</h2>
-    <p class="faint">${words(`day.about.${name}`)}</p>
-    ${isEmpty ? html`<p>${words("day.nothing")}</p>` : html`<${Plot} chart=${chart} names=${names} />`}
+    <p class="faint">${texts(`day.about.${name}`)}</p>
+    ${isEmpty ? html`<p>${texts("day.nothing")}</p>` : html`<${Plot} chart=${chart} names=${names} />`}
     <details>
-      <summary>${words("day.table", { title })}</summary>
-      <div class="scroll" role="region" tabindex="0" aria-label=${words("day.table", { title })}><table>
-        <caption class="out">${title}</caption>
-        <thead><tr><th scope="col">${words("day.hour")}</th>
-          ${lines.map(({ label }) => html`<th scope="col">${label} (${words(`day.unit.${unit}`)})</th>`)}
-        </tr></thead>
-        <tbody>${names.map(
-          (hour, index) => html`<tr><th scope="row">${hour}</th>
-            ${lines.map(({ values }) => html`<td>${told(values[index])}</td>`)}</tr>`,
-        )}</tbody></table></div>
+      <summary>${texts("day.table", { title })}</summary>
+      <${Table} title=${texts("day.table", { title })} heads=${[texts("day.hour"), ...heads]} rows=${rows} />
     </details></section>`;
 }
 
 /**
- * The picture; a screen reader has the table.
+ * The chart as a picture; a screen reader reads the table instead.
  * @param {{ chart: Chart, names: string[] }} props
  */
 function Plot({ chart, names }) {
-  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  const frame = useRef(/** @type {HTMLElement | null} */ (null));
   const scheme = useScheme();
   useEffect(() => {
-    const box = place.current;
+    const box = frame.current;
     if (!box) return undefined;
     const plot = drawn(box, chart, names);
     const resized = new ResizeObserver(() => {
@@ -145,10 +140,10 @@ function Plot({ chart, names }) {
       plot.destroy();
     };
   }, [chart, scheme]);
-  return html`<div class="plot" aria-hidden="true" ref=${place}></div>`;
+  return html`<div class="plot" aria-hidden="true" ref=${frame}></div>`;
 }
 
-/** Colours are read from the style sheet, which changes with light and dark. */
+/** Whether the colour scheme is dark: the charts are drawn again when it changes. */
 function useScheme() {
   const query = matchMedia("(prefers-color-scheme: dark)");
   const [dark, setDark] = useState(query.matches);
@@ -202,7 +197,7 @@ function drawn(box, { lines, max, unit }, names) {
 }
 
 /**
- * Bars of the same hour beside each other, in parts of an hour.
+ * Draws the bars of one hour side by side; positions are in parts of an hour.
  * @param {number} hours
  * @param {number} index of this line
  * @param {number} count of the lines

@@ -1,14 +1,15 @@
+import { useReading } from "../actions.js";
 import { csvOf, saveFile } from "../csv.js";
 import { DateField } from "../date-field.js";
 import { localeOf, money } from "../format.js";
-import { faultOf } from "../said.js";
+import { Facts } from "../parts.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { dateOf, dayBegin, dayEnd, daysBefore } from "./dates.js";
 import { Charts } from "./day-charts.js";
 import { EndsOfDay } from "./ends-of-day.js";
 
 const PAGE = 100;
-/** Pages of an export: more payments than a day can have. */
+/** The limit of an export, in pages: more payments than a day can have. */
 const PAGES_MAX = 500;
 
 /**
@@ -16,50 +17,42 @@ const PAGES_MAX = 500;
  * @param {import("../main.js").ViewProps} props
  */
 export default function Day(props) {
-  const { api, words, language, rest, goTo } = props;
+  const { api, texts, rest, goTo } = props;
   const date = /^\d{4}-\d\d-\d\d$/.test(rest) ? rest : dateOf(new Date());
-  const [day, setDay] = useState(/** @type {any} */ (null));
-  const [fault, setFault] = useState("");
-  const read = async () => {
-    try {
-      const { status, body } = await api.get(`/day?date=${date}`);
-      setFault(status === 200 ? "" : faultOf(words, body.error));
-      if (status === 200) setDay(body);
-    } catch {
-      setFault(words("noAnswer"));
-    }
-  };
+  /** @type {ReturnType<typeof useReading<any>>} */
+  const { value, fault, read: reading } = useReading(texts);
+  const read = () => reading(() => api.get(`/day?date=${date}`));
   useEffect(() => void read(), [date]);
   const isToday = date === dateOf(new Date());
   const chosen = (/** @type {any} */ event) => {
     if (event.target.value) goTo(`day/${event.target.value}`);
   };
-  const shown = day?.date === date ? day : null;
+  const day = value?.date === date ? value : null;
   return html`
-    <h1>${words("day.title")}</h1>
+    <h1>${texts("day.title")}</h1>
     <div class="row">
       <button type="button" onclick=${() => goTo(`day/${daysBefore(date, 1)}`)}>
-        ${words("day.before")}</button>
-      <${DateField} label=${words("day.date")} language=${language}
+        ${texts("day.before")}</button>
+      <${DateField} label=${texts("day.date")} texts=${texts}
         max=${dateOf(new Date())} value=${date} onchange=${chosen} />
       <button type="button" disabled=${isToday} onclick=${() => goTo(`day/${daysBefore(date, -1)}`)}>
-        ${words("day.after")}</button>
-      <button type="button" onclick=${read}>${words("day.again")}</button>
-      ${shown && html`<${Export} ...${props} date=${date} />`}
+        ${texts("day.after")}</button>
+      <button type="button" onclick=${read}>${texts("day.again")}</button>
+      ${day && html`<${Export} ...${props} date=${date} />`}
     </div>
-    <p role="status" class=${fault ? "fault" : ""}>${fault || (shown ? "" : words("loading"))}</p>
+    <p role="status" class=${fault ? "fault" : ""}>${fault || (day ? "" : texts("loading"))}</p>
     ${
-      shown &&
-      html`<${Totals} day=${shown} words=${words} language=${language} />
-      <${Charts} day=${shown} words=${words} language=${language} />
-      <${EndsOfDay} ...${props} day=${shown} isToday=${isToday} again=${read} />`
+      day &&
+      html`<${Totals} day=${day} texts=${texts} />
+      <${Charts} day=${day} texts=${texts} />
+      <${EndsOfDay} ...${props} day=${day} isToday=${isToday} again=${read} />`
     }`;
 }
 
-/** @param {{ day: any, words: import("../words.js").Words, language: string }} props */
-function Totals({ day, words, language }) {
+/** @param {{ day: any, texts: import("../texts.js").Texts }} props */
+function Totals({ day, texts }) {
   const { counts, sums, successShare, complete } = day;
-  const percent = new Intl.NumberFormat(localeOf(language), {
+  const percent = new Intl.NumberFormat(localeOf(texts), {
     style: "percent",
     maximumFractionDigits: 1,
   });
@@ -71,17 +64,14 @@ function Totals({ day, words, language }) {
     ["day.unknown", counts.Unknown, counts.Unknown > 0],
     ["day.share", successShare === null ? "–" : percent.format(successShare)],
     ...sums.flatMap((/** @type {any} */ sum) => [
-      ["day.charged", money(sum.charged, sum.currency, language)],
-      ["day.returned", money(sum.returned, sum.currency, language)],
+      ["day.charged", money(sum.charged, sum.currency, texts)],
+      ["day.returned", money(sum.returned, sum.currency, texts)],
     ]),
   ];
   return html`<section aria-labelledby="totals-title">
-    <h2 id="totals-title">${words("day.totals")}</h2>
-    ${!complete && html`<p class="bad-word">${words("day.incomplete")}</p>`}
-    <dl>${rows.map(
-      ([key, value, bad]) => html`<div><dt>${words(key)}</dt>
-        <dd class=${bad ? "bad-word" : "figure"}>${value}</dd></div>`,
-    )}</dl></section>`;
+    <h2 id="totals-title">${texts("day.totals")}</h2>
+    ${!complete && html`<p class="bad-text">${texts("day.incomplete")}</p>`}
+    <${Facts} texts=${texts} rows=${rows} kind="figure" /></section>`;
 }
 
 const columns = /** @type {const} */ ([
@@ -100,21 +90,21 @@ const columns = /** @type {const} */ ([
 ]);
 
 /** @param {import("../main.js").ViewProps & { date: string }} props */
-function Export({ api, words, date }) {
-  const [told, setTold] = useState("");
+function Export({ api, texts, date }) {
+  const [state, setState] = useState("");
   const save = async () => {
-    setTold(words("loading"));
+    setState(texts("loading"));
     try {
       const payments = await paymentsOf(api, date);
       const rows = payments.map((one) => columns.map((name) => cellOf(one[name])));
       saveFile(`payments-${date}.csv`, csvOf([columns, ...rows]));
-      setTold(words("day.exported", { count: payments.length }));
+      setState(texts("day.exported", { count: payments.length }));
     } catch {
-      setTold(words("noAnswer"));
+      setState(texts("noAnswer"));
     }
   };
-  return html`<button type="button" onclick=${save}>${words("day.export")}</button>
-    <span role="status">${told}</span>`;
+  return html`<button type="button" onclick=${save}>${texts("day.export")}</button>
+    <span role="status">${state}</span>`;
 }
 
 /** @param {unknown} value */

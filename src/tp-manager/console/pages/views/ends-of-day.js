@@ -1,132 +1,120 @@
 import { moneyOfMinor, timeOf } from "../format.js";
-import { faultOf, useTold } from "../said.js";
+import { GatewayFaults } from "../in-doubt/others.js";
+import { Facts, OrderLink, Table } from "../parts.js";
+import { faultOf, useSentence } from "../sentences.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
 /**
- * The ends of day with their totals, beside the journal and the gateway.
+ * The ends of day with their totals, next to those of the journal and of the gateway.
  * @param {import("../main.js").ViewProps & { day: any, isToday: boolean,
  *   again: () => Promise<void> }} props
  */
-export function EndsOfDay({ api, ask, words, language, day, isToday, again }) {
-  const [told, setTold] = useTold(
-    words,
-    /** @type {{ text: string, bad: boolean } | null} */ (null),
-  );
+export function EndsOfDay({ api, ask, texts, day, isToday, again }) {
+  const [outcome, setOutcome] = useSentence(texts, { text: "", bad: false });
   const [busy, setBusy] = useState(false);
   const close = async () => {
     const person = await ask({
-      title: words("eod.run"),
-      sentence: words("eod.sentence"),
-      confirm: words("eod.confirm"),
+      title: texts("eod.run"),
+      sentence: texts("eod.sentence"),
+      confirm: texts("eod.confirm"),
     });
     if (!person) return;
     setBusy(true);
-    setTold({ text: words("eod.runs"), bad: false });
+    setOutcome({ text: texts("eod.runs"), bad: false });
     try {
       const { status, body } = await api.post("/tlc", undefined, person);
       const done = status === 200;
-      const why = done ? "" : ` ${faultOf(words, body.error)}`;
-      setTold({ text: words(done ? "eod.done" : "eod.failed") + why, bad: !done });
+      const why = done ? "" : ` ${faultOf(texts, body.error)}`;
+      setOutcome({ text: texts(done ? "eod.done" : "eod.failed") + why, bad: !done });
     } catch {
-      setTold({ text: words("act.noAnswer"), bad: true });
+      setOutcome({ text: texts("act.noAnswer"), bad: true });
     }
     await again();
     setBusy(false);
   };
   return html`<section aria-labelledby="eod-title">
-    <h2 id="eod-title">${words("eod.title")}</h2>
-    ${day.endsOfDay.length === 0 && html`<p>${words("eod.none")}</p>`}
+    <h2 id="eod-title">${texts("eod.title")}</h2>
+    ${day.endsOfDay.length === 0 && html`<p>${texts("eod.none")}</p>`}
     ${day.endsOfDay.map(
       (/** @type {any} */ one) => html`<${Closing} key=${one.startedAt} one=${one}
-      unit=${day.sums[0]?.currency ?? "EUR"} words=${words} language=${language} />`,
+      unit=${day.sums[0]?.currency ?? "EUR"} texts=${texts} />`,
     )}
-    ${isToday && html`<button type="button" disabled=${busy} onclick=${close}>${words("eod.run")}</button>`}
-    <p role="status" class=${told?.bad ? "fault" : ""}>${told?.text ?? ""}</p></section>`;
+    ${isToday && html`<button type="button" disabled=${busy} onclick=${close}>${texts("eod.run")}</button>`}
+    <p role="status" class=${outcome.bad ? "fault" : ""}>${outcome.text}</p></section>`;
 }
 
 /**
- * @param {{ one: any, unit: string, words: import("../words.js").Words, language: string }} props
+ * @param {{ one: any, unit: string, texts: import("../texts.js").Texts }} props
  */
-function Closing({ one, unit, words, language }) {
+function Closing({ one, unit, texts }) {
   const { startedAt, askedBy, end, text, applications, ticket, reconciliation } = one;
   const isGood = end === "completed";
   const currency = reconciliation?.currency ?? unit;
+  const cards = applications.map((/** @type {any} */ { name, count, sumMinor }) => [
+    name,
+    count,
+    moneyOfMinor(sumMinor, currency, texts),
+  ]);
   return html`<article class="closing">
-    <h3>${timeOf(startedAt, language)}${words("colon")}<span class=${isGood ? "" : "bad-word"}>
-      ${words(`eod.end.${end ?? "open"}`)}</span></h3>
-    <p>${words(`eod.by.${askedBy}`)}${text && html` <q lang="en">${text}</q>`}</p>
+    <h3>${timeOf(startedAt, texts)}${texts("colon")}<span class=${isGood ? "" : "bad-text"}>
+      ${texts(`eod.end.${end ?? "open"}`)}</span></h3>
+    <p>${texts(`eod.by.${askedBy}`)}${text && html` <q lang="en">${text}</q>`}</p>
     ${
       applications.length > 0 &&
-      html`<div class="scroll" role="region" tabindex="0" aria-label=${words("eod.cards")}><table>
-      <caption class="out">${words("eod.cards")}</caption>
-      <thead><tr><th scope="col">${words("eod.card")}</th><th scope="col">${words("eod.count")}</th>
-        <th scope="col">${words("eod.sum")}</th></tr></thead>
-      <tbody>${applications.map(
-        (
-          /** @type {any} */ card,
-        ) => html`<tr><th scope="row">${card.name}</th><td>${card.count}</td>
-          <td>${moneyOfMinor(card.sumMinor, currency, language)}</td></tr>`,
-      )}</tbody></table></div>`
+      html`<${Table} title=${texts("eod.cards")} rows=${cards}
+        heads=${[texts("eod.card"), texts("eod.count"), texts("eod.sum")]} />`
     }
-    ${
-      reconciliation &&
-      html`<${Compared} it=${reconciliation} words=${words} language=${language} />`
-    }
+    ${reconciliation && html`<${Compared} it=${reconciliation} texts=${texts} />`}
     ${
       ticket &&
-      html`<details><summary>${words("eod.ticket")}</summary>
+      html`<details><summary>${texts("eod.ticket")}</summary>
       <pre class="paper" lang="">${String(ticket).replaceAll("|", "\n")}</pre></details>`
     }
   </article>`;
 }
 
-/** @param {{ it: any, words: import("../words.js").Words, language: string }} props */
-function Compared({ it, words, language }) {
+/** @param {{ it: any, texts: import("../texts.js").Texts }} props */
+function Compared({ it, texts }) {
   const { result, because, terminal, journal, differenceMinor, currency, orders, gateway } = it;
-  const sum = (/** @type {any} */ told, /** @type {string} */ unit = currency ?? "EUR") =>
-    told
-      ? words("eod.countAndSum", {
-          count: told.count ?? "?",
-          sum: moneyOfMinor(told.sumMinor, unit, language),
+  const sum = (/** @type {any} */ totals, /** @type {string} */ unit = currency ?? "EUR") =>
+    totals
+      ? texts("eod.countAndSum", {
+          count: totals.count ?? "?",
+          sum: moneyOfMinor(totals.sumMinor, unit, texts),
         })
-      : words("notKnown");
+      : texts("notKnown");
   const isGood = result === "agrees";
-  const kind = isGood ? "good-word" : result === "differs" ? "bad-word" : "";
-  const difference = moneyOfMinor(Math.abs(differenceMinor ?? 0), currency ?? "EUR", language);
+  const kind = isGood ? "good-text" : result === "differs" ? "bad-text" : "";
+  const difference = moneyOfMinor(Math.abs(differenceMinor ?? 0), currency ?? "EUR", texts);
   const isLess = differenceMinor !== null && differenceMinor < 0;
-  const word = result !== "differs" ? result : differenceMinor ? "differs" : "gateway";
+  const key = result !== "differs" ? result : differenceMinor ? "differs" : "gateway";
+  /** @type {(rows: Array<[string, unknown]>) => unknown} */
+  const facts = (rows) => html`<${Facts} texts=${texts} rows=${rows} />`;
   return html`
-    <p class=${kind}>${words(`eod.result.${isLess ? "less" : word}`, { difference })}</p>
+    <p class=${kind}>${texts(`eod.result.${isLess ? "less" : key}`, { difference })}</p>
     ${!isGood && html`<p lang="en" class="faint">${because}</p>`}
     ${
       terminal &&
-      html`<dl>
-      <div><dt>${words("eod.terminal")}</dt><dd>${sum(terminal)}</dd></div>
-      <div><dt>${words("eod.journal")}</dt><dd>${sum(journal)}</dd></div>
-    </dl>`
+      facts([
+        ["eod.terminal", sum(terminal)],
+        ["eod.journal", sum(journal)],
+      ])
     }
-    ${(gateway?.sums ?? []).map(
-      (/** @type {any} */ one) => html`<dl>
-        <div><dt>${words("eod.sent")}</dt><dd>${sum(one.sent, one.currency)}</dd></div>
-        <div><dt>${words("eod.waiting")}</dt><dd>${sum(one.waiting, one.currency)}</dd></div>
-        <div><dt>${words("eod.closed")}</dt><dd>${sum(one.closed, one.currency)}</dd></div>
-      </dl>`,
+    ${(gateway?.sums ?? []).map((/** @type {any} */ one) =>
+      facts([
+        ["eod.sent", sum(one.sent, one.currency)],
+        ["eod.waiting", sum(one.waiting, one.currency)],
+        ["eod.closed", sum(one.closed, one.currency)],
+      ]),
     )}
-    ${
-      gateway?.faults.length > 0 &&
-      html`<p>${words("eod.faults")}</p><ul>${gateway.faults.map(
-        (/** @type {any} */ fault) => html`<li>
-          <a href=${`#payments/${encodeURIComponent(fault.orderId)}`}>${fault.orderId}</a>
-          ${" "}${moneyOfMinor(fault.amountMinor, fault.currency, language)}${" "}
-          <span lang="en">${fault.because}</span></li>`,
-      )}</ul>`
-    }
+    ${gateway?.faults.length > 0 && html`<${GatewayFaults} texts=${texts} faults=${gateway.faults} />`}
     ${
       orders.length > 0 &&
-      html`<p>${words("eod.orders")}</p><ul>${orders.map(
-        (/** @type {any} */ order) => html`<li>
-        <a href=${`#payments/${encodeURIComponent(order.orderId)}`}>${order.orderId}</a>
-        ${" "}${moneyOfMinor(order.amountMinor, currency ?? "EUR", language)}</li>`,
+      html`<p>${texts("eod.orders")}</p><ul>${orders.map(
+        (
+          /** @type {any} */ { orderId, amountMinor },
+        ) => html`<li><${OrderLink} orderId=${orderId} />
+          ${" "}${moneyOfMinor(amountMinor, currency ?? "EUR", texts)}</li>`,
       )}</ul>`
     }`;
 }

@@ -1,112 +1,103 @@
+import { AcknowledgeButton, acknowledge } from "../actions.js";
 import { gigabytes, timeOf } from "../format.js";
 import { useLive } from "../live.js";
-import { Detail, own, Said, TroubleTold, troubleKey, useTold } from "../said.js";
-import { markSeen, SeenButton } from "../seen.js";
+import { Facts, OrderLink } from "../parts.js";
+import { ConditionText, conditionKey, Detail, OutcomeText, own, useOutcome } from "../sentences.js";
 import { html } from "../vendor/htm-preact.js";
 
 /**
- * The connector at this moment: whether a payment would be taken, what runs, what waits for a
+ * The connector at this moment: whether it would accept a payment, what runs, what waits for a
  * person.
  * @param {import("../main.js").ViewProps} props
  */
 export default function Now(props) {
-  const { api, words, language } = props;
-  const [told, setTold] = useTold(words, /** @type {import("../said.js").Told | null} */ (null));
+  const { api, texts } = props;
+  const [outcome, setOutcome] = useOutcome(texts);
   const read = async () => {
     const { status, body } = await api.get("/health");
     if (status !== 200 && status !== 503) throw new Error(body.error?.message);
     return body;
   };
   const { value: health, silent, again } = useLive(api, read);
-  if (!health) return html`<h1>${words(silent ? "noAnswer" : "loading")}</h1>`;
+  if (!health) return html`<h1>${texts(silent ? "noAnswer" : "loading")}</h1>`;
   const { running } = health;
   const mark = async (/** @type {any} */ alarm, /** @type {string} */ about) => {
-    setTold(await markSeen(props, "alarm", [String(alarm.id)], about));
+    setOutcome(await acknowledge(props, "alarm", [String(alarm.id)], about));
     again();
   };
-  const goodsWords = (/** @type {string} */ by) =>
-    words("now.goodsBy", { time: timeOf(by, language) });
-  const live = running?.promptTexts?.[language] ?? running?.prompt;
+  const live = running?.promptTexts?.[texts.language] ?? running?.prompt;
   return html`
-    <${Banner} health=${health} silent=${silent} words=${words} />
+    <${Banner} health=${health} silent=${silent} texts=${texts} />
     <section aria-labelledby="running-title">
-      <h2 id="running-title">${words("now.running")}</h2>
-      <p>${running ? runningWords(running, words) : words("now.nothingRuns")}</p>
-      ${running?.goodsBy && html`<p>${goodsWords(running.goodsBy)}</p>`}
+      <h2 id="running-title">${texts("now.running")}</h2>
+      <p>${running ? runningText(running, texts) : texts("now.nothingRuns")}</p>
+      ${
+        running?.goodsBy &&
+        html`<p>${texts("now.goodsBy", { time: timeOf(running.goodsBy, texts) })}</p>`
+      }
       <p class="prompt" aria-live="polite">${live ?? ""}</p>
     </section>
     <section aria-labelledby="state-title">
-      <h2 id="state-title">${words("now.state")}</h2>
-      <${Facts} health=${health} words=${words} language=${language} />
+      <h2 id="state-title">${texts("now.state")}</h2>
+      <${State} health=${health} texts=${texts} />
     </section>
     <section aria-labelledby="alarms-title">
-      <h2 id="alarms-title">${words("now.alarms")}</h2>
-      <p role="status" class=${told && !told.good ? "fault" : "empty"}><${Said} told=${told} /></p>
-      ${health.alarms.length === 0 && html`<p>${words("now.noAlarms")}</p>`}
+      <h2 id="alarms-title">${texts("now.alarms")}</h2>
+      <p role="status" class=${outcome && !outcome.good ? "fault" : "empty"}><${OutcomeText} outcome=${outcome} /></p>
+      ${health.alarms.length === 0 && html`<p>${texts("now.noAlarms")}</p>`}
       <ul class="plain">${health.alarms.map(
-        (/** @type {any} */ alarm) => html`<${Alarm} key=${alarm.id} alarm=${alarm} words=${words}
-          language=${language} mark=${mark} />`,
+        (/** @type {any} */ alarm) =>
+          html`<${Alarm} key=${alarm.id} alarm=${alarm} texts=${texts} mark=${mark} />`,
       )}</ul>
     </section>`;
 }
 
 /** @param {any} props */
-function Alarm({ alarm, words, language, mark }) {
-  const { at, trouble, message, orderId, endsWhenSeen, finding } = alarm;
+function Alarm({ alarm, texts, mark }) {
+  const { at, trouble: condition, message, orderId, endsWhenSeen, finding } = alarm;
   const name = finding ? `${alarm.alarm}.${finding}` : alarm.alarm;
-  const about = trouble
-    ? own(words, troubleKey(trouble.trouble), alarm.alarm, { count: trouble.count ?? "" })
-    : own(words, `alarm.${name}`, own(words, lastingKey(alarm.alarm), alarm.alarm));
-  const order = orderId ? words("order", { orderId }) : "";
+  // An alarm about one transaction may have the name of a condition.
+  const about = condition
+    ? own(texts, conditionKey(condition.trouble), alarm.alarm, { count: condition.count ?? "" })
+    : own(texts, `alarm.${name}`, own(texts, `condition.${alarm.alarm}`, alarm.alarm));
+  const order = orderId ? texts("order", { orderId }) : "";
+  const view = alarm.alarm === "payment-unknown" ? "in-doubt" : "payments";
   return html`<li>
-    <time datetime=${at}>${timeOf(at, language)}</time>${" "}
-    <strong>${about}</strong> ${order && html`<a href=${doubtOf(alarm)}>${order}</a>`}
+    <time datetime=${at}>${timeOf(at, texts)}</time>${" "}
+    <strong>${about}</strong>
+    ${" "}${order && html`<a href=${`#${view}/${encodeURIComponent(orderId)}`}>${order}</a>`}
     <${Detail} text=${message} />
     ${
       endsWhenSeen &&
-      html` <${SeenButton} words=${words} mark=${() => mark(alarm, `${about} ${order}`)} />`
+      html` <${AcknowledgeButton} texts=${texts} mark=${() => mark(alarm, `${about} ${order}`)} />`
     }</li>`;
 }
 
 /**
- * An alarm about one transaction may have the name of a trouble.
- * @param {string} alarm
+ * The banner, which is green only when a payment would be accepted and nothing waits for a person.
+ * @param {{ health: any, silent: boolean, texts: import("../texts.js").Texts }} props
  */
-function lastingKey(alarm) {
-  return `trouble.${alarm}`;
-}
-
-/** @param {any} alarm */
-function doubtOf({ alarm, orderId }) {
-  const view = alarm === "payment-unknown" ? "doubt" : "payments";
-  return `#${view}/${encodeURIComponent(orderId)}`;
-}
-
-/**
- * Green only when a payment would be taken and nothing waits for a person.
- * @param {{ health: any, silent: boolean, words: import("../words.js").Words }} props
- */
-function Banner({ health, silent, words }) {
-  const { status, running, obstacles, notes, troubles, warnings, alarms } = health;
+function Banner({ health, silent, texts }) {
+  const { status, running, notes, warnings, alarms } = health;
   const [kind, text] = silent
-    ? ["bad", words("now.silent")]
+    ? ["bad", texts("now.silent")]
     : status !== "Ready"
-      ? ["bad", words("now.notReady")]
+      ? ["bad", texts("now.notReady")]
       : warnings.length + alarms.length > 0
-        ? ["look", words("now.look")]
+        ? ["look", texts("now.attention")]
         : running
-          ? ["busy", words("now.busy")]
-          : ["good", words("now.ready")];
-  const others = troubles.filter((/** @type {any} */ { trouble }) =>
-    troubleKey(trouble).startsWith("trouble."),
+          ? ["busy", texts("now.busy")]
+          : ["good", texts("now.ready")];
+  const others = health.troubles.filter((/** @type {any} */ { trouble: name }) =>
+    conditionKey(name).startsWith("condition."),
   );
   const listed = silent
-    ? [words("now.before")]
+    ? [texts("now.before")]
     : [
-        ...obstacles.map((/** @type {any} */ one) => obstacleTold(one, words)),
-        ...notes.map((/** @type {any} */ one) => noteTold(one, words)),
+        ...health.obstacles.map((/** @type {any} */ one) => reasonText(one, texts)),
+        ...notes.map((/** @type {any} */ one) => noteText(one, texts)),
         ...others.map(
-          (/** @type {any} */ one) => html`<${TroubleTold} words=${words} trouble=${one} />`,
+          (/** @type {any} */ one) => html`<${ConditionText} texts=${texts} condition=${one} />`,
         ),
       ];
   return html`<div class=${`banner ${kind}`}>
@@ -116,39 +107,39 @@ function Banner({ health, silent, words }) {
 }
 
 /**
- * @param {any} obstacle
- * @param {import("../words.js").Words} words
+ * @param {any} reason
+ * @param {import("../texts.js").Texts} texts
  */
-function obstacleTold({ code, says }, words) {
-  const text = own(words, `error.${code}`, says);
-  return html`<strong>${text}</strong> ${own(words, `todo.${code}`)}
+function reasonText({ code, says }, texts) {
+  const text = own(texts, `error.${code}`, says);
+  return html`<strong>${text}</strong> ${own(texts, `todo.${code}`)}
     ${text !== says && html`<br /><${Detail} text=${says} />`}`;
 }
 
 /**
  * @param {any} note
- * @param {import("../words.js").Words} words
+ * @param {import("../texts.js").Texts} texts
  */
-function noteTold({ note, says, count }, words) {
-  return own(words, `note.${note}`, says, { count: count ?? "" });
+function noteText({ note, says, count }, texts) {
+  return own(texts, `note.${note}`, says, { count: count ?? "" });
 }
 
 /**
  * @param {any} running
- * @param {import("../words.js").Words} words
+ * @param {import("../texts.js").Texts} texts
  */
-function runningWords({ what, orderId }, words) {
-  const name = words(`now.what.${what}`);
-  const told = name === `now.what.${what}` ? what : name;
-  if (!orderId) return told;
-  const story = `#payments/${encodeURIComponent(orderId)}`;
-  return html`${told}${words("colon")}<a href=${story}>${words("order", { orderId })}</a>`;
+function runningText({ what, orderId }, texts) {
+  const name = texts(`now.what.${what}`);
+  const text = name === `now.what.${what}` ? what : name;
+  if (!orderId) return text;
+  const link = html`<${OrderLink} orderId=${orderId} text=${texts("order", { orderId })} />`;
+  return html`${text}${texts("colon")}${link}`;
 }
 
 /**
- * @param {{ health: any, words: import("../words.js").Words, language: string }} props
+ * @param {{ health: any, texts: import("../texts.js").Texts }} props
  */
-function Facts({ health, words, language }) {
+function State({ health, texts }) {
   const { terminal, payments, outbox, disk, versions, clock, updates } = health;
   const lost = terminal.link !== "connected";
   const isChanged = health.obstacles.some(
@@ -156,54 +147,46 @@ function Facts({ health, words, language }) {
   );
   const state = isChanged ? "changed" : terminal.state;
   const named = [terminal.terminalId, terminal.serialNumber].filter((id) => id).join(", ");
-  const doubts = payments?.inDoubt ?? 0;
-  const count = doubts > 0 ? html`<a href="#doubt">${doubts}</a>` : String(doubts);
+  const inDoubt = payments?.inDoubt ?? 0;
+  const count = inDoubt > 0 ? html`<a href="#in-doubt">${inDoubt}</a>` : String(inDoubt);
   /** @type {Array<[string, unknown, boolean?]>} */
   const rows = [
-    ["now.terminal", words(`now.state.${state}`), /changed|action-needed/.test(state)],
-    ["now.link", words(`now.link.${terminal.link}`), lost],
-    ["now.since", timeOf(terminal.since, language)],
-    ["now.says", terminalTold(terminal, words), lost],
-    ["now.terminalId", named || words("notKnown")],
-    ["now.inDoubt", payments ? count : words("now.noJournal"), !payments || doubts > 0],
+    ["now.terminal", texts(`now.state.${state}`), /changed|action-needed/.test(state)],
+    ["now.link", texts(`now.link.${terminal.link}`), lost],
+    ["now.since", timeOf(terminal.since, texts)],
+    ["now.says", terminalText(terminal, texts), lost],
+    ["now.terminalId", named || texts("notKnown")],
+    ["now.inDoubt", payments ? count : texts("now.noJournal"), !payments || inDoubt > 0],
     ["now.notHandedOver", payments?.notHandedOver ?? "", (payments?.notHandedOver ?? 0) > 0],
-    [
-      "now.queue",
-      queueWords(outbox, clock, words, language),
-      !outbox || outbox.parked > 0 || outbox.paused,
-    ],
-    ["now.disk", disk ? gigabytes(disk.freeBytes, language) : words("notKnown")],
-    ["now.clock", `${timeOf(clock.now, language)} ${clock.timeZone}`],
+    ["now.queue", queueText(outbox, clock, texts), !outbox || outbox.parked > 0 || outbox.paused],
+    ["now.disk", disk ? gigabytes(disk.freeBytes, texts) : texts("notKnown")],
+    ["now.clock", `${timeOf(clock.now, texts)} ${clock.timeZone}`],
     ["now.versions", `${versions.connector}, Node.js ${versions.node}, ${versions.os}`],
-    ["now.update", updates?.ready ?? words("now.noUpdate")],
+    ["now.update", updates?.ready ?? texts("now.noUpdate")],
   ];
-  return html`<dl>${rows.map(
-    ([key, value, bad]) => html`<div key=${key}>
-      <dt>${words(key)}</dt><dd class=${bad ? "bad-word" : ""}>${value}</dd></div>`,
-  )}</dl>`;
+  return html`<${Facts} texts=${texts} rows=${rows} />`;
 }
 
 /**
- * The terminal's own words, but for the one that the page has too.
+ * The terminal's own text, in English; the page's for a terminal that is ready.
  * @param {any} terminal
- * @param {import("../words.js").Words} words
+ * @param {import("../texts.js").Texts} texts
  */
-function terminalTold({ problem, detail }, words) {
-  if (!problem && detail === "ready") return words("now.state.ready");
+function terminalText({ problem, detail }, texts) {
+  if (!problem && detail === "ready") return texts("now.state.ready");
   return html`<span lang="en">${problem ?? detail}</span>`;
 }
 
 /**
  * @param {any} outbox
  * @param {any} clock of the connector, which counted the age
- * @param {import("../words.js").Words} words
- * @param {string} language
+ * @param {import("../texts.js").Texts} texts
  */
-function queueWords(outbox, clock, words, language) {
-  if (!outbox) return words("now.noSupervisor");
+function queueText(outbox, clock, texts) {
+  if (!outbox) return texts("now.noSupervisor");
   const { pending, parked, paused, oldestAgeSeconds } = outbox;
   const sinceMs = Date.parse(clock.now) - 1_000 * oldestAgeSeconds;
-  const since = timeOf(new Date(sinceMs).toISOString(), language);
-  const age = oldestAgeSeconds === null ? "" : words("now.oldest", { time: since });
-  return `${words("now.queued", { pending, parked })}${age}${paused ? ` ${paused}` : ""}`;
+  const since = timeOf(new Date(sinceMs).toISOString(), texts);
+  const age = oldestAgeSeconds === null ? "" : texts("now.oldest", { time: since });
+  return `${texts("now.queued", { pending, parked })}${age}${paused ? ` ${paused}` : ""}`;
 }

@@ -2,39 +2,39 @@ const KEY_LETTERS = 32;
 const FIRST_LETTER = "a".charCodeAt(0);
 
 /**
- * The key of an operation at the gateway, made when its question opens. A second click, or a
- * repetition after a lost answer, has the same key and so is no second operation.
+ * The idempotency key of an operation at the gateway, made when the dialogue opens. A second click,
+ * or a repetition after a lost answer, has the same key and so starts no second operation.
  * @param {string} path
  * @param {object} body
  */
 export function keyOf(path, body) {
-  const place = placeOf(path, body);
-  const kept = sessionStorage.getItem(place);
+  const slot = slotOf(path, body);
+  const kept = sessionStorage.getItem(slot);
   if (kept) return kept;
   // Letters only: a row of digits can look like a card number.
   const bytes = crypto.getRandomValues(new Uint8Array(KEY_LETTERS));
   const made = Array.from(bytes, (byte) => String.fromCharCode(FIRST_LETTER + (byte % 16))).join(
     "",
   );
-  sessionStorage.setItem(place, made);
+  sessionStorage.setItem(slot, made);
   return made;
 }
 
 /**
- * The next operation has a key of its own when the end of this one was told. The connector lets no
- * other one follow while the end is unknown at the gateway (504).
+ * Removes the key of an operation whose end is known, so that the next operation gets a new one.
+ * After 504 the connector itself refuses another operation until the gateway's answer is known.
  * @param {string} path
  * @param {object} body
  * @param {number} status of the answer
  */
 export function forgetKey(path, body, status) {
-  if (status < 500 || status === 504) sessionStorage.removeItem(placeOf(path, body));
+  if (status < 500 || status === 504) sessionStorage.removeItem(slotOf(path, body));
 }
 
 /**
  * @param {string} path
  * @param {object} body
  */
-function placeOf(path, body) {
+function slotOf(path, body) {
   return `key of ${path} ${JSON.stringify(body)}`;
 }

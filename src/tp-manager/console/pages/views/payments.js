@@ -1,9 +1,9 @@
 import { DateField } from "../date-field.js";
 import { localeOf, money, timeOf } from "../format.js";
-import { faultOf, own, useTold } from "../said.js";
+import { faultOf, own, useSentence } from "../sentences.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { dateOf, dayBegin, dayEnd, daysBefore, minuteBegin, minuteEnd } from "./dates.js";
-import { Story } from "./story.js";
+import { Timeline } from "./timeline.js";
 
 const DAYS_DEFAULT = 7;
 const PAGE = 50;
@@ -13,7 +13,7 @@ const CALLS_MAX = 20;
 const statuses = ["Success", "Approved", "Declined", "Cancelled", "Failed", "Reversed", "Unknown"];
 
 /**
- * The payments of a range of dates, and one payment's story.
+ * The payments of a range of dates, and the timeline of one order.
  * @param {import("../main.js").ViewProps} props
  */
 export default function Payments(props) {
@@ -21,7 +21,7 @@ export default function Payments(props) {
   const back = () => goTo("payments");
   // The list stays where it was while one payment is looked at.
   return html`<div hidden=${rest !== ""}><${Search} ...${props} /></div>
-    ${rest !== "" && html`<${Story} key=${rest} ...${props} orderId=${rest} back=${back} />`}`;
+    ${rest !== "" && html`<${Timeline} key=${rest} ...${props} orderId=${rest} back=${back} />`}`;
 }
 
 function today() {
@@ -40,19 +40,19 @@ function freshForm() {
 /** @typedef {{ payments: any[], next: string | null, searchedTo: string | null }} Found */
 
 /** @param {import("../main.js").ViewProps} props */
-function Search({ api, words, language, goTo }) {
+function Search({ api, texts, goTo }) {
   const [form, setForm] = useState(freshForm());
   const [asked, setAsked] = useState(form);
   const [found, setFound] = useState(/** @type {Found | null} */ (null));
-  const [fault, setFault] = useTold(words, "");
+  const [fault, setFault] = useSentence(texts, "");
   const [busy, setBusy] = useState(false);
   const go = async (/** @type {Form} */ wanted, /** @type {Found | null} */ before) => {
     setBusy(true);
     setFault("");
     try {
-      setFound(await searched(api, wanted, before, words));
+      setFound(await searched(api, wanted, before, texts));
     } catch (error) {
-      setFault(error instanceof Refused ? error.message : words("noAnswer"));
+      setFault(error instanceof Refused ? error.message : texts("noAnswer"));
     }
     setBusy(false);
   };
@@ -67,57 +67,57 @@ function Search({ api, words, language, goTo }) {
     setForm({ ...form, [name]: event.target.value });
   const order = form.order.trim();
   return html`
-    <h1>${words("payments.title")}</h1>
+    <h1>${texts("payments.title")}</h1>
     <form class="card" role="search" onsubmit=${submit}>
       <div class="fields">
-        <${DateField} label=${words("payments.from")} language=${language} required
+        <${DateField} label=${texts("payments.from")} texts=${texts} required
           max=${form.until} value=${form.from} oninput=${set("from")} />
-        <${DateField} label=${words("payments.until")} language=${language} required
+        <${DateField} label=${texts("payments.until")} texts=${texts} required
           min=${form.from} value=${form.until} oninput=${set("until")} />
-        <label>${words("payments.fromTime")}
+        <label>${texts("payments.fromTime")}
           <input type="time" value=${form.fromTime} oninput=${set("fromTime")} />
         </label>
-        <label>${words("payments.untilTime")}
+        <label>${texts("payments.untilTime")}
           <input type="time" value=${form.untilTime} oninput=${set("untilTime")} />
         </label>
-        <label>${words("payments.order")}
+        <label>${texts("payments.order")}
           <input maxlength="100" autocomplete="off" value=${form.order} oninput=${set("order")} />
         </label>
-        <label>${words("payments.amount")}
+        <label>${texts("payments.amount")}
           <input inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
-            placeholder=${new Intl.NumberFormat(localeOf(language)).format(9.99)} value=${form.amount} oninput=${set("amount")} />
+            placeholder=${new Intl.NumberFormat(localeOf(texts)).format(9.99)} value=${form.amount} oninput=${set("amount")} />
         </label>
-        <label>${words("payments.cardEnding")}
+        <label>${texts("payments.cardEnding")}
           <input inputmode="numeric" pattern="\\d{2,4}" maxlength="4" autocomplete="off"
             value=${form.card} oninput=${set("card")} />
         </label>
-        <label>${words("payments.status")}
+        <label>${texts("payments.status")}
           <select value=${form.status} onchange=${set("status")}>
-            <option value="">${words("payments.any")}</option>
-            ${statuses.map((one) => html`<option value=${one}>${words(`status.${one}`)}</option>`)}
+            <option value="">${texts("payments.any")}</option>
+            ${statuses.map((one) => html`<option value=${one}>${texts(`status.${one}`)}</option>`)}
           </select>
         </label>
       </div>
       <div class="row">
-        <button type="submit" class="main" disabled=${busy}>${words("payments.search")}</button>
+        <button type="submit" class="main" disabled=${busy}>${texts("payments.search")}</button>
         ${
           order !== "" &&
           html`<button type="button" onclick=${() => goTo(`payments/${encodeURIComponent(order)}`)}>
-          ${words("payments.exact", { orderId: order })}</button>`
+          ${texts("payments.exact", { orderId: order })}</button>`
         }
       </div>
     </form>
-    ${asked.card !== "" && html`<p class="note">${words("payments.noCards")}</p>`}
-    <p role="status" class=${fault ? "fault" : ""}>${fault || countWords(found, busy, words)}</p>
+    ${asked.card !== "" && html`<p class="note">${texts("payments.noCards")}</p>`}
+    <p role="status" class=${fault ? "fault" : ""}>${fault || countText(found, busy, texts)}</p>
     ${
       found &&
       found.payments.length > 0 &&
-      html`<${List} payments=${found.payments} words=${words} language=${language} />`
+      html`<${List} payments=${found.payments} texts=${texts} />`
     }
     ${
       found?.next &&
       html`<button type="button" disabled=${busy} onclick=${() => go(asked, found)}>
-      ${words("payments.more", { time: timeOf(found.searchedTo, language) })}</button>`
+      ${texts("payments.more", { time: timeOf(found.searchedTo, texts) })}</button>`
     }`;
 }
 
@@ -129,17 +129,17 @@ class Refused extends Error {}
  * @param {import("../api.js").Api} api
  * @param {Form} form
  * @param {Found | null} before
- * @param {import("../words.js").Words} words
+ * @param {import("../texts.js").Texts} texts
  * @returns {Promise<Found>}
  */
-async function searched(api, form, before, words) {
+async function searched(api, form, before, texts) {
   const payments = [...(before?.payments ?? [])];
   const wanted = payments.length + PAGE;
   let { next, searchedTo } = before ?? { next: "", searchedTo: null };
   for (let calls = 0; calls < CALLS_MAX && next !== null; calls += 1) {
     const query = queryOf(form, next, wanted - payments.length);
     const { status, body } = await api.get(`/payments/search?${query}`);
-    if (status !== 200) throw new Refused(faultOf(words, body.error));
+    if (status !== 200) throw new Refused(faultOf(texts, body.error));
     payments.push(...body.payments);
     next = body.next;
     searchedTo = body.searchedTo ?? searchedTo;
@@ -171,67 +171,67 @@ function queryOf(form, cursor, limit) {
 /**
  * @param {Found | null} found
  * @param {boolean} busy
- * @param {import("../words.js").Words} words
+ * @param {import("../texts.js").Texts} texts
  */
-function countWords(found, busy, words) {
-  if (busy) return words("loading");
+function countText(found, busy, texts) {
+  if (busy) return texts("loading");
   if (!found) return "";
   const count = found.payments.length;
-  if (count === 0) return words("payments.none");
-  return words(found.next ? "payments.countSoFar" : "payments.count", { count });
+  if (count === 0) return texts("payments.none");
+  return texts(found.next ? "payments.countSoFar" : "payments.count", { count });
 }
 
 /**
- * @param {{ payments: any[], words: import("../words.js").Words, language: string }} props
+ * @param {{ payments: any[], texts: import("../texts.js").Texts }} props
  */
-function List({ payments, words, language }) {
+function List({ payments, texts }) {
   const heads = ["time", "order", "status", "amount", "card", "gateway"];
-  return html`<div class="scroll" role="region" tabindex="0" aria-label=${words("payments.list")}>
+  return html`<div class="scroll" role="region" tabindex="0" aria-label=${texts("payments.list")}>
     <table class="stack" role="table">
-      <caption class="out">${words("payments.list")}</caption>
-      <thead role="rowgroup"><tr role="row">${heads.map((key) => html`<th scope="col" role="columnheader">${words(`payments.${key}`)}</th>`)}
+      <caption class="out">${texts("payments.list")}</caption>
+      <thead role="rowgroup"><tr role="row">${heads.map((key) => html`<th scope="col" role="columnheader">${texts(`payments.${key}`)}</th>`)}
       </tr></thead>
       <tbody role="rowgroup">${payments.map(
         (one) => html`<${Line} key=${one.transactionId} one=${one}
-        words=${words} language=${language} />`,
+        texts=${texts} />`,
       )}</tbody>
     </table></div>`;
 }
 
 const saidByStatus = /^PAYMENT_/;
 
-/** @param {{ one: any, words: import("../words.js").Words, language: string }} props */
-function Line({ one, words, language }) {
+/** @param {{ one: any, texts: import("../texts.js").Texts }} props */
+function Line({ one, texts }) {
   const { orderId, status, error, amount, chargedAmount, currency, card, archived } = one;
-  const kind = { Success: "good-word", Unknown: "bad-word" }[/** @type {string} */ (status)] ?? "";
-  const why = error && !saidByStatus.test(error) ? own(words, `error.${error}`, error) : "";
+  const kind = { Success: "good-text", Unknown: "bad-text" }[/** @type {string} */ (status)] ?? "";
+  const why = error && !saidByStatus.test(error) ? own(texts, `error.${error}`, error) : "";
   const differs = chargedAmount !== null && chargedAmount !== 0 && chargedAmount !== amount;
   const gateway = one.notificationGatewaySent ? "sent" : chargedAmount ? "waits" : "nothing";
   const cell = (/** @type {string} */ key, /** @type {unknown} */ value) =>
-    html`<td role="cell" data-head=${words(`payments.${key}`)} class=${`cell-${key}`}><span>${value}</span></td>`;
+    html`<td role="cell" data-head=${texts(`payments.${key}`)} class=${`cell-${key}`}><span>${value}</span></td>`;
   return html`<tr role="row">
-    ${cell("time", html`<time datetime=${one.startedAt}>${timeOf(one.startedAt, language)}</time>`)}
+    ${cell("time", html`<time datetime=${one.startedAt}>${timeOf(one.startedAt, texts)}</time>`)}
     ${cell(
       "order",
       html`<a href=${`#payments/${encodeURIComponent(orderId)}`}>${orderId}</a>
-      ${archived && html`<span class="faint"> ${words("payments.archived")}</span>`}`,
+      ${archived && html`<span class="faint"> ${texts("payments.archived")}</span>`}`,
     )}
     ${cell(
       "status",
-      html`<span class=${kind}>${words(`status.${status}`)}</span>
+      html`<span class=${kind}>${texts(`status.${status}`)}</span>
       ${why && html`<span class="faint"> ${why}</span>`}`,
     )}
     ${cell(
       "amount",
-      html`${money(amount, currency, language)}
+      html`${money(amount, currency, texts)}
       ${
         differs &&
-        html`<span class="faint"> ${words("payments.charged", {
-          amount: money(chargedAmount, currency, language),
+        html`<span class="faint"> ${texts("payments.charged", {
+          amount: money(chargedAmount, currency, texts),
         })}</span>`
       }`,
     )}
     ${cell("card", card ?? "–")}
-    ${cell("gateway", words(`payments.at.${gateway}`))}
+    ${cell("gateway", texts(`payments.at.${gateway}`))}
   </tr>`;
 }

@@ -2,16 +2,16 @@ import { timeOf } from "../format.js";
 import { html } from "../vendor/htm-preact.js";
 
 /**
- * An order's way to the gateway: each try, what ended them, and who wanted it otherwise.
- * @param {{ steps: any[] | undefined, words: import("../words.js").Words, language: string }} props
+ * The tries to send an order to the gateway, how they ended, and what a person decided about them.
+ * @param {{ steps: any[] | undefined, texts: import("../texts.js").Texts }} props
  */
-export function Sending({ steps = [], words, language }) {
+export function Sending({ steps = [], texts }) {
   if (steps.length === 0) return null;
-  return html`<h3>${words("story.sending")}</h3>
+  return html`<h3>${texts("timeline.sending")}</h3>
     <ol class="steps">${steps.map(
       (step) => html`<li>
-        <time datetime=${step.at}>${timeOf(step.at, language)}</time>
-        <span>${told(step, words)}${
+        <time datetime=${step.at}>${timeOf(step.at, texts)}</time>
+        <span>${sentenceOf(step, texts)}${
           quoteOf(step) && html` <q lang=${isOfPerson(step) ? null : "en"}>${quoteOf(step)}</q>`
         }</span></li>`,
     )}</ol>`;
@@ -21,7 +21,7 @@ export function Sending({ steps = [], words, language }) {
 const isOfPerson = ({ step }) => step === "requeue" || step === "drop";
 
 /**
- * The words of a try that went well say nothing more.
+ * The text of the gateway, but for a try that went well.
  * @param {any} step
  * @returns {string}
  */
@@ -29,9 +29,9 @@ const quoteOf = ({ outcome, description }) => (outcome === "taken" ? "" : descri
 
 /**
  * @param {any} step
- * @param {import("../words.js").Words} words
+ * @param {import("../texts.js").Texts} texts
  */
-function told({ step, outcome, number, by }, words) {
+function sentenceOf({ step, outcome, number, by }, texts) {
   const key = step === "try" ? `try.${outcome}` : step;
-  return words(`story.sending.${key}`, { number, by: by ?? words("story.sending.person") });
+  return texts(`timeline.sending.${key}`, { number, by: by ?? texts("timeline.sending.person") });
 }

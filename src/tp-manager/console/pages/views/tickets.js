@@ -1,49 +1,49 @@
 import { moneyOfMinor } from "../format.js";
 import { html, useState } from "../vendor/htm-preact.js";
 
-/** Fields of the receipt that say how others are written, and nothing to a person. */
+/** Fields of the receipt for programs: they say how other fields are written. */
 const technical = new Set([
   "currencyNumCode",
   "currencyFractionPart",
   "counterValueCurrencyFractionPart",
 ]);
-/** In minor units of the order's currency, with zeros in front. */
+/** Fields of the receipt in minor units of the order's currency, with zeros in front. */
 const amounts = new Set(["amount", "inclusiveAmount"]);
 
 /**
  * The terminal's ticket and the card's receipt, to print and to copy.
- * @param {{ story: any, words: import("../words.js").Words, language: string }} props
+ * @param {{ order: any, texts: import("../texts.js").Texts }} props
  */
-export function Tickets({ story, words, language }) {
-  const printed = [story.ticket, ...earlierOf(story)].filter((text) => text !== "");
+export function Tickets({ order, texts }) {
+  const printed = [order.ticket, ...earlierOf(order)].filter((text) => text !== "");
   const tickets = [...new Set(printed)].map((text) => String(text).replaceAll("|", "\n"));
-  const lines = Object.entries(story.receipt).flatMap(([name, value]) => {
+  const lines = Object.entries(order.receipt).flatMap(([name, value]) => {
     if (value === "" || technical.has(name)) return [];
     const isAmount = amounts.has(name) && /^\d+$/.test(value);
-    const told = isAmount ? moneyOfMinor(Number(value), story.currency, language) : value;
-    return [[words(`receipt.${name}`), told].join(words("colon"))];
+    const text = isAmount ? moneyOfMinor(Number(value), order.currency, texts) : value;
+    return [[texts(`receipt.${name}`), text].join(texts("colon"))];
   });
   // Without a charge only the currency stands in the receipt.
   const receipt = lines.length > 1 ? lines.join("\n") : "";
   return html`<section aria-labelledby="tickets-title">
-    <h2 id="tickets-title">${words("ticket.title")}</h2>
-    ${tickets.length === 0 && !receipt && html`<p>${words("ticket.none")}</p>`}
-    <div class="beside">
+    <h2 id="tickets-title">${texts("ticket.title")}</h2>
+    ${tickets.length === 0 && !receipt && html`<p>${texts("ticket.none")}</p>`}
+    <div class="side-by-side">
       ${tickets.map(
-        (text, index) => html`<${Ticket} name=${`ticket-${index}`} text=${text} words=${words}
-          title=${words(index === 0 ? "ticket.printed" : "ticket.earlier")} />`,
+        (text, index) => html`<${Ticket} name=${`ticket-${index}`} text=${text} texts=${texts}
+          title=${texts(index === 0 ? "ticket.printed" : "ticket.earlier")} />`,
       )}
       ${
         receipt &&
-        html`<${Ticket} name="receipt" title=${words("ticket.receipt")} text=${receipt}
-          words=${words} />`
+        html`<${Ticket} name="receipt" title=${texts("ticket.receipt")} text=${receipt}
+          texts=${texts} />`
       }
     </div></section>`;
 }
 
 /**
- * Tickets of an earlier step, as that of a sale which was given back since.
- * @param {any} story
+ * The tickets of earlier steps, for example of a sale that has been reversed since.
+ * @param {any} order
  * @returns {string[]}
  */
 function earlierOf({ attempts }) {
@@ -53,16 +53,16 @@ function earlierOf({ attempts }) {
 }
 
 /**
- * @param {{ name: string, title: string, text: string, words: import("../words.js").Words }} props
+ * @param {{ name: string, title: string, text: string, texts: import("../texts.js").Texts }} props
  */
-function Ticket({ name, title, text, words }) {
-  const [told, setTold] = useState("");
+function Ticket({ name, title, text, texts }) {
+  const [state, setState] = useState("");
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      setTold(words("ticket.copied"));
+      setState(texts("ticket.copied"));
     } catch {
-      setTold(words("ticket.notCopied"));
+      setState(texts("ticket.notCopied"));
     }
   };
   const print = () => {
@@ -77,10 +77,10 @@ function Ticket({ name, title, text, words }) {
     <h3>${title}</h3>
     <pre class="paper" id=${`paper-${name}`} lang="">${text}</pre>
     <div class="row">
-      <button type="button" onclick=${print}>${words("ticket.print")}
+      <button type="button" onclick=${print}>${texts("ticket.print")}
         <span class="out"> ${title}</span></button>
-      <button type="button" onclick=${copy}>${words("ticket.copy")}
+      <button type="button" onclick=${copy}>${texts("ticket.copy")}
         <span class="out"> ${title}</span></button>
-      <span role="status">${told}</span>
+      <span role="status">${state}</span>
     </div></div>`;
 }

@@ -1,0 +1,210 @@
+import { noteOf } from "../actions.js";
+import { money, moneyOfMinor, plainNumber, terminalTimeOf, timeOf } from "../format.js";
+import { Facts } from "../parts.js";
+import { Detail, own } from "../sentences.js";
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { sentenceOf } from "../views/step-texts.js";
+import { likely } from "./likely.js";
+
+/**
+ * One payment in doubt: its evidence side by side, and the form for a person's settlement.
+ * @param {import("../main.js").ViewProps & { listed: any, compared: any[], act: any,
+ *   first: boolean }} props
+ */
+export function OrderInDoubt(props) {
+  const { api, texts, listed, compared, first } = props;
+  const head = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    if (first) head.current?.focus();
+  }, [first]);
+  const [found, setFound] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    let stale = false;
+    void api.get(`/story/${encodeURIComponent(listed.orderId)}`).then(
+      ({ body }) => {
+        if (!stale) setFound(body);
+      },
+      () => {},
+    );
+    return () => {
+      stale = true;
+    };
+  }, [listed.orderId, listed.status]);
+  const id = `doubt-${listed.transactionId}`;
+  const asked = money(listed.amount, listed.currency, texts);
+  return html`<section aria-labelledby=${id}>
+    <h2 id=${id} ref=${head} tabindex="-1">${texts("timeline.title", { orderId: listed.orderId })}${texts("colon")}${asked}</h2>
+    <p>${timeOf(listed.startedAt, texts)} –
+      ${" "}${own(texts, `error.${listed.error?.code}`)}<${Detail} text=${listed.error?.details?.why ?? listed.error?.message} /></p>
+    ${
+      found &&
+      html`<${Evidence} ...${props} found=${found} />
+      <${Judgement} texts=${texts} found=${found} compared=${compared} />`
+    }
+    <${SettlementForm} ...${props} />
+  </section>`;
+}
+
+/** @param {any} props */
+function Evidence({ texts, found, compared }) {
+  const attempt = found.attempts.at(-1);
+  const { currency } = found;
+  const probes = attempt.events.filter((/** @type {any} */ event) => event.observation);
+  const after = probes.at(-1)?.observation;
+  const own = compared.filter((/** @type {any} */ one) =>
+    one.orders.some((/** @type {any} */ order) => order.transactionId === found.transactionId),
+  );
+  return html`<div class="side-by-side">
+    <div><h3>${texts("inDoubt.sent")}</h3>
+      <p>${texts("inDoubt.sentWords", {
+        amount: money(attempt.amount, currency, texts),
+        time: timeOf(attempt.startedAt, texts),
+        number: attempt.number,
+      })}</p></div>
+    <div><h3>${texts("inDoubt.before")}</h3>${transaction(attempt.baseline?.last, texts)}</div>
+    <div><h3>${texts("inDoubt.heard")}</h3>
+      <ol class="plain">${attempt.events.map(
+        (/** @type {any} */ event, /** @type {number} */ at) => html`<li key=${at}>
+          <span class="faint">${timeOf(event.at, texts)}</span> ${stepOf(event, currency, texts)}
+          ${event.report && transaction({ report: event.report }, texts)}</li>`,
+      )}</ol></div>
+    <div><h3>${texts("inDoubt.after")}</h3>
+      ${transaction(after?.last, texts)}</div>
+    <div><h3>${texts("inDoubt.ticket")}</h3>
+      ${found.ticket ? html`<pre>${found.ticket.replaceAll("|", "\n")}</pre>` : texts("inDoubt.nothing")}
+    </div>
+    <div><h3>${texts("inDoubt.gateway")}</h3>${gateway(found.gateway, texts)}</div>
+    <div><h3>${texts("inDoubt.totals")}</h3>
+      ${
+        own.length === 0
+          ? texts("inDoubt.nothing")
+          : own.map(
+              (/** @type {any} */ one) => html`<p key=${one.id}>
+          ${timeOf(one.at, texts)}${texts("colon")}${texts(`differences.${one.kind}`)}
+          <${Detail} text=${one.because} />
+          ${
+            one.differenceMinor !== null &&
+            html` (${moneyOfMinor(one.differenceMinor, one.currency ?? currency, texts)})`
+          }</p>`,
+            )
+      }
+    </div>
+  </div>`;
+}
+
+/**
+ * A transaction as the terminal reported it.
+ * @param {any} last
+ * @param {import("../texts.js").Texts} texts
+ */
+function transaction(last, texts) {
+  const report = last?.report;
+  if (!report) {
+    const known = last?.kind === undefined ? "inDoubt.notAsked" : `inDoubt.last.${last.kind}`;
+    const text = texts(known);
+    return html`<p>${text === known ? texts("inDoubt.noAnswer") : text}</p>`;
+  }
+  const { amountMinor, receiptNumber, traceNumber, maskedPan, cardName } = report;
+  const currency = report.receipt?.currencyAlphaCode || "EUR";
+  const time = terminalTimeOf(report.localDate, report.localTime, texts);
+  /** @type {Array<[string, unknown]>} */
+  const rows = [
+    ["inDoubt.amount", moneyOfMinor(amountMinor, currency, texts)],
+    ["inDoubt.result", resultOf(report, texts)],
+    ["inDoubt.receipt", receiptNumber],
+    ["inDoubt.trace", traceNumber],
+    ["inDoubt.card", [cardName, maskedPan].filter((one) => one).join(" ")],
+    ["inDoubt.time", time],
+  ];
+  return html`<${Facts} texts=${texts} tight rows=${rows.filter(([, value]) => value)} />`;
+}
+
+/**
+ * A good result in the page's sentence, another one in the text of the terminal.
+ * @param {any} report
+ * @param {import("../texts.js").Texts} texts
+ */
+function resultOf({ good, resultText, resultCode }, texts) {
+  if (good) return texts("inDoubt.result.good");
+  const text = resultText || resultCode;
+  return text && html`<q lang="en">${text}</q>`;
+}
+
+/**
+ * A step in the sentence that the order's timeline has for it.
+ * @param {any} event
+ * @param {string} currency
+ * @param {import("../texts.js").Texts} texts
+ */
+function stepOf(event, currency, texts) {
+  const { text, quote } = sentenceOf(event, currency, texts);
+  return html`${text}${quote && html` <q lang="en">${quote}</q>`}`;
+}
+
+/**
+ * @param {any} order as the gateway has it
+ * @param {import("../texts.js").Texts} texts
+ */
+function gateway(order, texts) {
+  if (!order) return html`<p>${texts("inDoubt.gatewayNever")}</p>`;
+  const { problem, state, operations = [], possibleOrders = 0 } = order;
+  const lost = operations.filter((/** @type {any} */ one) => one.state === "unknown");
+  return html`<p>${problem ? texts("timeline.gatewaySilent") : texts(`gateway.${state}`)}</p>
+    ${lost.map(
+      (/** @type {any} */ one) => html`<p key=${one.operationId}>
+      ${texts("inDoubt.operationLost", { kind: texts(`timeline.op.${one.kind}`) })}</p>`,
+    )}
+    ${possibleOrders > 1 && html`<p>${texts("inDoubt.copies", { count: possibleOrders })}</p>`}`;
+}
+
+/** @param {any} props */
+function Judgement({ texts, found, compared }) {
+  const { verdict, because } = likely(found, compared);
+  return html`<p class="note"><strong>${texts(`likely.${verdict}`)}</strong>
+    ${" "}${texts(`likely.because.${because}`)}</p>`;
+}
+
+/**
+ * The form in which a person settles an order: what became of it, and the amount.
+ * @param {any} props
+ */
+function SettlementForm({ texts, listed, act }) {
+  const { orderId, currency, transactionId } = listed;
+  const [outcome, setOutcome] = useState("");
+  const [amount, setAmount] = useState(plainNumber(listed.amount, texts));
+  const isCharged = outcome === "charged";
+  const settle = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const charged = Number(amount.replace(",", "."));
+    const sum = money(isCharged ? charged : listed.amount, currency, texts);
+    const body = (/** @type {import("../api.js").Person} */ person) => ({
+      outcome,
+      note: noteOf(person),
+      ...(isCharged ? { amount: charged } : {}),
+    });
+    void act(`/payment/${encodeURIComponent(orderId)}/settle`, body, {
+      title: texts(`settle.${outcome}`),
+      sentence: texts(`settle.${outcome}.sentence`, { orderId, amount: sum }),
+      confirm: texts("settle.say"),
+      critical: true,
+    });
+  };
+  const name = `settle-${transactionId}`;
+  return html`<form onsubmit=${settle}>
+    <fieldset>
+      <legend>${texts("settle.title")}</legend>
+      ${["charged", "not_charged", "reversed"].map(
+        (one) => html`<label key=${one}><input type="radio" name=${name} value=${one} required
+          checked=${outcome === one} onchange=${() => setOutcome(one)} /> ${texts(`settle.${one}`)}
+        </label>`,
+      )}
+      ${
+        isCharged &&
+        html`<label>${texts("settle.amount", { currency })}
+        <input inputmode="decimal" required pattern="[0-9]+([.,][0-9]+)?" value=${amount}
+          oninput=${(/** @type {any} */ { target }) => setAmount(target.value)} /></label>`
+      }
+    </fieldset>
+    <button type="submit" disabled=${outcome === ""}>${texts("settle.go")}</button>
+  </form>`;
+}

@@ -1,0 +1,115 @@
+import { acknowledge, outcomeOf } from "../actions.js";
+import { AtGateway } from "../in-doubt/at-gateway.js";
+import { OrderInDoubt } from "../in-doubt/order-in-doubt.js";
+import { Conditions, Differences, NewTerminal, Unmatched, Waiting } from "../in-doubt/others.js";
+import { useLive } from "../live.js";
+import { OutcomeText, useOutcome } from "../sentences.js";
+import { html, useEffect, useRef } from "../vendor/htm-preact.js";
+
+/** The items that are listed of each kind; further ones come when these are settled. */
+const LISTED = 20;
+
+/**
+ * All that waits for a person, each with its evidence and with the decisions that a person can make.
+ * @param {import("../main.js").ViewProps} props
+ */
+export default function InDoubt(props) {
+  const { api, texts, rest } = props;
+  const { value, silent, again } = useLive(api, () => readAll(api, rest));
+  const [outcome, setOutcome] = useOutcome(texts);
+  const line = useRef(/** @type {HTMLElement | null} */ (null));
+  // What an action settles leaves the page with its button: the focus goes to the outcome above.
+  useEffect(() => {
+    if (outcome) line.current?.focus();
+  }, [outcome]);
+  /** @type {(path: string, body: object | undefined, question: any) => Promise<void>} */
+  const act = async (path, body, question) => {
+    const person = await props.ask(question);
+    if (!person) return;
+    const whole = typeof body === "function" ? body(person) : body;
+    const call = () => api.post(path, whole, person);
+    const text = `${question.title}${texts("colon")}${texts("done")}.`;
+    setOutcome(await outcomeOf(texts, call, ({ message }) => ({ text, detail: message })));
+    again();
+  };
+  /** @type {(kind: string, items: readonly string[], about: string) => Promise<void>} */
+  const mark = async (kind, items, about) => {
+    setOutcome(await acknowledge(props, kind, items, about));
+    again();
+  };
+  if (!value) return html`<h1>${texts(silent ? "noAnswer" : "loading")}</h1>`;
+  const { health, unmatched, compared, differing, open: lost } = value;
+  const changed = health.obstacles.some(
+    (/** @type {any} */ { code }) => code === "TERMINAL_CHANGED",
+  );
+  const unknown = value.unknown.filter(
+    (/** @type {any} */ { error }) => error?.code !== "PAYMENT_RUNNING",
+  );
+  const waiting = [...value.parked, ...value.refused];
+  const hasGap = health.notes.some((/** @type {any} */ { note }) => note === "journal-doubted");
+  const lists = [lost.operations, lost.copies, unknown, unmatched, waiting, differing];
+  const none = !changed && [...lists, health.troubles].every(({ length }) => length === 0);
+  const given = { ...props, act, mark };
+  return html`<h1>${texts("nav.in-doubt")}</h1>
+    ${silent && html`<p class="fault" role="alert">${texts("now.silent")}</p>`}
+    <p role="status" ref=${line} tabindex="-1"
+      class=${outcome ? (outcome.good ? "note good-text" : "note fault") : "empty"}>
+      <${OutcomeText} outcome=${outcome} /></p>
+    ${hasGap && html`<p class="note">${texts("note.journal-doubted")}</p>`}
+    ${none && html`<p>${texts("inDoubt.none")}</p>`}
+    ${
+      changed &&
+      html`<${NewTerminal} ...${given} terminal=${health.terminal}
+      replaced=${health.replaced} />`
+    }
+    ${unknown.map(
+      (/** @type {any} */ one) => html`<${OrderInDoubt} key=${one.orderId} ...${given}
+      listed=${one} compared=${compared} first=${one.orderId === rest} />`,
+    )}
+    <${Conditions} ...${given} conditions=${health.troubles} />
+    <${Waiting} ...${given} items=${waiting} />
+    <${AtGateway} ...${given} open=${lost} again=${again} />
+    <${Unmatched} ...${given} unmatched=${unmatched} />
+    <${Differences} ...${given} compared=${differing} />`;
+}
+
+/**
+ * @param {import("../api.js").Api} api
+ * @param {string} wanted the order that the address names, or ""
+ */
+async function readAll(api, wanted) {
+  // The supervisor may not answer, and the login may lack a right: the other lists are still shown.
+  const list = async (/** @type {string} */ path) => {
+    const { status, body } = await api.list(path);
+    return status === 200 ? body : [];
+  };
+  const [health, gateway, ...lists] = await Promise.all([
+    api.get("/health"),
+    api.get(`/gateway/open?limit=${LISTED}`),
+    list(`/payments?status=Unknown&limit=${LISTED}`),
+    list("/unmatched-transactions?waiting=yes"),
+    list(`/outbox?state=parked&limit=${LISTED}`),
+    list(`/outbox?state=refused&limit=${LISTED}`),
+    list(`/reconciliation?limit=${LISTED}`),
+    list(`/reconciliation?limit=${LISTED}&waiting=yes`),
+  ]);
+  if (!health.body?.terminal) throw new Error("no answer");
+  const [unknown, unmatched, parked, refused, compared, differing] = lists;
+  const isListed = unknown.some((/** @type {any} */ { orderId }) => orderId === wanted);
+  if (wanted && !isListed) unknown.unshift(...(await further(api, wanted)));
+  const nothing = { operations: [], copies: [], more: false };
+  const open = gateway.status === 200 ? gateway.body : nothing;
+  return { health: health.body, unknown, unmatched, parked, refused, compared, differing, open };
+}
+
+/**
+ * The order that the address names, when a person may still settle it and it is not listed.
+ * @param {import("../api.js").Api} api
+ * @param {string} orderId
+ * @returns {Promise<any[]>}
+ */
+async function further(api, orderId) {
+  const { status, body } = await api.get(`/story/${encodeURIComponent(orderId)}`);
+  if (status !== 200 || !body.may.includes("settle")) return [];
+  return [{ ...body, startedAt: body.attempts.at(-1)?.startedAt }];
+}

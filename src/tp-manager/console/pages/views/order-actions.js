@@ -1,0 +1,109 @@
+import { money } from "../format.js";
+import { faultOf, own, useSentence } from "../sentences.js";
+import { html, useState } from "../vendor/htm-preact.js";
+import { forgetKey, keyOf } from "./operation-key.js";
+
+/**
+ * The actions that an order allows, each after one question. The connector has listed those that
+ * this login may take, and checks again when the call comes.
+ * @param {import("../main.js").ViewProps & { order: any, orderId: string,
+ *   again: () => Promise<void> }} props
+ */
+export function Actions({ api, ask, texts, goTo, order, orderId, again }) {
+  const [part, setPart] = useState("");
+  const [outcome, setOutcome] = useSentence(texts, { text: "", bad: false });
+  const [busy, setBusy] = useState(false);
+  const { may, amount: askedFor, chargedAmount, refundable, currency } = order;
+  const whole = chargedAmount ?? askedFor;
+  // When a part has gone back, the sentence and the call name the rest.
+  const rest = refundable !== null && refundable < whole ? refundable : undefined;
+  const money_ = (/** @type {number} */ value) => money(value, currency, texts);
+  const nameOf = (/** @type {string} */ act) =>
+    act === "refund" && rest !== undefined ? "act.refundRest" : `act.${act}`;
+  const run = async (/** @type {string} */ act, /** @type {number | undefined} */ amount) => {
+    const sum = money_(amount ?? whole);
+    const kind = amount === undefined ? act : `${act}${amount === rest ? "Rest" : "Part"}`;
+    const path = paths[act] ?? "";
+    const body = { orderId, ...(amount === undefined ? {} : { amount }) };
+    const key = path.startsWith("/gateway/") ? keyOf(path, body) : undefined;
+    const person = await ask({
+      title: texts(`act.${kind}`, { amount: sum }),
+      sentence: texts(`act.${kind}.sentence`, { orderId, amount: sum }),
+      confirm: texts(`act.${kind}.confirm`, { amount: sum }),
+      critical: true,
+    });
+    if (!person) return;
+    setBusy(true);
+    setOutcome({ text: texts("act.runs"), bad: false });
+    try {
+      const answer = await api.post(path, { ...body, ...(key && { idempotencyKey: key }) }, person);
+      forgetKey(path, body, answer.status);
+      setOutcome(outcomeOf(answer, texts));
+    } catch {
+      setOutcome({ text: texts("act.noAnswer"), bad: true });
+    }
+    await again();
+    setBusy(false);
+  };
+  const submitPart = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    void run("refund", Number(part.replace(",", ".")));
+  };
+  if (may.length === 0 && outcome.text === "") {
+    return html`<section aria-labelledby="actions-title"><h2 id="actions-title">${texts("act.title")}</h2>
+      <p>${own(texts, whyNothing(order))}</p></section>`;
+  }
+  const whole_ = ["reverse", "capture", "cancel", "refund"].filter((act) => may.includes(act));
+  return html`<section aria-labelledby="actions-title">
+    <h2 id="actions-title">${texts("act.title")}</h2>
+    <div class="row">
+      ${whole_.map(
+        (act) => html`<button type="button" disabled=${busy}
+          onclick=${() => run(act, act === "refund" ? rest : undefined)}>
+          ${texts(nameOf(act), { amount: money_(rest ?? whole) })}</button>`,
+      )}
+      ${
+        may.includes("settle") &&
+        html`<button type="button" onclick=${() => goTo(`in-doubt/${encodeURIComponent(orderId)}`)}>${texts("act.settle")}</button>`
+      }
+    </div>
+    ${
+      may.includes("refund") &&
+      html`<form class="row" onsubmit=${submitPart}>
+      <label>${texts("act.part", { currency })}
+        <input required inputmode="decimal" pattern="\\d{1,8}([.,]\\d{1,4})?" autocomplete="off"
+          size="10" value=${part} oninput=${(/** @type {any} */ event) => setPart(event.target.value)} />
+      </label>
+      <button type="submit" disabled=${busy}>${texts("act.refundPart")}</button></form>`
+    }
+    ${may.includes("reverse") && may.length > 1 && html`<p class="faint">${texts("act.which")}</p>`}
+    <p role="status" class=${outcome.bad ? "fault" : ""}>${outcome.text}</p></section>`;
+}
+
+/** @param {any} order */
+function whyNothing({ status, error, notes }) {
+  const isOpen = notes.some((/** @type {any} */ { note }) => /^(cancel|refund)-open$/.test(note));
+  if (isOpen) return "error.GATEWAY_OPERATION_OPEN";
+  if (status === "Approved" || error?.code === "PAYMENT_RUNNING") return "act.later";
+  return /^(Declined|Cancelled|Failed|Reversed)$/.test(status) ? "act.nothing" : "act.none";
+}
+
+/** @type {Record<string, string>} */
+const paths = {
+  reverse: "/reversal",
+  capture: "/gateway/confirm",
+  cancel: "/gateway/cancel",
+  refund: "/gateway/refund",
+};
+
+/**
+ * @param {import("../api.js").Answer} answer
+ * @param {import("../texts.js").Texts} texts
+ */
+function outcomeOf({ status, body }, texts) {
+  const message = faultOf(texts, body?.error);
+  if (status === 200) return { text: texts("act.done"), bad: false };
+  // A result that nobody knows is not a refusal.
+  const open = status === 504 || body?.error?.charged === "unknown";
+  return { text: `${texts(open ? "act.unknown" : "act.refused")} ${message}`, bad: true };
+}

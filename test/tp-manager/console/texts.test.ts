@@ -1,0 +1,213 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { conditionTable, KEEPS_PAYMENTS } from "../../../src/shared/catalog/conditions.ts";
+import { errorTable } from "../../../src/shared/catalog/errors.ts";
+import { findingTable } from "../../../src/shared/catalog/findings.ts";
+import { sharedFields } from "../../../src/shared/config/schema.ts";
+import { sendingStepFields } from "../../../src/shared/ipc/contract.ts";
+import { projectRoot } from "../../../src/shared/version-files.ts";
+import { acknowledgedKinds } from "../../../src/tp-manager/attempts/findings.ts";
+// @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
+import * as entryTexts from "../../../src/tp-manager/console/pages/maintenance/entry-texts.js";
+import { noteNames } from "../../../src/tp-manager/http/openapi/health.ts";
+import { warningNames } from "../../../src/tp-manager/orders/warnings.ts";
+import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
+
+type Texts = Readonly<Record<string, string>>;
+const textsOf = (name: string): Texts =>
+  JSON.parse(
+    readFileSync(join(projectRoot, `src/tp-manager/console/pages/texts/${name}.json`), "utf8"),
+  );
+const allOf = (language: string): Texts => ({
+  ...textsOf(language),
+  ...textsOf(`payments-${language}`),
+  ...textsOf(`doctor-${language}`),
+});
+const { actionText, endText } = entryTexts;
+const base = allOf("en");
+const others: ReadonlyArray<readonly [string, Texts]> = [
+  ["German", allOf("de")],
+  ["French", allOf("fr")],
+];
+
+const valuesIn = (text = ""): string[] => [...text.matchAll(/\{\w+\}/g)].map(String).sort();
+
+test.each(others)("a text in %s is given the same values as the English one", (_name, texts) => {
+  const wrong = Object.keys(base).filter(
+    (key) => valuesIn(texts[key]).join() !== valuesIn(base[key]).join() || texts[key] === "",
+  );
+  expect(wrong).toEqual([]);
+});
+
+/** What a program gets wrong: a person at the console never meets it. */
+const forPrograms = [
+  "BODY_NOT_JSON",
+  "HOST_REFUSED",
+  "ORIGIN_REFUSED",
+  "NOT_FOUND",
+  "METHOD_NOT_ALLOWED",
+  "REQUEST_TOO_SLOW",
+  "ANSWER_NOT_DELIVERED",
+  "BODY_TOO_LARGE",
+  "CONTENT_TYPE_REFUSED",
+  "ORDER_MISMATCH",
+  "CURRENCY_REFUSED",
+  "TOO_MANY_FAILURES",
+  "HEADERS_TOO_LARGE",
+  "TOO_MANY_READERS",
+];
+
+/** Alarms that the programs raise, by their source. */
+function alarmNames(): string[] {
+  const folder = join(projectRoot, "src");
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const source = files
+    .filter((name) => /^(tp-manager|supervisor)\b.*\.ts$/.test(name) && !name.includes("openapi"))
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("\n");
+  const raised = /\balarm: "([a-z-]+)"|\braiseAlarm\([^"]*"([a-z-]+)"/g;
+  return [...source.matchAll(raised)].map(([, own = "", supervisors = own]) => supervisors);
+}
+
+test("every code that the connector sends has the page's own sentence in each language", () => {
+  const lasting = new Map<string, { name: string; check: string }>(
+    Object.entries(conditionTable).map(([name, { alarm, check }]) => [alarm, { name, check }]),
+  );
+  const keys = [
+    ...Object.keys(errorTable)
+      .filter((code) => !forPrograms.includes(code))
+      .map((code) => `error.${code}`),
+    ...noteNames.map((note) => `note.${note}`),
+    ...sendingStepFields.step.options
+      .filter((step) => step !== "try")
+      .map((step) => `timeline.sending.${step}`),
+    ...sendingStepFields.outcome.unwrap().options.map((end) => `timeline.sending.try.${end}`),
+    ...warningNames.filter((name) => name !== "stored").map((name) => `warning.${name}`),
+    ...Object.entries(conditionTable)
+      .filter(([, { check }]) => check !== KEEPS_PAYMENTS)
+      .flatMap(([name]) => [`condition.${name}`, `condition.${name}.todo`]),
+    ...alarmNames()
+      .filter((alarm) => !lasting.has(alarm))
+      .map((alarm) => `alarm.${alarm}`),
+  ];
+  expect(alarmNames().length).toBeGreaterThan(20);
+  const told = ([language, texts]: readonly [string, Texts]) =>
+    keys.filter((key) => !texts[key]).map((key) => `${language} ${key}`);
+  expect([["English", base] as const, ...others].flatMap(told)).toEqual([]);
+});
+
+test("what a person did is shown as a sentence, whatever was kept of the call", () => {
+  const told = (call: string, body: object | string | null): string => {
+    const text = typeof body === "string" ? body : body && JSON.stringify(body);
+    const textOf = (key: string, values: Record<string, unknown> = {}) =>
+      base[key]?.replace(/\{(\w+)\}/g, (_, name) => String(values[name])) ?? key;
+    const english = Object.assign(textOf, { language: "en" });
+    return actionText({ call: `POST ${call}`, body: text }, english);
+  };
+  const other = base["audit.other"];
+  expect(told("/gateway/refund", { orderId: "A-1", amount: 4.5 })).toBe(
+    "Order A-1: refund 4.5 at the gateway",
+  );
+  expect(told("/payment/A%2F1/settle", { outcome: "not_charged", note: "seen" })).toBe(
+    "Order A/1: say that nothing was charged",
+  );
+  expect(told("/update/hold", { until: "2026-11-30", by: "Anna" })).toMatch(
+    /until (30 November|November 30,) 2026$/,
+  );
+  for (const kind of acknowledgedKinds) {
+    expect(told("/seen", { kind, items: ["A-1"] })).toMatch(/^Acknowledge: .*(A-1|\(1\))$/);
+  }
+  const former = { kind: "stray", items: ["1"] };
+  expect(told("/seen", former)).toBe(told("/seen", { ...former, kind: "unmatched" }));
+  const plain = ["/terminal/accept", "/reset", "/tlc", "/update/check", "/update/unhold"];
+  const moved = ["confirm", "cancel", "refund", "settle", "copies"].map((it) => `/gateway/${it}`);
+  const of = ["/reversal", "/outbox/X-1/requeue", "/outbox/X-1/drop"];
+  for (const call of [...plain, ...moved, ...of])
+    expect([call, told(call, {})]).not.toEqual([call, other]);
+  expect([told("/payment/A-1/settle", '{"outcome":'), told("/other", null)]).toEqual([
+    other,
+    other,
+  ]);
+});
+
+test.each([["English", base] as const, ...others])(
+  "the end of an action is shown as a sentence, in %s",
+  (_name, texts) => {
+    const textOf = (key: string, values: Record<string, unknown> = {}) =>
+      texts[key]?.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole)) ?? key;
+    const told = (http: number | null, code: string | null) =>
+      endText({ http, code }, textOf, (name: string) => textOf(`error.${name}`));
+    const refused = told(409, "NOTHING_TO_SETTLE");
+    expect(refused).toContain(texts["error.NOTHING_TO_SETTLE"]);
+    expect(refused).toContain("(NOTHING_TO_SETTLE)");
+    // Whether it was done is not known: nothing may say that it was refused.
+    const word = String(refused.split(" ")[0]?.replace(":", ""));
+    const unknown = told(504, "PAYMENT_UNKNOWN");
+    expect(unknown).toContain(texts["error.PAYMENT_UNKNOWN"]);
+    expect([unknown.includes(word), told(409, null)]).toEqual([false, `${word} (409)`]);
+    expect(told(504, null)).toMatch(/ \(504\)$/);
+    expect([told(200, null), told(null, null)]).toEqual([texts["audit.done"], texts["audit.open"]]);
+  },
+);
+
+const findings = Object.entries(findingTable);
+
+test("the texts of a finding name each of its values, and no other", () => {
+  const named = findings.map(([code, { check, says, todo = "" }]) => [
+    code,
+    [...new Set(valuesIn(check + says + todo))].sort(),
+  ]);
+  const given = findings.map(([code, { names }]) => [code, names.map((one) => `{${one}}`).sort()]);
+  expect(given).toEqual(named);
+});
+
+test("every finding of the doctor has the page's own sentence and advice in each language", () => {
+  const checks = [
+    ...findings.map(([, { check }]) => check),
+    ...Object.values(conditionTable).map(({ check }) => check),
+  ];
+  const keys = [
+    ...findings.flatMap(([code, { todo }]) =>
+      todo ? [`finding.${code}`, `finding.${code}.todo`] : [`finding.${code}`],
+    ),
+    ...checks.filter((check) => check !== "{program}").map((check) => `doctor.of.${check}`),
+  ];
+  for (const texts of [base, ...others.map(([, told]) => told)]) {
+    expect(keys.filter((key) => !texts[key])).toEqual([]);
+    const known = Object.keys(texts).filter((key) => key.startsWith("finding."));
+    expect(known.filter((key) => !keys.includes(key))).toEqual([]);
+  }
+});
+
+test("a sentence about a finding names only its values, and the page's buttons", () => {
+  const buttons = ["{check}", "{settings}", "{update}", "{unhold}", "{inDoubt}"];
+  const wrong = findings.flatMap(([code, { check, says, todo = "" }]) => {
+    const command = /\.\/(launch|always-up)\.sh/.test(todo) ? ["{command}"] : [];
+    const values = [...valuesIn(check + says + todo), ...command];
+    const isKnown = (value: string, among: readonly string[]) => among.includes(value);
+    return [
+      ...valuesIn(base[`finding.${code}`]).filter((value) => !isKnown(value, values)),
+      ...valuesIn(base[`finding.${code}.todo`]).filter(
+        (value) => !isKnown(value, [...values, ...buttons]),
+      ),
+    ].map((value) => `${code} ${value}`);
+  });
+  expect(wrong).toEqual([]);
+});
+
+test("the help of every name of the setup file is there in each language", () => {
+  const names = Object.keys({ ...sharedFields, ...protocolPart.fields });
+  const expected = names.map((name) => `setting.${name}`).sort();
+  for (const texts of [textsOf("settings-de"), textsOf("settings-fr")]) {
+    expect(Object.keys(texts).sort()).toEqual(expected);
+    expect(Object.values(texts).filter((text) => text === "")).toEqual([]);
+  }
+});
+
+test("no sentence tells a person to send a request", () => {
+  const asks = [base, ...others.map(([, texts]) => texts)].flatMap((texts) =>
+    Object.values(texts).filter((text) => /\b(GET|POST|HTTP) \/?|\bHTTP\b/.test(text)),
+  );
+  expect(asks).toEqual([]);
+});
