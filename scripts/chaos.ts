@@ -14,8 +14,8 @@ import { systemClock } from "../src/shared/time.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import type { KillResult } from "../test/crash/crash-house.ts";
 import type { PowerCuts } from "../test/crash/power/power-cuts.ts";
+import { UNASKED_SEEDS } from "../test/simulation/one-way/one-way-plan.ts";
 import { addRow, merge, newTally, type Tally } from "../test/simulation/tally.ts";
-import { UNASKED_SEEDS } from "../test/simulation/unasked/unasked-plan.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 const { values } = readArguments({

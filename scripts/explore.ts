@@ -9,11 +9,11 @@
 import { systemClock } from "../src/shared/time.ts";
 import { product } from "../test/explore/judges.ts";
 import { unknownRows } from "../test/explore/laws.ts";
+import { unaskedScopes } from "../test/explore/one-way/one-way-scopes.ts";
+import { walkUnasked } from "../test/explore/one-way/one-way-walk.ts";
 import { faultsPutBack } from "../test/explore/put-back.ts";
 import { whole } from "../test/explore/scopes.ts";
 import { storyOf } from "../test/explore/story.ts";
-import { unaskedScopes } from "../test/explore/unasked/unasked-scopes.ts";
-import { walkUnasked } from "../test/explore/unasked/unasked-walk.ts";
 import { type Walked, walk } from "../test/explore/walk.ts";
 import { readArguments } from "./command-line.ts";
 

@@ -6,6 +6,7 @@ import type { Attack } from "./attack.ts";
 import { CrashSite } from "./crash-site.ts";
 import { GatewayAttack } from "./gateway-attacks.ts";
 import { type Command, type KillPlan, type Victim, wires } from "./kill-plan.ts";
+import { UnaskedSaleAttack } from "./one-way-attack.ts";
 import { Recorder, recordingLibrary } from "./power/recorder.ts";
 import { RestoreAttack } from "./restore-attack.ts";
 import {
@@ -16,7 +17,6 @@ import {
   TwoPhaseAttack,
 } from "./terminal-attacks.ts";
 import type { TerminalKind } from "./terminal-kinds.ts";
-import { UnaskedSaleAttack } from "./unasked-attack.ts";
 import { type WireEvent, WireWatch } from "./wire-watch.ts";
 
 /** What became of one kill. JSON. */

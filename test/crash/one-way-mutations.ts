@@ -73,7 +73,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the warning alone before our register number came back",
     "is a finding of the doctor",
-    [lies, "test/tp-manager/arbiter/unasked-payments.test.ts"],
+    [lies, "test/tp-manager/arbiter/one-way-payments.test.ts"],
     [rule, '&& learned.has("echoes-register"));', ");"],
   ),
   mutation(

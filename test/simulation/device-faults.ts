@@ -1,6 +1,6 @@
 import type { ModelDevice } from "./model-device.ts";
+import { UnaskedDevice } from "./one-way/one-way-device.ts";
 import type { TerminalFault } from "./plan.ts";
-import { UnaskedDevice } from "./unasked/unasked-device.ts";
 
 const faults = [
   "terminal-locked",

@@ -4,6 +4,7 @@ import type { End } from "./end.ts";
 import { mayStayUnknown, nextSaleWithinMs } from "./evidence.ts";
 import { notTheFold } from "./fold-invariant.ts";
 import type { Told } from "./kiosk.ts";
+import { UnaskedDevice } from "./one-way/one-way-device.ts";
 import { settings } from "./processes.ts";
 import {
   chargedAfterReturn,
@@ -11,7 +12,6 @@ import {
   untoldReturns,
   untoldTwice,
 } from "./return-invariants.ts";
-import { UnaskedDevice } from "./unasked/unasked-device.ts";
 import { NEXT_SALE, type World } from "./world.ts";
 
 /** A sentence that was not true in a run. */

@@ -1,7 +1,7 @@
 import { withFurtherFaults } from "./further-faults.ts";
+import { UNASKED_SEEDS, unaskedPlanOf } from "./one-way/one-way-plan.ts";
 import { type Action, type Behaviour, moments, outcomes, type Plan, type Step } from "./plan.ts";
 import { Random } from "./random.ts";
-import { UNASKED_SEEDS, unaskedPlanOf } from "./unasked/unasked-plan.ts";
 
 /** The run of a seed: a few orders with about as many faults as orders. */
 export function planOf(seed: number): Plan {

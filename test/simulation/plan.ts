@@ -1,4 +1,4 @@
-import type { UnaskedBehaviour, UnaskedKind } from "./unasked/unasked-kinds.ts";
+import type { UnaskedBehaviour, UnaskedKind } from "./one-way/one-way-kinds.ts";
 
 /** What the terminal does with one financial command. */
 export interface Behaviour {

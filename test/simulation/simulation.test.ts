@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runToEnd } from "../support/own-processes.ts";
 import { root } from "../tidy/sources.ts";
+import { UNASKED_SEEDS } from "./one-way/one-way-plan.ts";
 import { planOf } from "./plan-of-seed.ts";
 import type { Tally } from "./tally.ts";
-import { UNASKED_SEEDS } from "./unasked/unasked-plan.ts";
 
 /** In a process of its own: a simulated process may end by an error that nobody caught. */
 async function simulate(...given: string[]): Promise<{ tally: Tally; story: string }> {

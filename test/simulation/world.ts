@@ -17,6 +17,7 @@ import { LostKnowledge } from "./lost-knowledge.ts";
 import type { ModelDevice } from "./model-device.ts";
 import { ModelGateway } from "./model-gateway.ts";
 import type { ModelTerminal } from "./model-terminal.ts";
+import { deviceOf, driverOf } from "./one-way/drivers.ts";
 import { settleByStatement } from "./operator.ts";
 import {
   type Action,
@@ -39,7 +40,6 @@ import {
   type TpManager,
 } from "./processes.ts";
 import { harmStores } from "./store-faults.ts";
-import { deviceOf, driverOf } from "./unasked/drivers.ts";
 
 /** What the world saw at once and no ledger shows afterwards. */
 interface Sighting {

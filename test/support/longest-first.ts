@@ -15,7 +15,7 @@ const long = [
   "test/independent/terminal-python-tcp",
   "test/simulation/simulation.test",
   "test/launcher/launch.test",
-  "test/scenario/unasked-faults",
+  "test/scenario/one-way-faults",
   "test/supervisor/hostile",
   "test/launcher/keep-alive.test",
   "test/crash/",

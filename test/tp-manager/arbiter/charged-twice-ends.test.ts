@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { doubtful, nameless, referenceAt, unasked } from "../../support/one-way-house.ts";
 import { alarms, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
-import { doubtful, nameless, referenceAt, unasked } from "../../support/unasked-house.ts";
 
 const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130900" });
 const third = report({ receiptNumber: "0004", traceNumber: "000014" });

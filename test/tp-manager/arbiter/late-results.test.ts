@@ -2,11 +2,6 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
 import { TerminalUnavailable } from "../../../src/tp-manager/terminal/terminal.ts";
-import { outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-
 import {
   alarms,
   doubtful,
@@ -14,7 +9,11 @@ import {
   phaseOf,
   referenceAt,
   unasked,
-} from "../../support/unasked-house.ts";
+} from "../../support/one-way-house.ts";
+import { outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** An order refused, tried again and in doubt, and then an approval of its first attempt. */
 async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void> {

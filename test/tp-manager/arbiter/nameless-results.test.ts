@@ -1,8 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { outcome, pay, request } from "../../support/payment-house.ts";
-import { declined } from "../../support/reports.ts";
-import { approves } from "../../support/scripted-terminal.ts";
-
 import {
   alarms,
   doubtful,
@@ -10,7 +6,10 @@ import {
   phaseOf,
   referenceAt,
   unasked,
-} from "../../support/unasked-house.ts";
+} from "../../support/one-way-house.ts";
+import { outcome, pay, request } from "../../support/payment-house.ts";
+import { declined } from "../../support/reports.ts";
+import { approves } from "../../support/scripted-terminal.ts";
 
 /** Where all payments share a line the next one is declined, by a result without a reference. */
 function declinedOnLine(at: ReturnType<typeof unasked>): void {

@@ -23,7 +23,7 @@ import { SessionLine } from "../../../../src/tp-manager/terminal/concert/link/se
 import type { Dialogue } from "../../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import { OneWayTerminal } from "../../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
-import { traitsOf } from "../../../scenario/unasked-fault-house.ts";
+import { traitsOf } from "../../../scenario/one-way-fault-house.ts";
 import { until } from "../../../support/child-program.ts";
 import { house, outcome, pay, request } from "../../../support/payment-house.ts";
 import { recordingLog } from "../../../support/recording-log.ts";

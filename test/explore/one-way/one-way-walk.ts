@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { productRules, UnaskedConnector, type UnaskedRules } from "./unasked-connector.ts";
-import { breachOf } from "./unasked-laws.ts";
-import { unaskedMoves } from "./unasked-moves.ts";
-import { firstWorld, type UnaskedScope, type UnaskedWorld } from "./unasked-world.ts";
+import { productRules, UnaskedConnector, type UnaskedRules } from "./one-way-connector.ts";
+import { breachOf } from "./one-way-laws.ts";
+import { unaskedMoves } from "./one-way-moves.ts";
+import { firstWorld, type UnaskedScope, type UnaskedWorld } from "./one-way-world.ts";
 
 interface UnaskedWalked {
   readonly scope: string;

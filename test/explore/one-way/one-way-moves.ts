@@ -1,5 +1,5 @@
-import type { UnaskedConnector } from "./unasked-connector.ts";
-import type { Result, UnaskedScope, UnaskedWorld } from "./unasked-world.ts";
+import type { UnaskedConnector } from "./one-way-connector.ts";
+import type { Result, UnaskedScope, UnaskedWorld } from "./one-way-world.ts";
 
 interface UnaskedMove {
   /** "time": goes on by itself. */

@@ -1,5 +1,5 @@
 import { isInDoubt } from "../../../src/tp-manager/attempts/phase-table.ts";
-import type { UnaskedScope, UnaskedWorld } from "./unasked-world.ts";
+import type { UnaskedScope, UnaskedWorld } from "./one-way-world.ts";
 
 interface Breach {
   readonly law: string;

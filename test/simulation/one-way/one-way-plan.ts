@@ -6,7 +6,7 @@ import {
   type UnaskedFault,
   type UnaskedKind,
   unaskedFaults,
-} from "./unasked-kinds.ts";
+} from "./one-way-kinds.ts";
 
 /** Seeds from here on are runs of terminals that cannot be asked. */
 export const UNASKED_SEEDS = 1_000_000_000;

@@ -9,7 +9,7 @@ import { assumptionsOf } from "../../../src/tp-manager/matching/assumptions.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
 import { request } from "../../support/payment-house.ts";
 import { report } from "../../support/reports.ts";
-import type { Result, UnaskedScope, UnaskedWorld } from "./unasked-world.ts";
+import type { Result, UnaskedScope, UnaskedWorld } from "./one-way-world.ts";
 
 const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
 const cannotTell = { kind: "not-told", why: "cannot be asked" } as const;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { protocols } from "../../src/simulator/terminal/registry.ts";
-import { faultsOn, lie, UnaskedFaultHouse, type UnaskedLine } from "./unasked-fault-house.ts";
+import { faultsOn, lie, UnaskedFaultHouse, type UnaskedLine } from "./one-way-fault-house.ts";
 
 const lines: readonly UnaskedLine[] = [
   { line: "tcp", protocol: "concert", sessions: true },

@@ -6,9 +6,9 @@ import { ModelDevice } from "../model-device.ts";
 import { type DriverWatch, ModelTerminal } from "../model-terminal.ts";
 import { settings } from "../processes.ts";
 import { messagesOf } from "./model-words.ts";
-import { UnaskedDevice, type UnaskedParts } from "./unasked-device.ts";
-import type { UnaskedKind } from "./unasked-kinds.ts";
-import { UnaskedLine } from "./unasked-line.ts";
+import { UnaskedDevice, type UnaskedParts } from "./one-way-device.ts";
+import type { UnaskedKind } from "./one-way-kinds.ts";
+import { UnaskedLine } from "./one-way-line.ts";
 
 const SILENCE_MS = 10_000;
 

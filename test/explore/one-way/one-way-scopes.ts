@@ -1,4 +1,4 @@
-import type { UnaskedScope } from "./unasked-world.ts";
+import type { UnaskedScope } from "./one-way-world.ts";
 
 const none = { asks: 1, losses: 0, crashes: 0, odd: 0, unmatched: 0 } as const;
 const one = { A: 999 } as const;

@@ -5,8 +5,8 @@ import type {
   Opened,
 } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
 import type { Life } from "../life.ts";
-import type { UnaskedDevice } from "./unasked-device.ts";
-import type { Connection, RegisterEnd } from "./unasked-kinds.ts";
+import type { UnaskedDevice } from "./one-way-device.ts";
+import type { Connection, RegisterEnd } from "./one-way-kinds.ts";
 
 const ANSWER_MS = 100;
 const SILENCE_MS = 3_000;

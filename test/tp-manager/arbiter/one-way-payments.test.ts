@@ -1,8 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { isReference, referenceOf } from "../../../src/tp-manager/attempts/reference-policy.ts";
-import { outcome, pay, request } from "../../support/payment-house.ts";
-import { declined, report } from "../../support/reports.ts";
-import { lost } from "../../support/scripted-terminal.ts";
 import {
   alarms,
   doubtful,
@@ -10,7 +7,10 @@ import {
   referenceAt,
   toldNow,
   unasked,
-} from "../../support/unasked-house.ts";
+} from "../../support/one-way-house.ts";
+import { outcome, pay, request } from "../../support/payment-house.ts";
+import { declined, report } from "../../support/reports.ts";
+import { lost } from "../../support/scripted-terminal.ts";
 
 describe("a payment at a terminal that cannot be asked", () => {
   test("is asked about once, and sales go on while it stays unknown", async () => {

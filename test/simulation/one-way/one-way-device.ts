@@ -4,7 +4,7 @@ import type { Bank } from "../bank.ts";
 import { ModelDevice } from "../model-device.ts";
 import type { Behaviour } from "../plan.ts";
 import { type Answer, type Asked, readRequest, writeReply } from "./model-words.ts";
-import type { Connection, RegisterEnd, UnaskedBehaviour, UnaskedKind } from "./unasked-kinds.ts";
+import type { Connection, RegisterEnd, UnaskedBehaviour, UnaskedKind } from "./one-way-kinds.ts";
 
 const REBOOT_MS = 20_000;
 const TRIES = 3;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
-import { productRules, type UnaskedRules } from "./unasked-connector.ts";
-import { unaskedReduced } from "./unasked-scopes.ts";
-import { walkUnasked } from "./unasked-walk.ts";
+import { productRules, type UnaskedRules } from "./one-way-connector.ts";
+import { unaskedReduced } from "./one-way-scopes.ts";
+import { walkUnasked } from "./one-way-walk.ts";
 
 /** What names nothing is the payment's of now where `takes` says so, once it has the request. */
 function takingIn(

@@ -8,7 +8,7 @@ import {
 import { caisseApMessages } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-messages.ts";
 import { concertMessages } from "../../../src/tp-manager/terminal/concert/concert-messages.ts";
 import type { Messages } from "../../../src/tp-manager/terminal/one-way/dialogue.ts";
-import type { UnaskedKind } from "./unasked-kinds.ts";
+import type { UnaskedKind } from "./one-way-kinds.ts";
 
 /** What a request asks for. */
 export interface Asked {
