@@ -225,7 +225,7 @@ function linkSupervisor(
   const owned = ownedBy(context);
   const exchange = new StoreExchange({
     store,
-    onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
+    onMissing: () => guard.begin("the supervisor remembers more of it than it holds"),
     onOtherLacks: () => resync.begin(),
   });
   handOffs.alsoWrite = () => exchange.remember();

@@ -14,7 +14,7 @@ export const clockMutations: readonly Mutation[] = [
     ["test/tp-manager/supervisor/refused-row.test.ts"],
     [
       "src/tp-manager/supervisor/hand-off.ts",
-      "this.#fresh.has(transactionId) && !this.#tried.has(transactionId)",
+      "this.#fresh.delete(transactionId)",
       "this.#fresh.has(transactionId)",
     ],
   ),

@@ -25,11 +25,11 @@ export const returnMutations: readonly Mutation[] = [
     "the loss of supervisor.db before a reversal",
     ["17-loss", "from a supervisor.db that lacks nothing"],
     lost,
-    [guard, "&& !doubt.both && !again.isUnderWay;", "&& !doubt.both;"],
+    [guard, "&& !gap.both && !again.isUnderWay;", "&& !gap.both;"],
   ),
   oneEdit("the taking over before a reversal", ["17-loss", "everything is imported"], lost, [
     guard,
-    "const isKnown = doubt.isImported && ",
+    "const isKnown = gap.isImported && ",
     "const isKnown = ",
   ]),
   oneEdit(

@@ -108,7 +108,7 @@ const situations: Record<
     cr: "2",
     make(at) {
       at.supervisor.reachable = false;
-      at.guard.doubt("was lost", false);
+      at.guard.begin("was lost", false);
     },
   },
   "a line that is open, and a terminal that does not answer": {

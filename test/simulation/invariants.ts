@@ -341,7 +341,7 @@ function leftWaiting({ world, found }: End): string[] {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);
   }
   // A doubt about the journal lasts a day; until then nobody says that all was handed over again.
-  const lasting = journal.gaps.open() ? "|resync|time of a doubt" : "";
+  const lasting = journal.gaps.open() ? "|resync|age of the gap" : "";
   const allowed = `^(ipc limit|end of day|recovery at another terminal|return poll${lasting})`;
   const waiting = [...life.timers].filter((name) => !new RegExp(allowed).test(name));
   if (waiting.length > 0) wrong.push(`timers run: ${waiting.join(", ")}`);

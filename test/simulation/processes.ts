@@ -70,7 +70,7 @@ export function startTpManager(
   const matcher = matcherFor(journal, terminal, clock, {});
   const exchange = new StoreExchange({
     store: journal.store,
-    onMissing: () => guard.doubt("the supervisor remembers more of it than it holds"),
+    onMissing: () => guard.begin("the supervisor remembers more of it than it holds"),
     onOtherLacks: () => handAgain.begin(),
   });
   handOffs.alsoWrite = () => exchange.remember();

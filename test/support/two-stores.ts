@@ -61,7 +61,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
     });
     const exchange = new StoreExchange({
       store,
-      onMissing: () => at.guard.doubt("the supervisor remembers more of it than it holds"),
+      onMissing: () => at.guard.begin("the supervisor remembers more of it than it holds"),
       onOtherLacks: () => handAgain?.begin(),
     });
     handOffs.alsoWrite = () => exchange.remember();

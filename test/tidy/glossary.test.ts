@@ -40,7 +40,6 @@ const left: Readonly<Record<string, number>> = {
   "src/tp-manager/http/openapi": 5,
   "src/tp-manager/http/status": 9,
   "src/tp-manager/matching": 2,
-  "src/tp-manager/supervisor": 32,
 };
 
 const sources = repositoryFiles("src", "docs", "README.md")

@@ -50,10 +50,8 @@ export class HandOff {
    * last unacknowledged batch.
    */
   readonly #perhapsAnswered: ReadonlySet<string>;
-  /** Payments of this process: nobody can have handed them off before. */
+  /** Payments of this process that were not tried yet: nobody can have handed them off before. */
   readonly #fresh = new Set<string>();
-  /** Tried here, and not taken yet. */
-  readonly #tried = new Set<string>();
   /** The last one that was with the gateway when it was handed off. */
   #sentLast: string | undefined;
   readonly #task: Retrying;
@@ -237,8 +235,7 @@ export class HandOff {
 
   async #handOffOne({ what, transaction }: PendingHandOff): Promise<Fault | undefined> {
     const { transactionId, orderId } = transaction;
-    const isFirst = this.#fresh.has(transactionId) && !this.#tried.has(transactionId);
-    this.#tried.add(transactionId);
+    const isFirst = this.#fresh.delete(transactionId);
     let state: DeliveryState | undefined;
     try {
       if (what === "reversed") await this.#withdraw(transaction, isFirst);
@@ -246,7 +243,6 @@ export class HandOff {
     } catch (error) {
       return faultOf(error);
     }
-    for (const known of [this.#fresh, this.#tried]) known.delete(transactionId);
     this.#task.succeeded();
     this.#failing = null;
     if (state === "sent") this.#sentLast = transactionId;

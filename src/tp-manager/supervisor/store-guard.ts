@@ -24,142 +24,141 @@ import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
-/** How often the age of a gap is written; a process that is killed loses the rest. */
+/** How often the age of a gap is written; a killed process loses the time since the last write. */
 const RAN_MS = 600_000;
 
 interface GuardParts {
   readonly gaps: GapRows;
   readonly attempts: Pick<AttemptRows, "latest">;
   readonly records: Pick<RecordRows, "sent">;
-  /** Under way as long as the supervisor's database is known to lack something. */
+  /** Under way while the supervisor's database is known to lack something. */
   readonly again: Pick<AgainRows, "isUnderWay">;
   readonly matcher: Pick<Matcher, "explains">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
-  /** TERMINAL_SHARED: others are paid at the terminal too, so an unknown sale is no sign. */
+  /**
+   * TERMINAL_SHARED: others are paid at the terminal too, so an unknown sale is no sign of a loss.
+   */
   readonly isShared: boolean;
-  /** The supervisor's database was lost too, or may be: only this journal can end that. */
+  /** Called when the supervisor's database may be lost too, which only a resync can end. */
   readonly onSupervisorLacks: () => void;
 }
 
 /**
  * Keeps a journal that was lost or restored from charging an order again (docs/rules/17-loss.md).
- * The orders that the supervisor knows are imported; until a day and an end of day have passed,
- * an order id that is new here is looked up first, and a request that fits a sale of the terminal
- * that nobody knows waits for a person.
+ * The orders that the supervisor knows are imported. Until a day and an end of day have passed, an
+ * order id that is new here is looked up first, and a request that equals an unmatched sale of the
+ * terminal waits for a person.
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
-  /** The terminal that has shown a known record since the program was started. */
+  /** The terminal whose last transaction this journal has known since the program was started. */
   #agreedWith: TerminalIdentity | undefined;
-  readonly #taking: Retrying;
+  readonly #task: Retrying;
   #timer: Timer | undefined;
   #wake = Promise.withResolvers<void>();
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
-    this.#taking = new Retrying(parts.clock, "take over", () => this.#takeOver(), RETRY_MIN_MS);
+    this.#task = new Retrying(parts.clock, "import", () => this.#import(), RETRY_MIN_MS);
   }
 
-  /** Goes on where a former process stopped; `isNew`: the gap was found at this start. */
+  /** Goes on where a former process stopped. `isNew`: the gap was found at this start. */
   start(isNew: boolean): void {
-    const doubt = this.open;
-    if (!doubt) return;
-    if (isNew) this.#alarm(doubt);
-    this.#taking.nudgeIn(0);
+    const gap = this.open;
+    if (!gap) return;
+    if (isNew) this.#alarm(gap);
+    this.#task.nudgeIn(0);
     this.#count();
   }
 
-  /** Only time in which this program runs makes a gap older (docs/rules/17-loss.md). */
+  /** Counts the age of the gap: the time in which this program runs (docs/rules/17-loss.md). */
   #count(): void {
     const { clock, gaps, log } = this.#parts;
     this.#timer?.clear();
-    this.#timer = clock.startTimer("time of a doubt", RAN_MS, () => {
+    this.#timer = clock.startTimer("age of the gap", RAN_MS, () => {
       try {
         gaps.ran(RAN_MS);
       } catch (error) {
-        log.warn({ err: error }, "the journal did not take how long its doubt has lasted");
+        log.warn({ err: error }, "the journal did not take the age of its gap");
       }
       if (this.open) this.#count();
     });
   }
 
-  /** The journal lacks something. On disk when it returns; `both`: so may the supervisor. */
-  doubt(because: string, both = false): void {
+  /**
+   * Opens a gap, which is on disk when this returns. `both`: the supervisor may lack orders too.
+   */
+  begin(because: string, both = false): void {
     const { gaps, clock } = this.#parts;
     gaps.begin(`journal.db: ${because}`, both, clock.now());
     this.start(true);
   }
 
-  /** undefined: the journal is whole, or cannot be read, which is reported elsewhere. */
+  /**
+   * The open gap; undefined: the journal is whole, or cannot be read, which is reported elsewhere.
+   */
   get open(): JournalGap | undefined {
     try {
-      return this.#opened();
+      return this.#parts.gaps.open();
     } catch {
       return undefined;
     }
   }
 
-  #opened(): JournalGap | undefined {
-    return this.#parts.gaps.open();
-  }
-
   /**
-   * Resolves when what the supervisor knows is here; before, no doubt about an order is judged.
-   * undefined: it is.
+   * Resolves when all that the supervisor knows is imported; before, no attempt in doubt is judged.
+   * undefined: it is imported, and nothing is waited for.
    */
   whole(signal: AbortSignal): Promise<void> | undefined {
-    const doubt = this.open;
-    return doubt && !doubt.isImported ? this.#takenOver(signal) : undefined;
+    return this.open?.isImported === false ? this.#imported(signal) : undefined;
   }
 
-  async #takenOver(signal: AbortSignal): Promise<void> {
-    for (let doubt = this.open; doubt && !doubt.isImported; doubt = this.open) {
-      await unlessAborted(this.#wake.promise, signal);
-    }
+  async #imported(signal: AbortSignal): Promise<void> {
+    while (this.open?.isImported === false) await unlessAborted(this.#wake.promise, signal);
   }
 
   /**
-   * Looks an id up that is new here, before its order is paid or answered as unknown. A find is
-   * in the journal afterwards. Rejects with STORES_DISAGREE when nothing can be found out.
-   * undefined: the journal has no gap, and nothing is waited for.
+   * Looks up an id that is new here, before its order is paid or answered as unknown. An order that
+   * is found is in the journal afterwards. Rejects with STORES_DISAGREE when nobody can be asked.
+   * undefined: the journal has no gap, or the order is known here.
    */
   find(orderId: string): Promise<void> | undefined {
-    const { attempts } = this.#parts;
-    const doubt = storage(() => this.#opened(), "unknown");
-    if (!doubt) return undefined;
+    const { attempts, gaps } = this.#parts;
+    const gap = storage(() => gaps.open(), "unknown");
+    if (!gap) return undefined;
     const known = storage(() => attempts.latest(orderId), "unknown");
-    return known && chargedOf(known) !== "no" ? undefined : this.#find(orderId, doubt);
+    return known && chargedOf(known) !== "no" ? undefined : this.#find(orderId, gap);
   }
 
-  async #find(orderId: string, doubt: JournalGap): Promise<void> {
+  async #find(orderId: string, gap: JournalGap): Promise<void> {
     const { gaps, clock } = this.#parts;
     const { orders, whole } = await this.#ask(orderId);
     if (orders.length > 0) {
       storage(() => gaps.importOrders(orders, null, clock.now()), "unknown");
       return;
     }
-    if (!whole || doubt.both) await this.#askGateway(orderId);
+    if (!whole || gap.both) await this.#askGateway(orderId);
   }
 
-  /** A later charge of this attempt may be missing because the journal was lost. */
+  /** Returns whether a later attempt of the order may be missing because the journal was lost. */
   mayLackNewer(transactionId: string): boolean {
     return this.open !== undefined && this.#parts.gaps.concerns(transactionId);
   }
 
   /**
-   * The last check before money goes back. The money of an order from before the loss may have gone
-   * back already. The supervisor knows what the gateway gave back, unless its database lacks
-   * something too; only the lost journal knew what the terminal gave back. `attempt`: undefined for
-   * an order that is not here. Throws STORES_DISAGREE.
+   * Throws STORES_DISAGREE when the money of an order from before the loss may have gone back
+   * already: the last check before a return. What the gateway gave back the supervisor knows,
+   * unless its database lacks something too; what the terminal gave back only the lost journal
+   * knew. `attempt`: undefined for an order that is not here.
    */
   assertNotReturned(attempt: Attempt | undefined, byWhom: "gateway" | "anybody"): void {
-    const { again } = this.#parts;
+    const { again, gaps } = this.#parts;
     const isUnsure = storage(() => {
-      const doubt = this.#opened();
-      if (!doubt || (attempt && !this.#isFromBefore(attempt))) return false;
-      const isKnown = doubt.isImported && !doubt.both && !again.isUnderWay;
+      const gap = gaps.open();
+      if (!gap || (attempt && !this.#isFromBefore(attempt))) return false;
+      const isKnown = gap.isImported && !gap.both && !again.isUnderWay;
       return byWhom === "anybody" || !isKnown;
     }, "unknown");
     if (!isUnsure) return;
@@ -172,40 +171,42 @@ export class StoreGuard {
     return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
   }
 
-  /** `charged` of an order that is not found: it may be one of those that were lost. */
+  /** `charged` of an order that is not found; "unknown": it may be one of the lost orders. */
   get ofUnknown(): "no" | "unknown" {
     return this.open ? "unknown" : "no";
   }
 
   /**
-   * The last check before a sale: a sale of the terminal that no order here has may be this one, of
-   * a former journal. Throws STORES_DISAGREE or TERMINAL_SALE_UNMATCHED; nothing has left then.
+   * Throws TERMINAL_SALE_UNMATCHED or STORES_DISAGREE when an unmatched sale of the terminal may be
+   * this order, charged by the lost journal: the last check before a sale.
    */
   assertNoSaleMatches({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
     const isSign = this.noteSale(baseline);
-    const sale = this.#opened()?.ofNoOrder.find(
-      (one) => one.amountMinor === amountMinor && currencyNumericOf(one) === currency.numeric,
-    );
+    const sale = this.#parts.gaps
+      .open()
+      ?.ofNoOrder.find(
+        (one) => one.amountMinor === amountMinor && currencyNumericOf(one) === currency.numeric,
+      );
     if (sale) {
       throw new AppError("TERMINAL_SALE_UNMATCHED", undefined, {
         details: { receiptNumber: sale.receiptNumber, amountMinor, sale: textOfSale(sale) },
       });
     }
-    // The order id has not been looked up yet.
+    // The gap is new, so the order id has not been looked up yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
   }
 
   /**
-   * Keeps a sale of the terminal that no order here has. Returns true if the sale proves that the
-   * journal lost data; the doubt has begun then. A journal is put back while no program runs, so
-   * only what the terminal shows before it has shown something known is a sign.
+   * Keeps an unmatched sale of the terminal. Returns whether the sale proves that the journal lost
+   * data; the gap is open then. A journal is put back while no program runs, so only a sale that
+   * the terminal shows before a known one is such a proof.
    */
   noteSale(baseline: Baseline): boolean {
     const { gaps, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
-    // Of a record without a result nobody knows whether it is a sale: alone it says nothing.
+    // A record without a result may be no sale, so it is no sign of a loss.
     const good = sale?.good === true ? sale : undefined;
-    const sign = this.#opened() ? undefined : (good ?? this.#takenBack(baseline.last));
+    const sign = gaps.open() ? undefined : (good ?? this.#reversalOfLost(baseline.last));
     const isWhole = this.#agreedWith && sameTerminal(this.#agreedWith, baseline.identity);
     if (baseline.last.kind !== "not-told" && !sale && !sign) this.#agreedWith = baseline.identity;
     const isSign = sign !== undefined;
@@ -215,7 +216,7 @@ export class StoreGuard {
     }
     if (isSign) {
       const what = sign === good ? "last sale" : "last reversal, of a later sale,";
-      this.doubt(`the terminal's ${what} is known to nobody here (${textOfSale(sign)})`, true);
+      this.begin(`the terminal's ${what} is known to nobody here (${textOfSale(sign)})`, true);
     }
     const kept = sale ?? sign;
     if (kept) storage(() => gaps.addOfNoOrder(kept), "unknown");
@@ -223,59 +224,60 @@ export class StoreGuard {
   }
 
   /**
-   * Before an end of day, and while the journal is in doubt: a last sale of the terminal that no
-   * order here has is kept, because it is nowhere afterwards.
+   * Keeps the terminal's last sale if it is unmatched. Called before an end of day, which erases it
+   * at the terminal.
    */
   keepLast(now: Pick<Baseline, "last" | "identity">): void {
     const sale = this.#unknownSale(now);
     if (sale) this.#parts.gaps.addOfNoOrder(sale);
   }
 
-  /** An operator's word. false: there was nothing to end. */
+  /** Closes the gap as an operator decided. Returns false when no gap was open. */
   accept(): boolean {
     const { gaps, clock, log, onSupervisorLacks } = this.#parts;
-    // The supervisor has not answered whether it lacks something: nobody would end that any more.
+    // The supervisor has not said yet whether it lacks something too; nothing else would end that.
     if (this.open?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
     if (ended) log.warn("the gap of the journal is closed by an operator");
-    this.#woken();
+    this.#wakeAll();
     return ended;
   }
 
   close(): Promise<void> {
     this.#timer?.clear();
-    return this.#taking.close();
+    return this.#task.close();
   }
 
-  async #takeOver(): Promise<number | undefined> {
+  /** Imports the supervisor's orders page by page. */
+  async #import(): Promise<number | undefined> {
     const { gaps, link, onSupervisorLacks, clock, log } = this.#parts;
-    for (let doubt = this.open; doubt && !doubt.isImported; doubt = this.open) {
-      if (this.#taking.isClosed) return undefined;
+    for (let gap = this.open; gap?.isImported === false; gap = this.open) {
+      if (this.#task.isClosed) return undefined;
       try {
         const after = gaps.importedTo();
         const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
-        // Before the last page counts as taken, so that no crash forgets it.
+        // Before the last page counts as imported, so that no crash forgets it.
         if (!whole && !more) onSupervisorLacks();
-        // The answer itself may have shown that more is missing. One question more then, which also
-        // says to the supervisor that its memory was judged: no later start does that again.
-        const isSame = this.open?.because === doubt.because;
+        // The answer itself may have shown that more is missing. Then the page is asked for once
+        // more, by which the supervisor learns that this loss is known here.
+        const isSame = this.open?.because === gap.because;
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders imported from the supervisor");
-        this.#taking.succeeded();
+        this.#task.succeeded();
       } catch (error) {
         log.warn({ err: error }, "the supervisor's orders could not be imported yet");
-        return this.#taking.failed();
+        return this.#task.failed();
       }
     }
-    // The next loss is asked about without the pauses of this one.
-    this.#taking.succeeded();
-    this.#woken();
+    // The import after a next loss begins without the pauses of this one.
+    this.#task.succeeded();
+    this.#wakeAll();
     return undefined;
   }
 
-  #woken(): void {
+  #wakeAll(): void {
     this.#wake.resolve();
     this.#wake = Promise.withResolvers<void>();
   }
@@ -291,7 +293,7 @@ export class StoreGuard {
     }
   }
 
-  /** Both databases were lost, or may have been: only the gateway may know the order. */
+  /** Throws unless the gateway answers that it has no such order. */
   async #askGateway(orderId: string): Promise<void> {
     const { found, why } = await this.#parts.link
       .call("order-at-gateway", { orderId })
@@ -304,8 +306,8 @@ export class StoreGuard {
   }
 
   /**
-   * A sale that the terminal has stored and the journal does not know. One without a result may
-   * stand: nobody has heard that it does not.
+   * Returns a sale that the terminal has stored and the journal does not know. A record without a
+   * result counts, because the sale may stand.
    */
   #unknownSale({
     last,
@@ -319,14 +321,14 @@ export class StoreGuard {
     return matcher.explains(report, identity) ? undefined : report;
   }
 
-  /** A reversal whose sale a whole journal would have. */
-  #takenBack(last: LastTransaction): TransactionReport | undefined {
+  /** Returns a reversal that the terminal has stored, of a sale that a whole journal would have. */
+  #reversalOfLost(last: LastTransaction): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const isSign = storage(() => this.#parts.gaps.tookBackLater(last.report), "unknown");
     return isSign ? last.report : undefined;
   }
 
-  /** The newest attempt was made at this terminal: what it stores next should be known here. */
+  /** Returns whether the newest attempt was made at this terminal: its next sale has to be ours. */
   #isOurTerminal({ identity }: Baseline): boolean {
     const [newest] = this.#parts.records.sent();
     const known = newest?.baseline?.identity;

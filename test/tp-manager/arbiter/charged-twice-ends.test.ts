@@ -98,7 +98,7 @@ test("an order whose money went back is unknown while a late sale is asked about
 test("an order whose money went back is unknown while its journal may lack a sale", async () => {
   const at = await soldAgain();
   at.supervisor.reachable = false;
-  at.guard.doubt("it is an older one");
+  at.guard.begin("it is an older one");
   await at.clock.advance(0);
   refund(at, 2);
   const charged = at.orders.chargedOf("A-1");

@@ -163,7 +163,7 @@ describe("a sale that the terminal tells in another way than it had reported it"
   test("after a loss it keeps no later sale of its amount back", async () => {
     const at = await counter();
     await expectSold(at, "A");
-    at.manager.guard.doubt("lost", true);
+    at.manager.guard.begin("lost", true);
     spelling(at, { localTime: null }, {});
     await expectSold(at, "B");
     await expectSold(at, "C");

@@ -72,7 +72,7 @@ test("an order that was not charged before the loss is told as unknown after it"
   await pay(at.manager, request("A"));
   expect((await orders.lookUp("A")).attempt.state.phase).toBe("not-charged");
   await at.clock.advance(1_000);
-  guard.doubt("both were put back", true);
+  guard.begin("both were put back", true);
   const unknown = { code: "STORES_DISAGREE", charged: "unknown" };
   await expect(orders.lookUp("A")).rejects.toMatchObject(unknown);
   at.till.at(terminal);
@@ -146,7 +146,7 @@ test("a second loss begins the day of a doubt again", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
   await at.clock.advance(GAP_MIN_MS - 600_000);
-  at.manager.guard.doubt("it was lost again");
+  at.manager.guard.begin("it was lost again");
   await endOfDay(at);
   await at.clock.advance(600_000);
   expect(at.manager.guard.open).toBeDefined();
