@@ -6,17 +6,15 @@ export { applicationName, failureOf, tagName } from "./code-tables.ts";
 export { ConcertCodecError, type ConcertFaultCode } from "./errors.ts";
 export {
   decodeFixedReply,
-  encodeFixedReply,
-  type FixedReply,
-  REPORT_CHARACTERS,
-} from "./fixed-reply.ts";
-export {
   decodeFixedRequest,
+  encodeFixedReply,
   encodeFixedRequest,
   FIXED_AMOUNT_MAX,
+  type FixedReply,
   type FixedRequest,
   PRIVATE_CHARACTERS,
-} from "./fixed-request.ts";
+  REPORT_CHARACTERS,
+} from "./fixed-message.ts";
 export { bytesOf, textOf } from "./latin-text.ts";
 export { maskedField, panOfReport, safeText } from "./masking.ts";
 export {

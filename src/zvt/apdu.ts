@@ -44,66 +44,43 @@ export function decodeApdu(bytes: Uint8Array): Apdu {
 }
 
 /**
- * Whether these two bytes can begin a ZVT message at all. On a TCP stream anything else means that
- * another protocol answers, or that we have lost our place (docs/zvt.md 12.7, 12.8).
+ * First bytes of the control fields of ZVT. On a TCP stream any other means that another protocol
+ * answers, or that the beginning of a message was missed (docs/zvt.md 12.7, 12.8).
  */
-function isPlausibleControl(control: number): boolean {
-  return [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0x84].includes(control >> 8);
-}
+const controlClasses: readonly number[] = [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0x84];
 
 type ApduEvent =
   | { readonly event: "apdu"; readonly apdu: Apdu }
-  /** Everything from an impossible control field on; there is no way back into step. */
+  /** Everything from an impossible control field on: where a message begins is not known. */
   | { readonly event: "garbage"; readonly bytes: Uint8Array };
 
 /** Puts APDUs together from a stream that may be cut anywhere (docs/zvt.md 3.2). */
 export class ApduReader {
-  #pending: Uint8Array[] = [];
-  #pendingBytes = 0;
-  /** Bytes that must be there before it is worth looking again. */
-  #wanted = 1;
+  #pending: Uint8Array = new Uint8Array(0);
 
   get pendingBytes(): number {
-    return this.#pendingBytes;
+    return this.#pending.length;
   }
 
   push(chunk: Uint8Array): ApduEvent[] {
-    if (chunk.length > 0) this.#pending.push(chunk);
-    this.#pendingBytes += chunk.length;
-    if (this.#pendingBytes < this.#wanted) return [];
-    const [first = chunk, ...more] = this.#pending;
-    return this.#read(more.length === 0 ? first : concat(this.#pending));
-  }
-
-  reset(): void {
-    this.#keep(new Uint8Array(0), 1);
-  }
-
-  #read(bytes: Uint8Array): ApduEvent[] {
+    const bytes = concat([this.#pending, chunk]);
     const events: ApduEvent[] = [];
     let at = 0;
+    this.#pending = new Uint8Array(0);
     while (at < bytes.length) {
-      if (!isPlausibleControl((bytes[at] as number) << 8)) {
+      if (!controlClasses.includes(bytes[at] as number)) {
         events.push({ event: "garbage", bytes: bytes.slice(at) });
-        this.reset();
         return events;
       }
       const size = apduSize(bytes, at);
       if (!size || at + size.total > bytes.length) {
-        this.#keep(bytes.slice(at), size?.total ?? bytes.length - at + 1);
+        this.#pending = bytes.slice(at);
         return events;
       }
       events.push({ event: "apdu", apdu: cut(bytes, at, size) });
       at += size.total;
     }
-    this.reset();
     return events;
-  }
-
-  #keep(bytes: Uint8Array, wanted: number): void {
-    this.#pending = bytes.length > 0 ? [bytes] : [];
-    this.#pendingBytes = bytes.length;
-    this.#wanted = wanted;
   }
 }
 

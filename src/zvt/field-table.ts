@@ -28,7 +28,7 @@ export type Encoding =
   | "bytes"
   | "container";
 
-interface Field<E extends Encoding = Encoding> {
+export interface Field<E extends Encoding = Encoding> {
   readonly number: number;
   readonly length: FieldLength;
   readonly as: E;

@@ -10,14 +10,28 @@ export { messageTitle, safeHex } from "./log-form.ts";
 export {
   type DecodeOptions,
   decodeMessage,
+  decodeRaw,
   encodeMessage,
+  encodeRaw,
   errorCodeOf,
   type Message,
   type MessageInput,
+  type RawField,
+  withTag,
+  writeFields,
 } from "./message.ts";
 export { type MessageName, messages, shapeOf } from "./message-table.ts";
-export { decodeRaw, encodeRaw, type RawField, withTag, writeFields } from "./raw-message.ts";
 export { type TagName, tagTable } from "./tag-table.ts";
-export { container, decodeTags, findTags, rawTag, type Tag, tag, tagValue } from "./tags.ts";
-export { type RawTag, readTags, writeTags } from "./tlv.ts";
+export {
+  container,
+  decodeTags,
+  findTags,
+  type RawTag,
+  rawTag,
+  readTags,
+  type Tag,
+  tag,
+  tagValue,
+  writeTags,
+} from "./tags.ts";
 export { type FieldInputs, type Totals, totalsGroups } from "./values.ts";

@@ -3,11 +3,11 @@ import { maskPansInText } from "../shared/masking/mask.ts";
 import { type Apdu, encodeApdu } from "./apdu.ts";
 import { encodeBigEndian, hexByte, toHex } from "./bytes.ts";
 import { ZvtCodecError } from "./errors.ts";
-import { type Encoding, fieldOfNumber } from "./field-table.ts";
+import { type Field, fieldOfNumber } from "./field-table.ts";
+import { type Answering, decodeRaw, type RawField, writeLength } from "./message.ts";
 import { type Part, shapeOf } from "./message-table.ts";
-import { type Answering, decodeRaw, type RawField, writeDigitLength } from "./raw-message.ts";
 import { tagOfNumber } from "./tag-table.ts";
-import { type RawTag, writeTlvLength } from "./tlv.ts";
+import { type RawTag, writeTlvLength } from "./tags.ts";
 
 /** Stands for one byte that is hidden. */
 const HIDDEN_BYTE = "..";
@@ -25,12 +25,7 @@ export function safeHex(apdu: Apdu, options: Answering = {}): string {
 function safeData(apdu: Apdu, options: Answering): string {
   try {
     const raw = decodeRaw(apdu, options);
-    const declared: readonly Part[] = shapeOf(apdu.control, options.answering)?.parts ?? [];
-    const parts = raw.parts.map(({ name, content }) => {
-      const part = declared.find((entry) => entry.name === name);
-      const length = part?.length === "lllvar" ? toHex(writeDigitLength(content.length, 3)) : "";
-      return length + safeContent(part?.as, content);
-    });
+    const parts = raw.parts.map(({ part, content }) => safeContent(part, content));
     return parts.join("") + raw.fields.map(safeField).join("") + hidden(raw.rest);
   } catch (error) {
     if (error instanceof ZvtCodecError) return hidden(apdu.data);
@@ -45,27 +40,24 @@ function safeField({ number, content, tags, lengthBytes }: RawField): string {
     const length = toHex(writeTlvLength(content.length, lengthBytes));
     return name + length + tags.map(safeTag).join("");
   }
-  if (!entry) return name + hidden(content);
-  const length =
-    entry.length === "llvar" || entry.length === "lllvar"
-      ? toHex(writeDigitLength(content.length, entry.length === "llvar" ? 2 : 3))
-      : "";
-  return name + length + safeContent(entry.as, content);
+  return name + safeContent(entry, content);
 }
 
-function safeContent(as: Encoding | Part["as"] | undefined, content: Uint8Array): string {
-  switch (as) {
+/** The length, if one stands before the content, and the content. */
+function safeContent(entry: Field | Part | undefined, content: Uint8Array): string {
+  const length = toHex(writeLength(entry?.length, content.length));
+  switch (entry?.as) {
     case "number":
     case "bcd-number":
     case "amount":
     case "digits":
     case "totals":
-      return toHex(content);
+      return length + toHex(content);
     case "text":
     case "zero-text":
-      return safeText(content);
+      return length + safeText(content);
     default:
-      return hidden(content);
+      return length + hidden(content);
   }
 }
 

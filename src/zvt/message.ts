@@ -11,19 +11,12 @@
  */
 
 import type { Apdu } from "./apdu.ts";
-import {
-  concat,
-  decodeBcd,
-  encodeBcd,
-  encodeBigEndian,
-  fromHex,
-  sameBytes,
-  toHex,
-} from "./bytes.ts";
-import { type Charset, DEFAULT_CHARSET, encodeText } from "./charset.ts";
+import { ByteReader, concat, sameBytes, toHex } from "./bytes.ts";
+import { type Charset, DEFAULT_CHARSET } from "./charset.ts";
 import { ZvtCodecError } from "./errors.ts";
-import { type FieldName, fieldOfNumber, fields } from "./field-table.ts";
+import { type FieldLength, type FieldName, fieldOfNumber, fields } from "./field-table.ts";
 import {
+  type Condition,
   type MessageName,
   messages,
   type Part,
@@ -31,19 +24,11 @@ import {
   type PartValues,
   shapeOf,
 } from "./message-table.ts";
-import {
-  type Answering,
-  decodeRaw,
-  type RawField,
-  type RawPart,
-  writeDigitLength,
-  writeFields,
-} from "./raw-message.ts";
-import { decodeTags, type Tag } from "./tags.ts";
-import type { RawTag } from "./tlv.ts";
+import { decodeTags, type RawTag, readContainer, type Tag, writeContainer } from "./tags.ts";
 import {
   decodeValue,
   encodeFieldValue,
+  encodeValue,
   type FieldInputs,
   type FieldValue,
   type FieldValues,
@@ -73,7 +58,7 @@ export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message 
   return {
     name: shape?.name ?? "unknown",
     control: apdu.control,
-    parts: decodeParts(raw.parts, shape?.parts ?? [], charset),
+    parts: decodeParts(raw.parts, charset),
     fields: decodeFields(raw.fields, charset),
     tags: container?.tags ? decodeTags(container.tags, charset) : null,
     unknownField: raw.unknownField,
@@ -102,26 +87,19 @@ function decodeFields(raw: readonly RawField[], charset: Charset): FieldValues {
   return values as FieldValues;
 }
 
-function decodeParts(
-  raw: readonly RawPart[],
-  declared: readonly Part[],
-  charset: Charset,
-): Partial<PartValues> {
+function decodeParts(raw: readonly RawPart[], charset: Charset): Partial<PartValues> {
   const values: Partial<Record<PartName, FieldValue>> = {};
-  for (const { name, content } of raw) {
-    const part = declared.find((entry) => entry.name === name);
-    const value = part && decodePart(part, content, charset);
-    if (value !== undefined) values[name] = value;
+  for (const { part, content } of raw) {
+    const value = decodePart(part, content, charset);
+    if (value !== undefined) values[part.name] = value;
   }
   return values as Partial<PartValues>;
 }
 
 function decodePart({ as }: Part, content: Uint8Array, charset: Charset): FieldValue | undefined {
-  if (as === "secret-digits") return decodeValue("digits", content, charset);
-  if (as === "text") return decodeValue("zero-text", content, charset);
-  if (as !== "bcd-number") return decodeValue(as, content, charset);
   // The time-out of 04 FF; a value that is not decimal counts as not sent (docs/zvt.md 7.2).
-  return /^\d+$/.test(toHex(content)) ? decodeBcd(content) : undefined;
+  if (as === "bcd-number" && !/^\d+$/.test(toHex(content))) return undefined;
+  return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
 
 export interface MessageInput {
@@ -158,26 +136,234 @@ function encodePart(part: Part, values: Partial<PartValues>, charset: Charset): 
     if (part.when || part.length === "rest") return [];
     throw new ZvtCodecError("missing-part", `${part.name} is missing`);
   }
-  const content = encodePartValue(part, value, charset);
-  if (part.length === "lllvar") return [writeDigitLength(content.length, 3), content];
-  if (part.length !== "rest" && content.length !== part.length) {
-    throw new ZvtCodecError("value", `${part.name} needs ${part.length} bytes`);
+  const { as, length } = part;
+  const bytes = typeof value === "number" && typeof length === "number" ? length : undefined;
+  const content = encodeValue(as, value, charset, bytes);
+  if (typeof length === "number" && content.length !== length) {
+    throw new ZvtCodecError("value", `${part.name} needs ${length} bytes`);
   }
-  return [content];
+  return [writePart(part, content)];
 }
 
-function encodePartValue(
-  { name, as, length }: Part,
-  value: number | string | Uint8Array,
-  charset: Charset,
+interface RawPart {
+  readonly part: Part;
+  readonly content: Uint8Array;
+}
+
+/**
+ * A message cut into its pieces without a loss: {@link encodeRaw} gives the same bytes again. Holds
+ * card data; what goes on to a session or a log is {@link Message}.
+ */
+interface RawMessage {
+  readonly control: number;
+  readonly extended: boolean;
+  readonly parts: readonly RawPart[];
+  readonly fields: readonly RawField[];
+  /** A field number that is not in the table; reading ended there (docs/zvt.md 4.2). */
+  readonly unknownField: number | null;
+  /** The bytes that were not read: from an unknown field on, or all of an unknown command. */
+  readonly rest: Uint8Array;
+}
+
+/** The context without which a status completion and a key answer cannot be read. */
+export interface Answering {
+  /** Control field of the command that the message answers or completes (docs/zvt.md 6.5). */
+  readonly answering?: number;
+}
+
+export function decodeRaw(apdu: Apdu, { answering }: Answering = {}): RawMessage {
+  const { control, data } = apdu;
+  const head = { control, extended: apdu.extended ?? false };
+  const shape = shapeOf(control, answering);
+  if (!shape) return { ...head, parts: [], fields: [], unknownField: null, rest: data };
+  const reader = new ByteReader(data);
+  const parts: RawPart[] = [];
+  for (const part of shape.parts) {
+    if (holds(part.when, reader, parts)) parts.push({ part, content: readPart(part, reader) });
+  }
+  return { ...head, parts, ...readFields(reader.rest()) };
+}
+
+function readPart({ name, length }: Part, reader: ByteReader): Uint8Array {
+  if (length === "lllvar") return reader.take(readDigitLength(reader, 3));
+  if (length === "rest") return reader.take(reader.left - trailingContainer(name, reader));
+  if (reader.left < length) throw new ZvtCodecError("missing-part", `${name} is missing`);
+  return reader.take(length);
+}
+
+const receiptType = "1f07010[0-3]";
+const messageId = "1f7303\\d{6}";
+/**
+ * A container after the text of a print line, with the receipt type 1F07 (card complete,
+ * docs/zvt.md 12.2), the id of the message 1F73 (docs/zvt.md 9.4), or both.
+ */
+const trailing = new RegExp(
+  `(?:0604${receiptType}|0606${messageId}|060a${receiptType}${messageId}` +
+    `|060a${messageId}${receiptType})$`,
+);
+const TRAILING_BYTES_MAX = 12;
+
+/** The length of that container, 0 when there is none. */
+function trailingContainer(name: PartName, reader: ByteReader): number {
+  if (name !== "text") return 0;
+  const bytes = Math.min(TRAILING_BYTES_MAX, reader.left);
+  const tail = toHex(reader.bytes.subarray(reader.bytes.length - bytes));
+  const found = trailing.exec(tail);
+  // A match that begins in the middle of a byte is none.
+  return found && found.index % 2 === 0 ? found[0].length / 2 : 0;
+}
+
+function holds(
+  condition: Condition | undefined,
+  reader: ByteReader,
+  before: readonly RawPart[],
+): boolean {
+  const next = reader.peek();
+  const last = before[before.length - 1];
+  switch (condition) {
+    case undefined:
+      return true;
+    case "if-any":
+      return reader.left > 0;
+    case "if-length-digits":
+      return [0, 1, 2].every((ahead) => isLengthDigit(reader.peek(ahead)));
+    case "if-wrong-currency":
+      return last?.content[0] === 0x6f && reader.left >= 2 && isBareCurrency(reader);
+    case "if-no-container":
+      return next !== undefined && !(next === 0x06 && isFields(remaining(reader)));
+    case "if-bare-result":
+      if (next === undefined || fieldOfNumber(next) || reader.peek(1) !== 0x04) return false;
+      return isFields(remaining(reader, 1));
+    case "if-line-feeds":
+      return last?.content[0] === 0xff && reader.left > 0;
+    case "if-no-line-feeds":
+      return !(before.length > 1 || last?.content[0] === 0xff);
+  }
+}
+
+function isLengthDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
+}
+
+/** The two bytes are a currency when nothing, or readable fields, follow them. */
+function isBareCurrency(reader: ByteReader): boolean {
+  if (reader.peek() === 0x49) return false;
+  return reader.left === 2 || isFields(remaining(reader, 2)) || !isFields(remaining(reader));
+}
+
+function remaining(reader: ByteReader, skip = 0): Uint8Array {
+  return reader.bytes.subarray(reader.at + skip);
+}
+
+/** Whether these bytes are numbered fields from the first to the last. */
+function isFields(bytes: Uint8Array): boolean {
+  try {
+    return readFields(bytes).unknownField === null;
+  } catch (error) {
+    if (error instanceof ZvtCodecError) return false;
+    throw error;
+  }
+}
+
+export function encodeRaw({ control, extended, parts, fields, rest }: RawMessage): Apdu {
+  const positional = parts.map(({ part, content }) => writePart(part, content));
+  const data = concat([...positional, writeFields(fields), rest]);
+  return { control, data, ...(extended ? { extended: true } : {}) };
+}
+
+function writePart({ length }: Part, content: Uint8Array): Uint8Array {
+  return concat([writeLength(length, content.length), content]);
+}
+
+/** One numbered field exactly as it stands on the wire. Holds card data: never log it. */
+export interface RawField {
+  readonly number: number;
+  /** Without number and length. */
+  readonly content: Uint8Array;
+  /** The objects of field 06; null for every other field. */
+  readonly tags: readonly RawTag[] | null;
+  /** Bytes of the length of field 06 when more than necessary. */
+  readonly lengthBytes?: number;
+}
+
+function readFields(data: Uint8Array): Omit<RawMessage, "control" | "extended" | "parts"> {
+  const reader = new ByteReader(data);
+  const found: RawField[] = [];
+  while (reader.left > 0) {
+    const number = reader.peek() as number;
+    const entry = fieldOfNumber(number);
+    if (!entry) return { fields: found, unknownField: number, rest: reader.rest() };
+    reader.byte();
+    found.push({ number, ...readContent(entry.length, reader) });
+  }
+  return { fields: found, unknownField: null, rest: reader.rest() };
+}
+
+function readContent(length: FieldLength, reader: ByteReader): Omit<RawField, "number"> {
+  if (length === "tlv") return readContainer(reader);
+  const bytes =
+    typeof length === "number" ? length : readDigitLength(reader, length === "llvar" ? 2 : 3);
+  return { content: reader.take(bytes), tags: null };
+}
+
+/** docs/zvt.md 4.2: the length as digits, one in each byte, high nibble F. */
+function readDigitLength(reader: ByteReader, digits: number): number {
+  let length = 0;
+  const bytes = reader.take(digits);
+  for (let i = 0; i < digits; i++) {
+    const byte = bytes[i] as number;
+    if (byte < 0xf0 || byte > 0xf9) {
+      throw new ZvtCodecError("length-digit", `${byte.toString(16)} is not a length digit`);
+    }
+    length = length * 10 + (byte & 0x0f);
+  }
+  return length;
+}
+
+/** Returns the digits that stand before a content of so many bytes; none before a fixed length. */
+export function writeLength(
+  length: FieldLength | Part["length"] | undefined,
+  bytes: number,
 ): Uint8Array {
-  if (value instanceof Uint8Array) return value;
-  if (typeof value === "number" && typeof length === "number") {
-    return as === "bcd-number" ? encodeBcd(value, length) : encodeBigEndian(value, length);
+  if (length !== "llvar" && length !== "lllvar") return new Uint8Array(0);
+  const digits = length === "llvar" ? 2 : 3;
+  const text = String(bytes).padStart(digits, "0");
+  if (text.length > digits) {
+    throw new ZvtCodecError("too-long", `${bytes} bytes do not fit into ${digits} length digits`);
   }
-  if (typeof value === "string") {
-    if (as === "digits" || as === "secret-digits") return fromHex(value);
-    if (as === "text") return encodeText(value, charset);
+  return Uint8Array.from(text, (digit) => 0xf0 + Number(digit));
+}
+
+export function writeFields(list: readonly RawField[]): Uint8Array {
+  return concat(list.map(writeField));
+}
+
+function writeField({ number, content, tags, lengthBytes }: RawField): Uint8Array {
+  const entry = fieldOfNumber(number);
+  if (!entry) throw new ZvtCodecError("value", `field ${number.toString(16)} does not exist`);
+  const { name, length } = entry;
+  const head = Uint8Array.of(number);
+  if (length === "tlv") return concat([head, writeContainer(tags ?? [], lengthBytes)]);
+  if (typeof length === "number" && content.length !== length) {
+    throw new ZvtCodecError("value", `${name} has ${length} bytes`);
   }
-  throw new ZvtCodecError("value", `${name} cannot be encoded as ${as}`);
+  return concat([head, writeLength(length, content.length), content]);
+}
+
+/**
+ * The given message with one more tag at the end of its container, which is added when there is
+ * none. Throws {@link ZvtCodecError} when the message cannot be read.
+ */
+export function withTag(apdu: Apdu, added: RawTag): Apdu {
+  const raw = decodeRaw(apdu);
+  const container = raw.fields.find(({ tags }) => tags !== null);
+  const larger: RawField = {
+    number: fields.tlv.number,
+    content: new Uint8Array(0),
+    tags: [...(container?.tags ?? []), added],
+  };
+  const list = container
+    ? raw.fields.map((field) => (field === container ? larger : field))
+    : [...raw.fields, larger];
+  return encodeRaw({ ...raw, fields: list });
 }

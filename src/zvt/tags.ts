@@ -1,6 +1,6 @@
 import { maskPansInText } from "../shared/masking/mask.ts";
-import { decodeBigEndian, encodeBigEndian, fromHex, toHex } from "./bytes.ts";
-import { type Charset, decodeText, encodeText } from "./charset.ts";
+import { ByteReader, concat, encodeBigEndian, toHex } from "./bytes.ts";
+import type { Charset } from "./charset.ts";
 import { ZvtCodecError } from "./errors.ts";
 import {
   hasConstructedBit,
@@ -10,16 +10,127 @@ import {
   tagOfName,
   tagOfNumber,
 } from "./tag-table.ts";
-import { type RawTag, writeTags } from "./tlv.ts";
-import type { Hidden } from "./values.ts";
+import { decodeValue, encodeValue, type FieldValue } from "./values.ts";
+
+/** One data object of a container, exactly as it stands on the wire (docs/zvt.md 4.3). */
+export interface RawTag {
+  readonly tag: number;
+  readonly content: Uint8Array;
+  /** The objects inside; null for plain content. */
+  readonly children: readonly RawTag[] | null;
+  /** Bytes of the length (1 to 3) when more than necessary. */
+  readonly lengthBytes?: number;
+}
+
+/** Real receipts have four levels; what is nested deeper than this is an attack or noise. */
+const TLV_DEPTH_MAX = 16;
+const TAG_BYTES_MAX = 4;
+
+export function readTags(content: Uint8Array, depth = 0): RawTag[] {
+  if (depth > TLV_DEPTH_MAX) throw new ZvtCodecError("tlv-depth", "containers nested too deep");
+  const reader = new ByteReader(content);
+  const tags: RawTag[] = [];
+  while (reader.left > 0) tags.push(readTag(reader, depth));
+  return tags;
+}
+
+function readTag(reader: ByteReader, depth: number): RawTag {
+  const tag = readTagNumber(reader);
+  const { length, lengthBytes } = readTlvLength(reader);
+  const content = reader.take(length);
+  const children = hasConstructedBit(tag) ? readChildren(tag, content, depth) : null;
+  const raw = { tag, content, children };
+  return lengthBytes === tlvLengthBytes(length) ? raw : { ...raw, lengthBytes };
+}
+
+/**
+ * The objects inside a tag whose constructed bit is set; null: its content is plain all the same,
+ * as an opaque tag's is, or as an unknown tag's may be, which is to be skipped (docs/zvt.md 4.3).
+ */
+function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
+  const known = tagOfNumber(tag);
+  if (known?.as === "opaque") return null;
+  try {
+    return readTags(content, depth + 1);
+  } catch (error) {
+    if (known || !(error instanceof ZvtCodecError)) throw error;
+    return null;
+  }
+}
+
+function readTagNumber(reader: ByteReader): number {
+  let tag = reader.byte();
+  if ((tag & 0x1f) !== 0x1f) return tag;
+  for (let bytes = 2; bytes <= TAG_BYTES_MAX; bytes++) {
+    const next = reader.byte();
+    tag = tag * 256 + next;
+    if ((next & 0x80) === 0 || isOldFileTag(tag, reader)) return tag;
+  }
+  throw new ZvtCodecError("tag", "tag longer than four bytes");
+}
+
+/**
+ * docs/zvt.md 4.3: 1F80 to 1F83 as printed in 13.08 are two bytes long against the BER rule; later
+ * revisions write 1F8000 and up. Three bytes are believed when number and length are possible.
+ */
+function isOldFileTag(tag: number, reader: ByteReader): boolean {
+  if (tag < 0x1f80 || tag > 0x1f83) return false;
+  const third = reader.peek();
+  const length = reader.peek(1);
+  const newForm =
+    third !== undefined && third <= 0x10 && length !== undefined && length <= reader.left - 2;
+  return !newForm;
+}
+
+function readTlvLength(reader: ByteReader): { length: number; lengthBytes: number } {
+  const first = reader.byte();
+  if (first <= 0x7f) return { length: first, lengthBytes: 1 };
+  if (first === 0x81) return { length: reader.byte(), lengthBytes: 2 };
+  if (first === 0x82) return { length: reader.byte() * 256 + reader.byte(), lengthBytes: 3 };
+  throw new ZvtCodecError("tlv-length", `TLV length ${first.toString(16)} does not exist`);
+}
+
+function tlvLengthBytes(length: number): number {
+  if (length <= 0x7f) return 1;
+  return length <= 0xff ? 2 : 3;
+}
+
+export function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(length)): Uint8Array {
+  if (length > 0xffff) throw new ZvtCodecError("too-long", `${length} bytes in one tag`);
+  if (lengthBytes === 1) return Uint8Array.of(length);
+  return concat([Uint8Array.of(0x7f + lengthBytes), encodeBigEndian(length, lengthBytes - 1)]);
+}
+
+/** Reads a TLV length and the objects it covers: the content of field 06. */
+export function readContainer(reader: ByteReader) {
+  const { length, lengthBytes } = readTlvLength(reader);
+  const content = reader.take(length);
+  const tags = readTags(content);
+  const isShortest = lengthBytes === tlvLengthBytes(length);
+  return { content, tags, ...(isShortest ? {} : { lengthBytes }) };
+}
+
+export function writeContainer(tags: readonly RawTag[], lengthBytes?: number): Uint8Array {
+  const content = writeTags(tags);
+  return concat([writeTlvLength(content.length, lengthBytes), content]);
+}
+
+export function writeTags(tags: readonly RawTag[]): Uint8Array {
+  return concat(
+    tags.flatMap(({ tag, content, children, lengthBytes }) => {
+      const inside = children ? writeTags(children) : content;
+      return [encodeBigEndian(tag), writeTlvLength(inside.length, lengthBytes), inside];
+    }),
+  );
+}
 
 /** A data object of a container with its value, without card data. */
 export interface Tag {
   readonly tag: number;
   /** null for a tag that is not in the table. */
   readonly name: TagName | null;
-  /** null for a tag that holds others, {@link Hidden} for card data and unknown tags. */
-  readonly value: number | string | Uint8Array | Hidden | null;
+  /** null for a tag that holds others, its size for card data and unknown tags. */
+  readonly value: FieldValue | null;
   readonly children: readonly Tag[] | null;
 }
 
@@ -34,48 +145,27 @@ function decodeTag({ tag, content, children }: RawTag, charset: Charset): Tag {
   const entry = tagOfNumber(tag);
   const name = entry?.name ?? null;
   if (children) return { tag, name, value: null, children: decodeTags(children, charset) };
-  return { tag, name, value: decodeTagValue(entry, content, charset), children: null };
+  return {
+    tag,
+    name,
+    value: decodeTagValue(entry?.as ?? "secret", content, charset),
+    children: null,
+  };
 }
 
-function decodeTagValue(
-  entry: NamedTag | undefined,
-  content: Uint8Array,
-  charset: Charset,
-): number | string | Uint8Array | Hidden {
-  switch (entry?.as) {
-    case "number":
-      return content.length === 0 || content.length > NUMBER_BYTES_MAX
-        ? content
-        : decodeBigEndian(content);
-    case "digits":
-      // Of any length: nothing keeps a terminal from putting a card number here.
-      return maskPansInText(toHex(content).toUpperCase());
-    case "text":
-      return maskPansInText(decodeText(content, charset).replace(/\0+$/, ""));
-    case "bytes":
-    case "opaque":
-      return content;
-    default:
-      return { hiddenBytes: content.length };
+function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charset): FieldValue {
+  if (as === "number" && (content.length === 0 || content.length > NUMBER_BYTES_MAX)) {
+    return content;
   }
+  // Of any length: nothing keeps a terminal from putting a card number here.
+  if (as === "digits") return maskPansInText(toHex(content).toUpperCase());
+  return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
 
 /** A tag to be encoded. Bytes are taken as they are; digits are a string of even length. */
 export function tag(name: TagName, value: number | string | Uint8Array, charset?: Charset): RawTag {
   const { number, as } = tagOfName(name);
-  const content = value instanceof Uint8Array ? value : encodeTagValue(as, value, charset);
-  return { tag: number, content, children: null };
-}
-
-function encodeTagValue(
-  as: NamedTag["as"],
-  value: number | string,
-  charset: Charset = "cp437",
-): Uint8Array {
-  if (typeof value === "number" && as === "number") return encodeBigEndian(value);
-  if (typeof value === "string" && as === "digits") return fromHex(value);
-  if (typeof value === "string" && as === "text") return encodeText(value, charset);
-  throw new ZvtCodecError("value", `a ${typeof value} cannot be encoded as ${as}`);
+  return { tag: number, content: encodeValue(as, value, charset), children: null };
 }
 
 /** A tag that holds others. */

@@ -9,9 +9,11 @@ import {
   fromHex,
   toHex,
 } from "./bytes.ts";
-import { type Charset, decodeText, encodeText } from "./charset.ts";
+import { type Charset, DEFAULT_CHARSET, decodeText, encodeText } from "./charset.ts";
 import { ZvtCodecError } from "./errors.ts";
 import { type Encoding, type FieldName, fields } from "./field-table.ts";
+import type { Part } from "./message-table.ts";
+import type { NamedTag } from "./tag-table.ts";
 
 /** The order of the seven groups in field 60 (docs/zvt.md 7.1). */
 export const totalsGroups = [
@@ -35,7 +37,7 @@ export interface Totals {
 }
 
 /** Stands for card data, and for content that might be some: only its size is known. */
-export interface Hidden {
+interface Hidden {
   readonly hiddenBytes: number;
 }
 
@@ -68,13 +70,18 @@ export type FieldInputs = {
 
 export type FieldValue = number | string | Uint8Array | Totals | Hidden;
 
-export function decodeValue(as: Encoding, content: Uint8Array, charset: Charset): FieldValue {
+/** How a numbered field, a positional part or a tag becomes a value. */
+type AnyEncoding = Encoding | Part["as"] | NamedTag["as"];
+
+export function decodeValue(as: AnyEncoding, content: Uint8Array, charset: Charset): FieldValue {
   switch (as) {
     case "number":
       return decodeBigEndian(content);
     case "amount":
+    case "bcd-number":
       return decodeBcd(content);
     case "digits":
+    case "secret-digits":
       return toHex(content).toUpperCase();
     case "pan":
     case "track2":
@@ -86,6 +93,7 @@ export function decodeValue(as: Encoding, content: Uint8Array, charset: Charset)
     case "totals":
       return decodeTotals(content);
     case "bytes":
+    case "opaque":
       return content;
     case "secret":
     case "container":
@@ -127,35 +135,34 @@ export function encodeFieldValue(
   charset: Charset,
 ): Uint8Array {
   const { as, length } = fields[name];
-  const bytes = value instanceof Uint8Array ? value : encodeValue(as, length, value, charset);
-  if (typeof length === "number" && bytes.length !== length) {
-    throw new ZvtCodecError("value", `${name} needs ${length} bytes, not ${bytes.length}`);
-  }
-  return bytes;
+  if (typeof length !== "number") return encodeValue(as, value, charset);
+  const bytes = encodeValue(as, value, charset, length);
+  if (bytes.length === length) return bytes;
+  throw new ZvtCodecError("value", `${name} needs ${length} bytes, not ${bytes.length}`);
 }
 
-function encodeValue(
-  as: Encoding,
-  length: number | string,
-  value: Exclude<FieldValue, Uint8Array>,
-  charset: Charset,
+/** Fills the value up to `length` bytes. Bytes are taken as they are. */
+export function encodeValue(
+  as: AnyEncoding,
+  value: FieldValue,
+  charset: Charset = DEFAULT_CHARSET,
+  length?: number,
 ): Uint8Array {
+  if (value instanceof Uint8Array) return value;
   if (typeof value === "number") {
-    if (as === "amount") return encodeBcd(value, length as number);
-    if (as === "number") return encodeBigEndian(value, length as number);
+    if (as === "amount" || as === "bcd-number") return encodeBcd(value, length ?? 0);
+    if (as === "number") return encodeBigEndian(value, length);
   }
   if (typeof value === "string") {
-    if (as === "digits") return fromHex(value.padStart(digitsOf(length), "0"));
+    if (as === "digits" || as === "secret-digits") {
+      return fromHex(value.padStart(2 * (length ?? 0), "0"));
+    }
     if (as === "pan" || as === "track2") return encodePan(value);
-    if (as === "text") return paddedText(encodeText(value, charset), length, 0x20);
+    if (as === "text") return padded(encodeText(value, charset), length, 0x20);
     if (as === "zero-text") return zeroText(encodeText(value, charset), length);
   }
   if (as === "totals" && typeof value === "object" && "groups" in value) return encodeTotals(value);
   throw new ZvtCodecError("value", `a ${typeof value} cannot be encoded as ${as}`);
-}
-
-function digitsOf(length: number | string): number {
-  return typeof length === "number" ? 2 * length : 0;
 }
 
 function encodePan(text: string): Uint8Array {
@@ -163,17 +170,15 @@ function encodePan(text: string): Uint8Array {
   return fromHex(digits.length % 2 === 0 ? digits : `${digits}F`);
 }
 
-function paddedText(bytes: Uint8Array, length: number | string, fill: number): Uint8Array {
-  if (typeof length !== "number" || bytes.length >= length) return bytes;
-  const padded = new Uint8Array(length).fill(fill);
-  padded.set(bytes);
-  return padded;
+function padded(bytes: Uint8Array, length = 0, fill = 0): Uint8Array {
+  const longer = new Uint8Array(Math.max(bytes.length, length)).fill(fill);
+  longer.set(bytes);
+  return longer;
 }
 
 /** 3B is filled up with zeros, 8B ends with one (docs/zvt.md 7.1). */
-function zeroText(bytes: Uint8Array, length: number | string): Uint8Array {
-  if (typeof length === "number") return paddedText(bytes, length, 0);
-  return paddedText(bytes, bytes.length > 0 ? bytes.length + 1 : 0, 0);
+function zeroText(bytes: Uint8Array, length: number | undefined): Uint8Array {
+  return padded(bytes, length ?? (bytes.length > 0 ? bytes.length + 1 : 0));
 }
 
 /** Groups that are not named count as zero. */

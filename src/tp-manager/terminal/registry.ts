@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from "node:util";
 import type { Config } from "../../shared/config/config.ts";
 import {
   type ConfigFields,
@@ -34,17 +33,10 @@ const TEST_TIMERS = described(yesNo.default(false), {
   example: "yes",
 });
 
-const added = drivers.flatMap(({ config }) => Object.entries(config.fields));
-const fields: ConfigFields = { ...choice, ...Object.fromEntries(added) };
-invariant(
-  added.every(([name, schema]) =>
-    isDeepStrictEqual(metaOf(schema), metaOf(fields[name] ?? schema)),
-  ),
-  "a name that two drivers add to the setup file means the same to both",
-);
-invariant(
-  added.every(([name]) => name !== "TERMINAL_PROTOCOL"),
-  "no driver adds the name of the choice between them",
+const fields: ConfigFields = Object.assign(
+  {},
+  choice,
+  ...drivers.map(({ config }) => config.fields),
 );
 
 /** Settings that all drivers add to the setup file. */

@@ -1,42 +1,39 @@
 import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
 
 /**
- * The facts and news that every part of tp-manager may know about a card terminal. Reading them
- * puts nothing on the wire. Rooms other than the arbiter get them as the arbiter's `terminal`. A
- * driver reports facts (what left, what came, how it ended); `attempts/` alone decides what they
- * mean for the money.
- *
- * Amounts are integers in minor units. No card number crosses this border unmasked.
+ * What every part of tp-manager may know about the card terminal; reading it puts nothing on the
+ * wire. Rooms other than the arbiter get these members as the arbiter's `terminal`. A driver
+ * reports facts (what left, what came, how it ended); `attempts/` alone decides what they mean for
+ * the money. Amounts are integers in minor units. No card number crosses this border unmasked.
  */
 export interface TerminalFacts {
   readonly protocol: string;
   readonly capabilities: TerminalCapabilities;
-  /** The last known state. */
   readonly state: TerminalState;
   /** Calls `listener` for every event until the returned function is called. */
   subscribe(listener: (event: TerminalEvent) => void): () => void;
 }
 
-/** The calls that a piece of work may make while it has the terminal to itself. */
+/** The driver's calls for the task that has the lease of the terminal. */
 export interface HeldTerminal {
   /**
-   * Runs one payment. The financial command leaves once (identical link-level repeats of the same
-   * frame apart, docs/rules/03-repeats.md) and never again, whatever happens to the link.
-   * Never rejects for anything that happens on the wire: that is a {@link PaymentEnd}.
+   * Runs one payment. The financial command leaves once and never again, whatever happens to the
+   * link; only the link layer may repeat its frame (docs/rules/03-repeats.md). Whatever happens on
+   * the wire is a {@link PaymentEnd} and no rejection.
    */
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd>;
 
-  // A protocol may lack the members below; the API's calls that need them then answer 501.
+  // Where a protocol lacks one of the members below, the API's calls that need it answer 501.
 
   /** Asks the terminal to cancel the running payment. The payment's own end decides. */
   cancel?(): Promise<CancelAnswer>;
 
   /**
-   * Says whether the goods came out, after a report was held (docs/design.md 5.12;
+   * Answers a report that was held by what became of the goods (docs/design.md 5.12;
    * docs/zvt.md 8.1). The payment's own end follows. Throws when no report is held.
    */
   decideGoods?(decision: GoodsDecision): void;
-  /** Reverses a stored sale by its receipt number and amount, with the rules of {@link pay}. */
+  /** Reverses a stored sale by its receipt number and amount. Leaves once, as {@link pay}. */
   reverse?(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd>;
   /**
    * Restarts the terminal and waits until it is back and registered. Rejects with
@@ -44,55 +41,54 @@ export interface HeldTerminal {
    */
   reset?(signal: AbortSignal): Promise<void>;
   /**
-   * Runs the end of day. Asks for open pre-authorisations first. Never rejects for anything that
-   * happens on the wire; what kept the command from leaving is an end too ("refused").
+   * Asks for open pre-authorisations, then runs the end of day. Whatever happens on the wire is an
+   * end and no rejection; what kept the command from leaving is the end "refused".
    */
   telecollect?(signal: AbortSignal): Promise<TelecollectionEnd>;
 }
 
-/** A whole driver. Only `arbiter/` calls one; the registry makes it, main.ts hands it on. */
+/** A whole driver. The registry makes it, main.ts passes it on, and only `arbiter/` calls it. */
 export interface Terminal extends TerminalFacts, HeldTerminal {
-  /** Begins to connect, for ever. Returns at once; a missing port is a state. */
+  /** Begins to connect, again and again for ever. Returns at once; a missing port is a state. */
   start(): void;
-  /** Ends the link in order. No method may be called afterwards. */
+  /** Ends the link. No method may be called afterwards. */
   close(): Promise<void>;
   /**
-   * Makes sure, before anything financial, that the terminal is there, registered, able to take
-   * cards and idle; asks for its status when it has not answered for 10 s
-   * (docs/rules/03-repeats.md). Returns the baseline for the write-ahead record
-   * (docs/rules/01-baseline.md). Throws {@link TerminalUnavailable}: nothing financial has left.
+   * Returns the baseline for the write-ahead record (docs/rules/01-baseline.md) of a terminal that
+   * is connected, registered, able to take cards and idle; asks for its status when it has not
+   * answered for 10 s (docs/rules/03-repeats.md). Throws {@link TerminalUnavailable}; no financial
+   * command has left then.
    */
   prepare(signal: AbortSignal): Promise<Baseline>;
   /**
-   * Asks for the terminal's last stored transaction once it is idle, reconnecting and registering
-   * as needed (docs/zvt.md 9.2). Has no side effects. Rejects with {@link TerminalUnavailable} when
-   * the terminal cannot be asked, "out-of-order" when it refuses the question because it is locked,
-   * or with `signal.reason`.
+   * Returns the last transaction that the idle terminal has stored, after a new connection and
+   * registration where these are needed (docs/zvt.md 9.2). Changes nothing at the terminal. Rejects
+   * with `signal.reason`, or with {@link TerminalUnavailable} when the terminal cannot be asked;
+   * "out-of-order": it refuses the question because it is locked.
    */
   lastTransaction(signal: AbortSignal): Promise<LastTransaction>;
-  /** Asks for the terminal's status, no side effects. Throws {@link TerminalUnavailable}. */
+  /** Asks for the terminal's status. Throws {@link TerminalUnavailable}. */
   check(signal: AbortSignal): Promise<TerminalStatus>;
   /**
-   * While `keep` is true the driver does nothing of its own accord that could change what the
-   * terminal has stored, because recovery still has to read it (docs/rules/05-evidence.md). Absent
-   * in a driver that never does.
+   * Called with true while recovery still has to read what the terminal has stored: the driver does
+   * nothing of its own accord then that could change it (docs/rules/05-evidence.md). Absent in a
+   * driver that does nothing of its own accord.
    */
   keepEvidence?(keep: boolean): void;
   /**
-   * Present where a terminal cannot be asked for a result, but may report it at any time: while
-   * nothing runs, after a restart, and before the running payment has reached it. `take` must
-   * commit the result before it returns true; after false the driver does not acknowledge the
+   * Present where a terminal cannot be asked for a result, but may report a late one at any time.
+   * `take` commits the result and returns true; after false the driver does not acknowledge the
    * result on the wire (docs/rules/25-one-way.md).
    */
   takeLateResults?(take: (result: OneWayResult) => boolean): void;
-  /** The end of the payment is on disk: results that waited for it are passed to `take` now. */
+  /** Called when the end of the payment is on disk: results that waited for it go to `take` now. */
   endWritten?(): void;
 }
 
-/** The outcome for the goods of a held sale. */
+/** What became of the goods of a sale whose report is held. */
 export type GoodsDecision =
   | { readonly goods: "issued" }
-  /** Only goods of this value came out. */
+  /** Goods of this value came out, and no others. */
   | { readonly goods: "partly-issued"; readonly amountMinor: number }
   | { readonly goods: "not-issued" };
 
@@ -110,11 +106,11 @@ export type TelecollectionEnd =
       readonly totals?: ClosingTotals;
       readonly ticket: string;
     }
-  /** Nothing was sent, or the terminal refused; nothing was closed. */
+  /** The command did not leave, or the terminal refused it; nothing was closed. */
   | { readonly end: "refused"; readonly code: string; readonly text: string }
-  /** Nothing was closed: these must be booked or reversed first. */
+  /** Nothing was closed: these pre-authorisations must be booked or reversed first. */
   | { readonly end: "open-pre-authorisations"; readonly receiptNumbers: readonly string[] }
-  /** The terminal said that it did not work, or its end was not heard. */
+  /** "failed": the terminal reported a fault. "lost": the end of the command was not heard. */
   | { readonly end: "failed" | "lost"; readonly code: string; readonly text: string };
 
 /**
@@ -141,26 +137,26 @@ export interface TelecollectedApplication {
 
 export interface TerminalCapabilities {
   /**
-   * The terminal's own time limit for a payment it was left alone with, milliseconds (zvt T4),
-   * without the window for goods of an order that has one.
+   * After so many milliseconds the terminal ends a payment by itself (ZVT: T4). The window for
+   * goods of an order comes in addition.
    */
   readonly paymentLimitMs: number;
-  /** Whether the last transaction can be asked for, so that a lost payment can be recovered. */
+  /** The last transaction can be asked for, so that a lost payment can be recovered. */
   readonly lastTransaction: boolean;
-  /** Absent: a good result can be refused on the wire, and the terminal then takes it back. */
+  /** Absent: a good result can be refused on the wire, and the terminal then reverses the sale. */
   readonly cannotRefuse?: true;
-  /** Absent: the terminal names itself. Present: every member of its identity is empty. */
+  /** Present: the terminal does not name itself, so every member of its identity is empty. */
   readonly noIdentity?: true;
   /**
-   * Present: the results of all payments come on one line, so that one which names no payment can
-   * be that of an earlier payment (docs/rules/25-one-way.md).
+   * Present: the results of all payments come on one line, so a result without a reference can be
+   * that of an earlier payment (docs/rules/25-one-way.md).
    */
   readonly sharesLine?: true;
-  /** Present: by its settings no result names its payment. Absent: the results show whether. */
+  /** Present: by the settings no result carries a reference. Absent: the results show it. */
   readonly namesNoPayment?: true;
-  /** A sale is final only when its print was acknowledged too (docs/zvt.md 9.1); absent: no. */
+  /** true: a sale is final only when its print was acknowledged too (docs/zvt.md 9.1). */
   readonly printsCount?: boolean;
-  /** The terminal waits for goods (ZVT registration status bit 10); false until it has said so. */
+  /** The terminal has said that it waits for goods (ZVT registration status, bit 10). */
   readonly vending: boolean;
   /** A part of the amount can be charged when only a part of the goods came out. */
   readonly partialIssue: boolean;
@@ -170,14 +166,14 @@ export type LinkState = "disconnected" | "connecting" | "registering" | "connect
 
 export interface TerminalState {
   readonly link: LinkState;
-  /** Why the link is not up, in words for an operator; null when it is. */
+  /** Why the link is not up, for an operator; null when it is. */
   readonly linkProblem: string | null;
   readonly identity: TerminalIdentity;
   /** null until the terminal has answered a status question on this link. */
   readonly status: TerminalStatus | null;
   /** A command is running on the wire. */
   readonly busy: boolean;
-  /** Jobs that the terminal wants done now, as in the event "demand"; empty without a link. */
+  /** Jobs that the terminal demands, as in the event "demand"; empty without a link. */
   readonly demands: readonly string[];
 }
 
@@ -188,6 +184,14 @@ export interface TerminalIdentity {
   readonly terminalId: string;
   readonly version: string;
 }
+
+/** The identity of a terminal that names no member. */
+export const noIdentity: TerminalIdentity = {
+  serialNumber: "",
+  deviceId: "",
+  terminalId: "",
+  version: "",
+};
 
 /** The digits of `/check` (docs/design.md 5.16), and the terminal's own text. */
 export interface TerminalStatus {
@@ -203,10 +207,9 @@ export interface TerminalStatus {
   readonly detail: string;
 }
 
-/** docs/rules/01-baseline.md: what the terminal looked like before the payment. JSON-safe. */
+/** The state of the terminal before the payment (docs/rules/01-baseline.md). JSON-safe. */
 export interface Baseline {
   readonly identity: TerminalIdentity;
-  /** The terminal's last transaction before ours; see {@link LastTransaction}. */
   readonly last: LastTransaction;
   /** Terminal clock minus ours in milliseconds; null when the terminal does not send its time. */
   readonly clockOffsetMs: number | null;
@@ -218,38 +221,35 @@ export interface PaymentOrder {
   readonly amountMinor: number;
   /** ISO 4217 numeric, three digits. */
   readonly currencyNumeric: string;
-  /** ISO 4217 alpha. */
   readonly currencyAlpha: string;
   /** Digits after the decimal point. */
   readonly exponent: number;
   /**
-   * Asked in the moment in which the command leaves, by a driver that has a use for it. true:
-   * nothing else is unsettled, and the last transaction that {@link Terminal.prepare} has read is
-   * the last one that the caller knows: whatever more the terminal has was missed
-   * (docs/rules/13-receipt.md).
+   * A driver may ask it in the moment in which the command leaves. true: nothing else is unsettled,
+   * and the last transaction that {@link Terminal.prepare} has read is the last one that the caller
+   * knows, so a later one of the terminal was missed (docs/rules/13-receipt.md).
    */
   readonly inSync?: () => boolean;
-  /** Present in a two-phase sale: how long the terminal has to wait for the goods. */
+  /** Present in a two-phase sale: how long the terminal waits for the goods. */
   readonly goodsWindowSeconds?: number;
 }
 
-/** Called while a payment runs. */
+/** Takes what the driver reports while a payment runs. */
 export interface PaymentObserver {
   /**
-   * The terminal reports a result. Must commit it before returning; the driver acknowledges on the
-   * wire only after "accept" (in ZVT that acknowledgement commits the sale). "refuse", or a throw,
-   * makes the driver refuse it on the wire so that the terminal reverses. "hold" leaves it open
-   * until {@link Terminal.decideGoods}; only for an order with a goods window.
+   * Commits a result that the terminal reports, before it returns. After "accept" the driver
+   * acknowledges the result on the wire, which in ZVT commits the sale. After "refuse" or a throw
+   * it refuses the result, so that the terminal reverses. "hold", only for an order with a window
+   * for goods, leaves the result unanswered until {@link Terminal.decideGoods}.
    */
   report(report: TransactionReport): "accept" | "refuse" | "hold";
   /**
-   * false: the result names another attempt of ours by its reference, or can be that of another
-   * one, so it is not taken for this payment's. A throw: the journal cannot be read, and the result
-   * must not be acknowledged. For drivers with {@link Terminal.takeLateResults}, which ask before
-   * they report.
+   * Returns whether a result is this payment's; false where it may be that of another attempt.
+   * Drivers with {@link Terminal.takeLateResults} ask it before they report. Throws when the
+   * journal cannot be read; the driver does not acknowledge the result then.
    */
   concerns?(result: OneWayResult): boolean;
-  /** Our acknowledgement of the last report has provably arrived: the terminal went on. */
+  /** What the terminal sent now proves that our acknowledgement of the last report arrived. */
   acknowledged(): void;
   prompt(prompt: Prompt): void;
 }
@@ -264,18 +264,18 @@ export interface Prompt {
   readonly texts: Readonly<Record<"en" | "fr" | "de", string>> | null;
 }
 
-/** How a payment ended on the wire. `code` is the protocol's own, `text` is for people. */
+/** How a payment ended on the wire. `code` is that of the protocol, `text` is for people. */
 export type PaymentEnd =
-  /** Nothing of the command left this process. */
+  /** No byte of the command left this process. */
   | { readonly end: "not-sent"; readonly code: string; readonly text: string }
-  /** Cancelled before anything of the command left, and it never will. */
+  /** Cancelled before a byte of the command left; the command never leaves. */
   | { readonly end: "withdrawn"; readonly text: string }
   /** The terminal refused the command at once and has shown that it does not run. */
   | {
       readonly end: "refused";
       readonly code: string;
       readonly text: string;
-      /** "busy": not now, another time. */
+      /** "busy": the terminal would take the command at another time. */
       readonly reason?: AbortReason | "busy";
     }
   /** The terminal said the command is over and good. */
@@ -289,10 +289,10 @@ export type PaymentEnd =
       readonly advice?: DeclineAdvice;
       readonly ticket: string;
     }
-  /** No end was heard: line broken, time-out, protocol broken. */
+  /** No end was heard: the line or the protocol broke, or time ran out. */
   | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
 
-/** The meaning of a not-good result or an abort to the customer. */
+/** What a result that is not good, or an abort, means to the customer. */
 export type AbortReason =
   | "declined"
   | "cancelled"
@@ -310,9 +310,9 @@ export interface DeclineAdvice {
   readonly tryAgain: "same-card" | "other-card" | "no";
 }
 
-/** One result as the terminal reported it. JSON-safe, masked. null: the terminal did not say. */
+/** A result as the terminal reported it, masked. null: the terminal left it out. JSON-safe. */
 export interface TransactionReport {
-  /** Result code present and good, and no contrary code of the host (docs/zvt.md 6.2, 11.4). */
+  /** The result code is good, and no code of the host contradicts (docs/zvt.md 6.2, 11.4). */
   readonly good: boolean;
   /** The protocol's result code as text ("00", "6C"); null when missing. */
   readonly resultCode: string | null;
@@ -333,20 +333,20 @@ export interface TransactionReport {
   readonly maskedPan: string | null;
   readonly authorisationNumber: string | null;
   readonly cardName: string | null;
-  /** The text that came back where the order's reference was sent; absent or null: none did. */
+  /** The text where the order's reference was sent; absent or null: none came back. */
   readonly reference?: string | null;
-  /** Members besides amount and currency that came back otherwise than they were sent. */
+  /** Members, amount and currency apart, that came back other than they were sent. */
   readonly differs?: readonly string[];
-  /** Members, or an earlier result, because of which it is no approval of what was asked. */
+  /** Members, or an earlier result, because of which the result approves nothing of ours. */
   readonly contradicts?: readonly string[];
-  /** Our register number came back; missing: none did, or another. */
+  /** Present: our register number came back. */
   readonly isOurRegister?: true;
   readonly receipt: Receipt;
-  /** A printable ticket made from the fields alone, for terminals that print nothing. */
+  /** See fallback-ticket.ts. */
   readonly fallbackTicket: string;
 }
 
-/** A report in which nothing is known. */
+/** Returns a report in which nothing is known. */
 export function emptyReport(): TransactionReport {
   return {
     good: false,
@@ -369,14 +369,14 @@ export function emptyReport(): TransactionReport {
   };
 }
 
-/** A result of a one-way terminal, as it came (docs/rules/25-one-way.md). */
+/** A result of a one-way terminal (docs/rules/25-one-way.md). */
 export interface OneWayResult {
   readonly report: TransactionReport;
-  /** The running payment's request had not reached the terminal yet. */
+  /** It came before the running payment's request had reached the terminal. */
   readonly isEarly: boolean;
-  /** Byte for byte the last result that was stored; undefined: none was since the start. */
+  /** It equals the last stored result byte for byte; undefined: none was stored since the start. */
   readonly isAgain: boolean | undefined;
-  /** The reference of the payment during which it came and could not be stored. */
+  /** Present where it could not be stored as it came: the reference of the payment of that time. */
   readonly cameFor?: string | undefined;
 }
 
@@ -386,35 +386,34 @@ export type LastTransaction =
   | {
       readonly kind: "transaction";
       readonly report: TransactionReport;
-      /** Other transactions that the terminal sent before it in the same answer. */
+      /** Other transactions that the terminal sent before this one in the same answer. */
       readonly also?: readonly TransactionReport[];
     }
   /** The terminal answered, but named no transaction (docs/zvt.md 9.2 step 5). */
   | {
       readonly kind: "not-told";
       readonly why: string;
-      /** The question was turned away, not completed without an answer. */
+      /** Present: the terminal refused the question. */
       readonly refused?: true;
     };
 
 export type CancelAnswer =
-  /** The terminal took the request; the payment's own end decides. */
+  /** The terminal took the request; the end of the payment decides. */
   | { readonly answer: "taken" }
   /** The terminal refused: too late, or it does not know the command. */
   | { readonly answer: "refused"; readonly code: string; readonly text: string }
   | { readonly answer: "nothing-running" }
-  /** No answer on the wire. */
   | { readonly answer: "no-answer"; readonly text: string };
 
 export type TerminalEvent =
   | { readonly type: "link"; readonly link: LinkState; readonly problem: string | null }
   | { readonly type: "status"; readonly status: TerminalStatus }
   | { readonly type: "identity"; readonly identity: TerminalIdentity }
-  /** The terminal demands a job, "end-of-day" for example; reported once until the job is done. */
+  /** The terminal demands a job, "end-of-day" for example; emitted once until the job is done. */
   | { readonly type: "demand"; readonly demand: string }
-  /** The driver met a demand by itself; `problem` says why it could not. */
+  /** The driver has tried to meet a demand; `problem` says why it could not, null: it is met. */
   | { readonly type: "housekeeping"; readonly job: string; readonly problem: string | null }
-  /** Came with no payment running: refused on the wire, and of no order for certain. */
+  /** A report came while no payment ran: it was refused on the wire. Its order is not known. */
   | { readonly type: "unmatched-report"; readonly report: TransactionReport }
   | { readonly type: "protocol"; readonly text: string };
 
@@ -426,7 +425,7 @@ export type UnavailableReason =
   | "out-of-order"
   | "closed";
 
-/** The terminal cannot be used now; nothing financial has left. */
+/** The terminal cannot be used now; no financial command has left. */
 export class TerminalUnavailable extends Error {
   override readonly name = "TerminalUnavailable";
   readonly reason: UnavailableReason;

@@ -2,7 +2,10 @@ import { describe, expect, test } from "vitest";
 import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
 import { metaOf } from "../../../src/shared/config/config-field.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
+import { caisseApDriver } from "../../../src/tp-manager/terminal/caisse-ap/caisse-ap-driver.ts";
+import { concertDriver } from "../../../src/tp-manager/terminal/concert/concert-driver.ts";
 import { driverFor, protocolPart, setupOf } from "../../../src/tp-manager/terminal/registry.ts";
+import { zvtDriver } from "../../../src/tp-manager/terminal/zvt/zvt-driver.ts";
 import { same, testValues, type Values, yesOrNo } from "../../shared/config/config-values.ts";
 import { setupText } from "../../shared/config/setup-text.ts";
 
@@ -49,6 +52,16 @@ test("a minimal file chooses ZVT with the protocol's own timers", () => {
   const config = parse(setupText()).config as Config;
   expect(config).toMatchObject({ TERMINAL_PROTOCOL: "zvt", TEST_TIMERS: false });
   expect(driverFor(config).protocol).toBe("zvt");
+});
+
+test("a name that two drivers add to the setup file means the same to both", () => {
+  const { TERMINAL_PROTOCOL: _choice, TEST_TIMERS: _floors, ...added } = protocolPart.fields;
+  for (const { config } of [zvtDriver, concertDriver, caisseApDriver]) {
+    for (const [name, schema] of Object.entries(config.fields)) {
+      expect(added, name).toHaveProperty(name);
+      expect(metaOf(schema), name).toEqual(metaOf(added[name] ?? schema));
+    }
+  }
 });
 
 test("a mistyped name of a driver is told with the nearest one", () => {

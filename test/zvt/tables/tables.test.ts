@@ -11,8 +11,8 @@ import {
   type RawTag,
   tag,
 } from "../../../src/zvt/index.ts";
-import { cardTypeName } from "../../../src/zvt/tables/card-types.ts";
-import * as words from "../../../src/zvt/tables/intermediate-statuses.ts";
+import * as words from "../../../src/zvt/tables/code-texts.ts";
+import { cardTypeName } from "../../../src/zvt/tables/code-texts.ts";
 import { declineAdvice, resultCode, resultText } from "../../../src/zvt/tables/result-codes.ts";
 
 const { intermediateTexts } = words;

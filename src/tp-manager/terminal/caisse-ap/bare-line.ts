@@ -3,20 +3,20 @@ import { type Clock, sleep, type Timer } from "../../../shared/time.ts";
 import type { Dialogue, DialogueListener, Opened, Sent } from "../one-way/dialogue.ts";
 import type { ByteConnection, ByteTransport } from "../transport/byte-transport.ts";
 
-/** How long a whole message may go on in a next piece (docs/concert.md 4.7). */
+/** After so long a whole message gets no further piece (docs/concert.md 4.7). */
 const SETTLE_MS = 300;
-/** How long the end is awaited while a tag is missing that would change the result. */
+/** The same wait while a tag is still missing that would change the result. */
 const SETTLE_LONG_MS = 2_000;
-/** A terminal that reports something as soon as it is connected does so within this time. */
+/** Within this time after a connection a terminal reports an earlier result, if it has one. */
 const LISTEN_MS = 50;
-/** How long a connection without a request is held. */
+/** How long a connection is held on which no request was sent. */
 const HOLD_MS = 5_000;
 const BUFFER_BYTES_MAX = 64 * 1_024;
 
 /**
  * Opens one connection for each action and sends bare messages on it (docs/concert.md 4.7). The
- * connection of a payment stays open, because the result comes on it, until recovery or the next
- * payment needs the terminal.
+ * connection of a payment stays open for the result, until recovery or the next payment needs the
+ * terminal.
  */
 export class BareLine implements Dialogue {
   readonly isShared = false;
@@ -41,7 +41,7 @@ export class BareLine implements Dialogue {
     this.#ending = ending;
   }
 
-  /** There is no standing line that could be broken. */
+  /** null: without a standing line there is none that could be broken. */
   get problem(): null {
     return null;
   }
@@ -76,7 +76,7 @@ export class BareLine implements Dialogue {
     void this.#current?.close();
   }
 
-  /** Listens first: an earlier result may be waiting since a time when no connection was open. */
+  /** Listens before it sends: a terminal may keep an earlier result until it is connected. */
   async send(request: Uint8Array, mayLeave: () => boolean = () => true): Promise<Sent> {
     if (!this.#current) return "lapsed";
     await sleep(this.#clock, "earlier results", LISTEN_MS);
@@ -84,7 +84,7 @@ export class BareLine implements Dialogue {
     return this.#current?.write(message, mayLeave) ? "taken" : "lapsed";
   }
 
-  /** Closes an open connection of a payment first: the terminal may take one at a time. */
+  /** Closes the connection of a payment first, because a terminal may take only one. */
   async ping(signal: AbortSignal): Promise<Opened> {
     await this.#current?.close();
     const transport = this.#transport;
@@ -92,7 +92,7 @@ export class BareLine implements Dialogue {
     const exchange = new Exchange(this.#clock, {
       message: (bytes) => {
         const { tags } = readTagged(bytes);
-        // The result of a payment may come late, instead of the answer to this question.
+        // Instead of the answer to this question the late result of a payment may come.
         if (namesPayment(tags)) this.#listener?.reply(bytes, true);
         if (tagValue(tags, "AE") !== undefined) resolve({ opened: true });
       },
@@ -124,20 +124,20 @@ export class BareLine implements Dialogue {
     await this.#current?.close();
   }
 
-  /** Reports bytes that the end of a connection has cut. */
+  /** Reports the bytes of a message that the end of a connection has cut. */
   #reportRest(rest: Uint8Array, isEarly: boolean): void {
     if (isRefusalWithoutReason(rest)) this.#listener?.malformed("a refusal without its reason");
     else if (rest.length > 0) this.#listener?.reply(rest, isEarly);
   }
 }
 
-/** Whether a message is about a payment; the answer to an identification may lack its action. */
+/** Returns whether a message is about a payment; an answer to an identification may lack CD. */
 function namesPayment(tags: readonly Tagged[]): boolean {
   const action = tagValue(tags, "CD");
   return action === undefined ? tagValue(tags, "CB") !== undefined : action !== "I";
 }
 
-/** Whether no tag that may follow could change what a result means. */
+/** Returns whether no further tag could change what a result means. */
 function isFinal(tags: readonly Tagged[]): boolean {
   const state = actionResult(tags);
   if (tagValue(tags, "CD") === "I") return true;
@@ -145,26 +145,26 @@ function isFinal(tags: readonly Tagged[]): boolean {
   return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
 }
 
-/** A refusal without AF: some reasons leave open whether money moved (docs/concert.md 4.4). */
+/** Returns whether a refusal has no AF; some reasons mean that money may have moved. */
 function isRefusalWithoutReason(bytes: Uint8Array): boolean {
   const { tags, fault } = readTagged(bytes);
   return !fault && actionResult(tags) === "not-performed" && tagValue(tags, "AF") === undefined;
 }
 
 interface ExchangeListener {
-  /** `isEarly`: the message began before our request was written, so it answers none. */
+  /** `isEarly`: the message began before our request was written, so it answers an earlier one. */
   message(bytes: Uint8Array, isEarly: boolean): void;
   /** `rest`: bytes that are no whole message. */
   closed(rest: Uint8Array, text: string, isEarly: boolean): void;
 }
 
-/** One connection, whose bytes it turns into messages. */
+/** Turns the bytes of one connection into messages. */
 class Exchange {
   readonly #clock: Clock;
   readonly #listener: ExchangeListener;
   #connection: ByteConnection | undefined;
   #buffer: Uint8Array = new Uint8Array(0);
-  /** The buffer began to come before our request was written. */
+  /** The first byte of the buffer came before our request was written. */
   #isEarly = true;
   #settle: Timer | undefined;
   #hold: Timer | undefined;
@@ -183,19 +183,19 @@ class Exchange {
     this.#connection = await transport.open(listener, signal);
   }
 
-  /** Closes a connection on which nothing is sent. */
+  /** Closes the connection after `forMs` unless something is sent on it. */
   hold(forMs: number): void {
     this.#hold = this.#clock.startTimer("unused connection", forMs, () => void this.close());
   }
 
   /**
-   * Writes a message. false: nothing has left, because the connection is closed, or because of an
-   * earlier message: `mayLeave` is asked when that one has been reported.
+   * Returns whether a message has left. It does not leave when the connection is closed, or when
+   * `mayLeave` answers false; that is asked after an earlier message of the terminal was reported.
    */
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#reportEarly();
-    // An earlier approval of which a part is there is read to its end before the next opening.
+    // An earlier approval whose first bytes are there is read to its end before the next opening.
     if (!mayLeave() || this.#hasApproval) return false;
     try {
       this.#connection?.write(message);
@@ -212,7 +212,7 @@ class Exchange {
     await this.#connection?.close();
   }
 
-  /** Reports a message that is whole now, apart from the answer to our request. */
+  /** Reports a whole message of the terminal before our request leaves, which it cannot answer. */
   #reportEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
     const isWhole = this.#buffer.length > 0 && !fault && (isFinal(tags) || this.#hasApproval);
@@ -230,15 +230,15 @@ class Exchange {
     this.#buffer = Buffer.concat([this.#buffer, bytes]).subarray(0, BUFFER_BYTES_MAX);
     this.#takeForerunner();
     const { tags, fault } = readTagged(this.#buffer);
-    // A message that is cut waits for more, or for the end of the connection.
+    // Of a cut message the rest, or the end of the connection, is waited for.
     if (this.#buffer.length === 0 || fault?.code === "incomplete") return;
     const settleMs = fault || isFinal(tags) ? SETTLE_MS : SETTLE_LONG_MS;
     this.#settle = this.#clock.startTimer("end of a message", settleMs, () => this.#settled());
   }
 
   /**
-   * Takes a message that only precedes a result, "taken into account" or the answer to an earlier
-   * question, out of a piece that holds both, with line ends around (docs/concert.md 4.4).
+   * Reports a message that only precedes a result ("taken into account", or an answer to an earlier
+   * question) and came in one piece with it, line ends around the two (docs/concert.md 4.4).
    */
   #takeForerunner(): void {
     this.#buffer = withoutLineEnds(this.#buffer);
@@ -270,7 +270,7 @@ class Exchange {
     this.#hold?.clear();
     this.#settle?.clear();
     const { fault } = readTagged(this.#buffer);
-    // The reason may still be on its way, unless the terminal itself has ended the connection.
+    // The reason may still be under way, unless the terminal itself has ended the connection.
     const isOurs = problem === null || problem.cause !== undefined;
     const isCut = isOurs && isRefusalWithoutReason(this.#buffer);
     if (this.#buffer.length > 0 && !fault && !isCut) this.#reportBuffer();
@@ -281,7 +281,7 @@ class Exchange {
   }
 }
 
-/** Without line ends at the beginning; those after a value may belong to the value. */
+/** Returns bytes without line ends at the beginning; those at the end may belong to a value. */
 function withoutLineEnds(bytes: Uint8Array): Uint8Array {
   const first = bytes.findIndex((byte) => byte !== 0x0a && byte !== 0x0d);
   return first < 0 ? new Uint8Array(0) : bytes.subarray(first);

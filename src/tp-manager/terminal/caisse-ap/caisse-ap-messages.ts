@@ -13,10 +13,11 @@ import {
   textOf,
 } from "../../../concert/index.ts";
 import { maskPan, maskPansInText } from "../../../shared/masking/mask.ts";
+import { ticketOfLines } from "../../../shared/masking/printed-lines.ts";
 import { expiryYymmdd } from "../../../shared/receipt.ts";
 import type { Messages, Reading } from "../one-way/dialogue.ts";
-import { type Result, resultReport, ticketOfLines } from "../one-way/result-report.ts";
-import type { AbortReason, PaymentOrder } from "../terminal.ts";
+import { type Result, resultReport } from "../one-way/result-report.ts";
+import type { PaymentOrder } from "../terminal.ts";
 
 export interface CaisseApOptions {
   readonly version: "0300" | "0320";
@@ -44,7 +45,7 @@ export function caisseApMessages(options: CaisseApOptions): Messages {
   };
 }
 
-/** "Who is there" (docs/concert.md 4.3). */
+/** Returns the question whether the terminal is there (docs/concert.md 4.3). */
 export function identification(options: CaisseApOptions): Uint8Array {
   return encodeTagged([...headOf(options), ["CD", IDENTIFICATION]]);
 }
@@ -57,7 +58,7 @@ function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
   ];
 }
 
-/** BA is left out: a terminal must never answer at once (docs/concert.md 4.4). */
+/** Leaves out BA, with which a terminal answers before the result (docs/concert.md 4.4). */
 function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
   const { reference, receipt } = options;
   const digits = String(order.amountMinor).padStart(2, "0");
@@ -85,11 +86,11 @@ function readReply(
   const { tags, fault } = readTagged(bytes);
   const state = actionResult(tags);
   const action = tagValue(tags, "CD");
-  // An answer to "who is there" that came late is no result of a payment, of whichever state.
+  // The late answer to an identification is no result of a payment, whatever its state.
   if (action === IDENTIFICATION && !fault) {
     return { reading: "other", why: "the answer to an identification came late" };
   }
-  // A reply that was cut after a whole approval of a whole amount is that approval.
+  // A reply that was cut after state, amount and currency of an approval is that approval.
   const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));
   if (fault && !(fault.code === "incomplete" && isWhole)) {
     const text = safeText(textOf(bytes), 200);
@@ -112,7 +113,7 @@ function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
   const isAmount = isReadable(amount, AMOUNT);
   const isCurrency = isReadable(currency, CURRENCY);
   const ending = endingOf(tags);
-  // Which sale was approved is not known then; a member that is missing is no difference.
+  // With an unreadable amount or currency it is not known which sale was approved.
   const isUnclear = ending.good && !(isAmount && isCurrency);
   return {
     ...(isUnclear ? unclear(`approved ${quoted(amount)} of ${quoted(currency)}`) : ending),
@@ -122,7 +123,7 @@ function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
   };
 }
 
-/** Some terminals fill the amount up with zeros. */
+/** An amount; some terminals fill it up with zeros. */
 const AMOUNT = /^0*\d{1,12}$/;
 const CURRENCY = /^\d{3}$/;
 
@@ -136,7 +137,7 @@ function quoted(value = ""): string {
   return `"${safeText(value, 24)}"`;
 }
 
-/** AE alone decides; AF says why not (docs/concert.md 4.4). */
+/** Reads AE, which alone decides, and AF, the reason of a refusal (docs/concert.md 4.4). */
 function endingOf(tags: readonly Tagged[]): Ending {
   const state = tagValue(tags, "AE");
   switch (actionResult(tags)) {
@@ -148,25 +149,17 @@ function endingOf(tags: readonly Tagged[]): Ending {
       const { text, reading } = failureOf(tagValue(tags, "AF"));
       if (reading === "unknown") return unclear(text);
       const code = (tagValue(tags, "AF") ?? state ?? "").slice(0, 2);
-      return { good: false, code, text, reason: reasons[reading] };
+      return { good: false, code, text, reason: reading };
     }
     case undefined:
       return unclear(`the terminal reported no result (AE ${quoted(state)})`);
   }
 }
 
-const reasons = {
-  declined: "declined",
-  cancelled: "cancelled",
-  "customer-timeout": "customer-timeout",
-  fault: "terminal-fault",
-  "wrong-currency": "wrong-currency",
-} as const satisfies Record<string, AbortReason>;
-
 const SECTION_SIGN = "\u00a7";
 const REFERENCE_CHARACTERS = 10;
 
-/** The reference in a value; a terminal may put a text of its own and a section sign before it. */
+/** Returns the reference in a value, before which a terminal may put a text and a section sign. */
 function referenceIn(value: string): string {
   const parts = value.split(SECTION_SIGN).map((part) => part.trim());
   const own = parts.find(({ length }) => length === REFERENCE_CHARACTERS);
@@ -185,7 +178,7 @@ function sentBack(tags: readonly Tagged[], { register }: CaisseApOptions) {
   };
 }
 
-/** The card and its receipt fields (docs/concert.md 4.2); README.md in this folder lists them. */
+/** Returns the card and its receipt fields (docs/concert.md 4.2), listed in README.md here. */
 function cardOf(tags: readonly Tagged[]) {
   const text = (tag: string): string => maskPansInText(tagValue(tags, tag)?.trim() ?? "");
   const pan = tagValue(tags, "AA");
@@ -211,7 +204,7 @@ const readingModes = new Map([
   ["4", "M"],
 ]);
 
-/** The customer's receipt of ZT as a ticket; "" without one (docs/concert.md 4.6). */
+/** Returns the customer's receipt in ZT as a ticket; "" without one (docs/concert.md 4.6). */
 function printedReceipt(tags: readonly Tagged[]): string {
   const container = tagValue(tags, "ZT");
   const inside = container === undefined ? tags : readTagged(bytesOf(container)).tags;
@@ -219,7 +212,7 @@ function printedReceipt(tags: readonly Tagged[]): string {
   if (encoded === undefined) return "";
   const text = textOf(Buffer.from(encoded.replace(/\s/g, ""), "base64"));
   const isHtml = tagValue(inside, "CK")?.[2] === "1" || /<(br|html|body|p|div|table)\b/i.test(text);
-  return ticketOfLines(maskPansInText(isHtml ? textOfHtml(text) : text));
+  return ticketOfLines(maskPansInText(isHtml ? textOfHtml(text) : text).split(/\r?\n/));
 }
 
 const entities: ReadonlyMap<string, string> = new Map(

@@ -14,8 +14,9 @@ import {
   textOf,
 } from "../../../concert/index.ts";
 import { maskPansInText } from "../../../shared/masking/mask.ts";
+import { ticketOfLines } from "../../../shared/masking/printed-lines.ts";
 import type { Messages, Reading } from "../one-way/dialogue.ts";
-import { resultReport, ticketOfLines } from "../one-way/result-report.ts";
+import { resultReport } from "../one-way/result-report.ts";
 import type { PaymentOrder } from "../terminal.ts";
 
 export interface ConcertOptions {
@@ -42,7 +43,7 @@ export function concertMessages(options: ConcertOptions): Messages {
   };
 }
 
-/** Throws unless our own decoder reads the order in what would leave (docs/concert.md 2.6). */
+/** Throws unless our own decoder reads the order in the request (docs/concert.md 2.6). */
 function requestOf(order: PaymentOrder, options: ConcertOptions): Uint8Array {
   if (order.amountMinor > FIXED_AMOUNT_MAX) {
     throw new ConcertCodecError("value", "the amount is larger than this protocol can express");
@@ -108,7 +109,7 @@ function resultOf(
   return {
     reading: "result",
     report: resultReport(result, order),
-    ticket: reply.ticket === null ? "" : ticketOfLines(maskPansInText(reply.ticket)),
+    ticket: ticketOfLines(maskPansInText(reply.ticket ?? "").split(/\r?\n/)),
     end: isKnown ? "known" : "wait",
   };
 }

@@ -1,19 +1,20 @@
 import type { PaymentOrder, TransactionReport } from "../terminal.ts";
 
-/** How one request reaches a terminal that cannot be asked about the request afterwards. */
+/** The way of one request to a terminal that cannot be asked about the request afterwards. */
 export interface Dialogue {
   /** Why nothing can be sent now; null when no reason is known. */
   readonly problem: string | null;
-  /** The results of all payments come on one line, which stays open. */
+  /** The results of all payments come on one line that stays open. */
   readonly isShared: boolean;
   start(listener: DialogueListener): void;
-  /** Makes the terminal ready for one request, and holds it so for a moment. Sends no request. */
+  /** Opens the line for one request, and holds it open for a moment. Sends no request. */
   open(signal: AbortSignal): Promise<Opened>;
-  /** Gives up what {@link open} has reached. */
+  /** Ends what {@link open} has opened. */
   leave(): void;
   /**
-   * Sends the request in what is open. `mayLeave` is asked before the first byte, where an earlier
-   * result may arrive until then; if it answers false, nothing leaves and the request is "lapsed".
+   * Sends the request on the line that {@link open} has opened. Where an earlier result may arrive
+   * until the first byte leaves, `mayLeave` is asked just before; after false nothing leaves, and
+   * the request is "lapsed".
    */
   send(request: Uint8Array, mayLeave: () => boolean): Promise<Sent>;
   /** Asks whether the terminal is there. */
@@ -22,8 +23,8 @@ export interface Dialogue {
 }
 
 /**
- * "lapsed": nothing is open any more, nothing has left. "refused": provably nothing has begun.
- * "unanswered": the terminal may have the request.
+ * How far a request got. "lapsed": the line is no longer open for it, and no byte has left.
+ * "refused": the terminal has provably begun nothing. "unanswered": the terminal may have it.
  */
 export type Sent = "taken" | "refused" | "unanswered" | "lapsed";
 
@@ -31,7 +32,7 @@ export type Opened =
   | { readonly opened: true }
   | {
       readonly opened: false;
-      /** "away": there is no line. The other two: the terminal does not take a request now. */
+      /** "away": there is no line. "silent", "busy": the terminal takes no request now. */
       readonly why: "away" | "silent" | "busy";
       /** For people. */
       readonly text: string;
@@ -39,15 +40,15 @@ export type Opened =
 
 export interface DialogueListener {
   /**
-   * Takes a whole reply. `isEarly`: it began before the running request had reached the terminal.
-   * Returns whether the reply is on disk and may be acknowledged.
+   * Returns whether a whole reply is on disk now, and may be acknowledged. `isEarly`: the reply
+   * began before the running request had reached the terminal.
    */
   reply(reply: Uint8Array, isEarly: boolean): boolean;
-  /** Something came that is no whole reply; the text is for people and holds no card number. */
+  /** Bytes came that are no whole reply; the text about them, for people, holds no card number. */
   malformed(text: string): void;
   /** The state of the line has changed. */
   link(problem: string | null): void;
-  /** The connection on which the reply would have come has ended. */
+  /** The connection has ended on which the reply to the running request would have come. */
   gone(text: string): void;
 }
 
@@ -58,14 +59,14 @@ export interface Messages {
   readonly namesNothing?: true;
   /** Throws when the protocol cannot express the order. */
   request(order: PaymentOrder): Uint8Array;
-  /** Reads a reply to `order`; null: to an earlier order. Never throws. */
+  /** Reads a reply to `order`; null: a reply to an earlier order. Never throws. */
   read(reply: Uint8Array, order: PaymentOrder | null): Reading;
 }
 
 export type Reading =
-  /** No result at all; `why` holds no card number. */
+  /** The reply holds no result; `why` holds no card number. */
   | { readonly reading: "unreadable"; readonly why: string }
-  /** The answer to something else than a payment. */
+  /** The reply answers a question of ours that is no payment. */
   | { readonly reading: "other"; readonly why: string }
   | ResultReading;
 
@@ -73,6 +74,6 @@ export interface ResultReading {
   readonly reading: "result";
   readonly report: TransactionReport;
   readonly ticket: string;
-  /** "wait": another reply follows. "unclear": the terminal has ended and did not say how. */
+  /** "wait": another reply follows. "unclear": the payment has ended, and how is not known. */
   readonly end: "known" | "wait" | "unclear";
 }

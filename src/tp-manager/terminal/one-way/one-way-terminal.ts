@@ -4,6 +4,7 @@ import {
   type Baseline,
   emptyReport,
   type LastTransaction,
+  noIdentity,
   type OneWayResult,
   type PaymentEnd,
   type PaymentObserver,
@@ -26,50 +27,49 @@ interface OneWayOptions {
   readonly dialogue: Dialogue;
   readonly clock: Clock;
   readonly log: Logger;
-  /** A payment without a result is given up after this long; its result still counts. */
+  /** After so long a payment without a result ends as lost; a late result of it still counts. */
   readonly waitMs: number;
-  /** So long after a request nothing is expected to run any more. */
+  /** So long after a request has left, the terminal is taken to run nothing any more. */
   readonly quietMs: number;
-  /** How long at least a result is listened for after `waitMs`, before the terminal is asked. */
+  /** How long a result is at least listened for after `waitMs`, before the terminal is asked. */
   readonly silenceMs: number;
 }
 
-const nobody = { serialNumber: "", deviceId: "", terminalId: "", version: "" } as const;
 const unknownLast = {
   kind: "not-told",
   why: "the protocol has no question about the last transaction",
 } as const;
 /** A terminal that misses our acknowledgement repeats its result within seconds. */
 const REPEAT_MS = 30_000;
-/** How long an opening is held for its request, at most. */
+/** The longest time for which the opened line is held for its request. */
 const OPENED_MS = 5_000;
-/** Pieces of noise that are logged in each span of time. */
+/** How many pieces of noise are logged in each {@link NOISE_SPAN_MS}. */
 const NOISE_MAX = 20;
 const NOISE_SPAN_MS = 60_000;
 
 /**
- * A terminal that takes one request and reports one result, and knows no cancel, no question and no
- * name of its own (docs/rules/25-one-way.md). Protocols differ in their messages and in the way
- * these travel.
+ * The driver of a terminal that takes one request and reports one result, and knows no cancel, no
+ * question and no name of its own (docs/rules/25-one-way.md). A protocol adds its {@link Messages}
+ * and the {@link Dialogue} on which they travel.
  */
 export class OneWayTerminal implements Terminal {
   readonly #options: OneWayOptions;
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #take: ((result: OneWayResult) => boolean) | undefined;
   #paying: Paying | undefined;
-  /** Recovery is to find out what became of a payment, perhaps of an earlier process. */
+  /** Recovery has to find out what became of a payment of this process or of an earlier one. */
   #isEvidenceKept = false;
   #isBusy = false;
-  /** Settles when the newest question whether the terminal is there has ended. */
+  /** Resolves when the newest {@link Dialogue.ping} has ended. */
   #pinged: Promise<unknown> | undefined;
-  /** When {@link prepare} has opened the line for a request that has not left yet. */
+  /** When {@link prepare} opened the line for a request that has not left yet. */
   #openedAtMs = -OPENED_MS;
-  /** Of the newest request that left. */
+  /** The order of the newest request. */
   #newest: PaymentOrder | undefined;
   #status: TerminalStatus | null = null;
   /** The newest result that is on disk. */
   #stored: Uint8Array | undefined;
-  /** When it was stored, until the terminal has the next request. */
+  /** When {@link #stored} was stored; undefined once the terminal has the next request. */
   #storedAtMs: number | undefined;
   readonly #unstored: UnstoredResults;
   readonly #isTooNoisy: () => boolean;
@@ -106,7 +106,7 @@ export class OneWayTerminal implements Terminal {
     return {
       link: problem === null ? "connected" : "disconnected",
       linkProblem: problem,
-      identity: nobody,
+      identity: noIdentity,
       status: this.#status,
       busy: this.#isBusy || this.#paying !== undefined,
       demands: [],
@@ -151,13 +151,13 @@ export class OneWayTerminal implements Terminal {
     this.#unstored.storeAll();
   }
 
-  /** The question whether the terminal is there opens the very session that carries the request. */
+  /** Opens the line on which the request leaves: that shows whether the terminal is there. */
   async prepare(signal: AbortSignal): Promise<Baseline> {
     await this.#pinged;
     signal.throwIfAborted();
     this.#became(await this.#used(() => this.#options.dialogue.open(signal)));
     this.#openedAtMs = this.#options.clock.monotonicMs();
-    return { identity: nobody, last: unknownLast, clockOffsetMs: null };
+    return { identity: noIdentity, last: unknownLast, clockOffsetMs: null };
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
@@ -169,9 +169,8 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Listens until nothing can be running, then asks whether the terminal is there. A question while
-   * a payment runs could be taken by the terminal instead of its request
-   * (docs/rules/25-one-way.md).
+   * Listens until no payment can be running, then asks whether the terminal is there. While a
+   * payment runs, the terminal could take the question for its request (docs/rules/25-one-way.md).
    */
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     const isHeard = await this.#silence.listenOut(signal, () => this.#paying !== undefined);
@@ -181,7 +180,7 @@ export class OneWayTerminal implements Terminal {
     return unknownLast;
   }
 
-  /** Something of ours is under way, or the line is open for it. */
+  /** A request or a question of ours is under way, or the line is open for a request. */
   get #isSpeaking(): boolean {
     const isOpen = this.#options.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
     return this.#isBusy || isOpen || this.#paying !== undefined;
@@ -236,7 +235,7 @@ export class OneWayTerminal implements Terminal {
     }
   }
 
-  /** Gives the payment up after `waitMs`: the kiosk is answered, and a late result still counts. */
+  /** Ends the payment as lost after `waitMs`. */
   #limited(paying: Paying): Timer {
     const { clock, waitMs, silenceMs } = this.#options;
     return clock.startTimer("payment result", waitMs, () => {
@@ -261,9 +260,9 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Returns whether these are the very bytes that were stored a moment ago, because our
-   * acknowledgement was lost: then they are no second result, also where they carry no reference
-   * and another order is open.
+   * Returns whether a reply repeats the one that was stored a moment ago, because the terminal
+   * missed our acknowledgement: it is no second result then, also where it carries no reference and
+   * another order is open.
    */
   #isRepeat(reply: Uint8Array, isEarly: boolean): boolean {
     const { clock, log } = this.#options;
@@ -278,7 +277,7 @@ export class OneWayTerminal implements Terminal {
     return this.#stored && Buffer.compare(reply, this.#stored) === 0;
   }
 
-  /** Returns whether nothing of the reply is left to be stored. */
+  /** Returns whether a reply is on disk, or holds nothing that has to be stored. */
   #isJudged(reply: Uint8Array, isEarly: boolean): boolean {
     const { messages, log } = this.#options;
     const reading = messages.read(reply, isEarly ? null : (this.#paying?.order ?? null));
@@ -301,7 +300,7 @@ export class OneWayTerminal implements Terminal {
     try {
       isOwn = paying !== undefined && (paying.observer.concerns?.(result) ?? !isEarly);
     } catch (error) {
-      // The terminal repeats the result, because it is not acknowledged.
+      // Without an acknowledgement the terminal repeats the result.
       if (paying) paying.fault = `the result could not be judged: ${(error as Error).message}`;
       return false;
     }
@@ -313,15 +312,15 @@ export class OneWayTerminal implements Terminal {
     }
     const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(result, reading);
     if (isStored || this.#options.dialogue.isShared) return isStored;
-    // Where nothing is acknowledged, the terminal repeats nothing.
+    // On a line of one payment nothing is acknowledged, so the terminal repeats nothing.
     this.#unstored.keep({ ...unstored, paying: isOwn ? paying : undefined });
     return false;
   }
 
   /**
-   * Returns whether an earlier approval came while nothing of the running payment has left. That
-   * approval may be of an earlier attempt of the same order, so the payment ends first, as one that
-   * was not sent.
+   * Returns whether a reading is an approval of an earlier payment that came before the request of
+   * the running payment left. It may be of an earlier attempt of the same order, so the running
+   * payment ends first, as one that was not sent.
    */
   #overtakes({ report }: ResultReading): boolean {
     const paying = this.#paying;
@@ -335,18 +334,18 @@ export class OneWayTerminal implements Terminal {
   #storesAgain({ reply, reading, result, paying }: UnstoredResult): boolean {
     const isOwn = paying !== undefined && paying === this.#paying;
     if (!isOwn && this.#overtakes(reading)) return false;
-    // The payment may be over by now; the result is still of its attempt.
+    // Where the payment is over by now, the result still belongs to its attempt.
     const late = { ...result, cameFor: paying?.order.reference };
     if (!(isOwn ? this.#own(paying, reading) : this.#late(late, reading))) return false;
     this.#isOnDisk(reply);
     return true;
   }
 
-  /** Stores a result of the running payment. Returns whether it is on disk. */
+  /** Returns whether a result of the running payment is on disk now. */
   #own(paying: Paying, { report, ticket, end }: ResultReading): boolean {
     const { order, observer, ended } = paying;
     try {
-      // A member that does not come back is no difference.
+      // Where the terminal leaves out amount or currency, those of the order hold.
       observer.report({
         ...report,
         amountMinor: report.amountMinor ?? order.amountMinor,
@@ -363,7 +362,7 @@ export class OneWayTerminal implements Terminal {
     return true;
   }
 
-  /** Stores a result that is not of the running payment. Returns whether it is on disk. */
+  /** Returns whether a result of an earlier payment is on disk now. */
   #late(result: OneWayResult, { report, end }: ResultReading): boolean {
     const isStored = this.#take?.(result) ?? false;
     if (isStored && end === "known" && this.#isOfNewest(report) && !this.#paying) {
@@ -373,7 +372,7 @@ export class OneWayTerminal implements Terminal {
     return isStored;
   }
 
-  /** The result of an earlier payment says nothing of the newest one. */
+  /** Returns whether a result can be that of the newest request. */
   #isOfNewest({ reference, amountMinor }: TransactionReport): boolean {
     if (reference != null) return reference === this.#newest?.reference;
     return amountMinor === null || amountMinor === (this.#newest?.amountMinor ?? amountMinor);
@@ -388,7 +387,7 @@ export class OneWayTerminal implements Terminal {
     this.#emit({ type: "protocol", text });
     if (!isNews || !paying.isSent) return;
     try {
-      // Evidence that the terminal sent something.
+      // An empty report is evidence that the terminal sent something.
       paying.observer.report({ ...emptyReport(), resultText: text });
     } catch (error) {
       this.#options.log.warn({ err: error }, "a malformed message could not be stored as evidence");
@@ -428,7 +427,7 @@ function lost(code: string, text: string): Extract<PaymentEnd, { end: "lost" }> 
   return { end: "lost", code, text, ticket: "" };
 }
 
-/** Makes a function that counts pieces of noise and returns whether one is too many for a log. */
+/** Makes a function that counts pieces of noise, and returns whether the newest is not logged. */
 function noiseLimit(clock: Clock): () => boolean {
   let [sinceMs, count] = [0, 0];
   return () => {

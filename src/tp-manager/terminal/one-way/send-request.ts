@@ -2,27 +2,27 @@ import type { Clock } from "../../../shared/time.ts";
 import type { PaymentEnd, PaymentObserver, PaymentOrder } from "../terminal.ts";
 import type { Dialogue, Sent } from "./dialogue.ts";
 
-/** Longer than all tries of ENQ, and than a connect. */
+/** How long a second opening of the line may take: longer than all tries of ENQ, or a connect. */
 const REOPEN_MS = 20_000;
 
-/** The running payment. */
+/** The payment that runs on a one-way terminal. */
 export interface Paying {
   readonly order: PaymentOrder;
   readonly observer: PaymentObserver;
   readonly ended: PromiseWithResolvers<PaymentEnd>;
   /** The newest fault of the line while this payment runs; "" without. */
   fault: string;
-  /** The terminal may have the request, so whatever comes is evidence. */
+  /** The terminal may have the request, so whatever comes now is evidence. */
   isSent: boolean;
-  /** The line is opened once more, so nothing that comes answers this payment. */
+  /** Present while the line is opened once more: what comes then answers an earlier payment. */
   reopening: AbortController | undefined;
-  /** An approval came before the request left. The order may be its, so nothing leaves. */
+  /** An approval came before the request left. It may be of this order, so nothing leaves. */
   isOvertaken: boolean;
 }
 
 /**
- * Sends the request of a payment once, and never after an earlier approval that has just come. An
- * opening that has lapsed meanwhile is made once more, because nothing has left.
+ * Sends the request of a payment once, and never after an approval of an earlier payment that has
+ * just come. A line that was closed before a byte left is opened once more.
  */
 export async function sendRequest(
   request: Uint8Array,
@@ -46,7 +46,7 @@ export async function sendRequest(
   return "not-sent";
 }
 
-/** The end of a payment of which nothing left, or that the terminal provably did not take. */
+/** Returns the end of a payment that did not leave, or that the terminal provably did not take. */
 export function notBegun(sent: "not-sent" | "refused", fault: string): PaymentEnd {
   if (sent === "not-sent") {
     return { end: "not-sent", code: "line", text: fault || "the terminal does not answer" };

@@ -1,8 +1,8 @@
 import { type Clock, sleep } from "../../../shared/time.ts";
 
 /**
- * How long a request may still run at a terminal that cannot be asked: during that time nothing is
- * sent, and its result is listened for (docs/rules/25-one-way.md).
+ * Counts how long a request may still run at a terminal that cannot be asked. During that time
+ * nothing is sent, and the result is listened for (docs/rules/25-one-way.md).
  */
 export class Silence {
   readonly #clock: Clock;
@@ -12,8 +12,8 @@ export class Silence {
   #heard: AbortController | undefined;
 
   /**
-   * From `quietMs` after a request on nothing is expected to run; a request of an earlier process
-   * is taken to have left just before this start.
+   * `quietMs`: so long a request may run. One of an earlier process is taken to have left just
+   * before this start.
    */
   constructor(clock: Clock, quietMs: number) {
     this.#clock = clock;
@@ -21,7 +21,7 @@ export class Silence {
     this.#untilMs = clock.monotonicMs() + quietMs;
   }
 
-  /** A request has left, and neither its result nor an answered question came since. */
+  /** Since the newest request neither its result came, nor did the terminal answer a question. */
   get mayRun(): boolean {
     return this.#mayRun;
   }
@@ -32,12 +32,12 @@ export class Silence {
     this.#untilMs = this.#clock.monotonicMs() + this.#quietMs;
   }
 
-  /** The request has not left after all, or was refused. */
+  /** The request did not leave, or the terminal refused it. */
   takeBack(): void {
     this.#mayRun = false;
   }
 
-  /** Listens for `ms` from now on at least. */
+  /** Prolongs the time of listening to at least `ms` from now. */
   prolong(ms: number): void {
     this.#untilMs = Math.max(this.#untilMs, this.#clock.monotonicMs() + ms);
   }

@@ -9,15 +9,15 @@ export interface UnstoredResult {
   readonly reply: Uint8Array;
   readonly reading: ResultReading;
   readonly result: OneWayResult;
-  /** The payment during which it came; it is taken for that payment's while the payment runs. */
+  /** The payment whose result it is, as long as that payment runs. */
   readonly paying: Paying | undefined;
 }
 
 const STORE_AGAIN_MS = 1_000;
 
 /**
- * Results that the disk did not take and that memory alone has. Each is tried again until the disk
- * takes it or the program ends, in the order in which they came (docs/rules/25-one-way.md).
+ * Keeps results that the disk did not take, and tries to store them again, in the order in which
+ * they came, until the disk takes them or the program ends (docs/rules/25-one-way.md).
  */
 export class UnstoredResults {
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class UnstoredResults {
     return true;
   }
 
-  /** Tries once more to store the results, and gives up those that the disk does not take. */
+  /** Tries a last time to store the results. */
   close(): void {
     this.storeAll();
     this.#timer?.clear();
@@ -65,7 +65,7 @@ export class UnstoredResults {
     this.#timer = this.#clock.startTimer("store a result again", STORE_AGAIN_MS, again);
   }
 
-  /** Tries at once to store the results, until the disk takes one not. */
+  /** Tries at once to store the results, up to the first one that the disk does not take. */
   storeAll(): void {
     for (let [first] = this.#results; first !== undefined; [first] = this.#results) {
       if (!this.#store(first)) {

@@ -11,11 +11,11 @@ import {
   demandsOfStatus,
   distinct,
 } from "../../../zvt/tables/demands.ts";
-import { codeOf, codeText, NOT_REGISTERED, refusalText } from "../../../zvt/tables/result-codes.ts";
+import { codeOf, NOT_REGISTERED, refusal } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
   type LastTransaction,
-  type TerminalEvent,
+  noIdentity,
   type TerminalIdentity,
   type TerminalStatus,
   TerminalUnavailable,
@@ -35,16 +35,7 @@ import { transactionReport } from "./report/transaction-report.ts";
 import type { RunCommand } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { statusOfRefusal, terminalStatus } from "./terminal-statuses.ts";
-import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
-
-interface EnquiryHooks {
-  /** The terminal has been introduced, so a changed identity is reported at once. */
-  connected(): boolean;
-  /** The terminal has agreed to write its texts in this set. */
-  charset(charset: Charset): void;
-  /** Nobody uses the terminal or is about to, and no question about a lost command is open. */
-  mayKeepHouse(): boolean;
-}
+import type { ZvtContext, ZvtOptions } from "./zvt-options.ts";
 
 interface StatusAnswer {
   readonly status: TerminalStatus;
@@ -67,21 +58,18 @@ const NOTHING_TO_REPEAT = [0x83, 0x64];
 /** Bit of the status byte of a registration, docs/zvt.md 6.1. */
 const VENDING_MODE = 0x10;
 
-const nobody: TerminalIdentity = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
-
 /**
  * Asks the terminal what a payment does not (docs/zvt.md 6.1, 6.5; docs/rules/01-baseline.md), and
  * keeps the facts that it has reported about itself. Needs the wire.
  */
 export class Enquiries {
-  readonly #options: ZvtOptions;
-  readonly #deps: ZvtDependencies;
-  readonly #emit: (event: TerminalEvent) => void;
-  readonly #hooks: EnquiryHooks;
+  readonly #zvt: ZvtContext;
   readonly #housekeeping: Housekeeping;
-  #identity: TerminalIdentity = nobody;
+  /** How the terminal on this link writes its texts; a registration may change it. */
+  charset: Charset;
+  #identity: TerminalIdentity = noIdentity;
   /** The identity reported on this very link, whose terminal may be another than before. */
-  #named: TerminalIdentity = nobody;
+  #named: TerminalIdentity = noIdentity;
   #status: TerminalStatus | null = null;
   #demands: readonly Demand[] = [];
   /** Of the last registration; its demands stand until another registration. */
@@ -90,17 +78,10 @@ export class Enquiries {
   /** The form in which the terminal on this link has answered the status enquiry. */
   #form: StatusForm | undefined;
 
-  constructor(
-    options: ZvtOptions,
-    dependencies: ZvtDependencies,
-    emit: (event: TerminalEvent) => void,
-    hooks: EnquiryHooks,
-  ) {
-    this.#options = options;
-    this.#deps = dependencies;
-    this.#emit = emit;
-    this.#hooks = hooks;
-    this.#housekeeping = new Housekeeping(options, dependencies.clock, dependencies.log, emit);
+  constructor(zvt: ZvtContext) {
+    this.#zvt = zvt;
+    this.#housekeeping = new Housekeeping(zvt);
+    this.charset = zvt.options.charset;
   }
 
   get identity(): TerminalIdentity {
@@ -120,13 +101,14 @@ export class Enquiries {
   }
 
   disconnected(): void {
+    this.charset = this.#zvt.options.charset;
     this.#status = null;
     this.#demands = [];
   }
 
   /** Asks a terminal on a new link for registration, status, identity and last transaction. */
   async introduce(run: RunCommand): Promise<void> {
-    this.#named = nobody;
+    this.#named = noIdentity;
     this.#form = undefined;
     await this.#register(run);
     this.#learn(await this.#askStatus(run));
@@ -138,7 +120,7 @@ export class Enquiries {
     const last = await this.lastTransaction(run);
     if (last.kind === "not-told") {
       const text = "no last transaction reported: a lost payment would stay unknown";
-      this.#deps.log.warn({ why: last.why }, text);
+      this.#zvt.log.warn({ why: last.why }, text);
     }
     this.#publishIdentity();
   }
@@ -150,13 +132,16 @@ export class Enquiries {
 
   /** Asks for the status and keeps the answer. */
   async askStatus(run: RunCommand): Promise<TerminalStatus> {
-    return this.#learn(await this.#askStatus(run));
+    const status = this.#learn(await this.#askStatus(run));
+    this.#publishIdentity();
+    return status;
   }
 
   /** Throws {@link TerminalUnavailable} unless the terminal shows that no command runs on it. */
   async assertIdle(run: RunCommand): Promise<void> {
     const answer = await this.#askStatus(run);
     const status = this.#learn(answer);
+    this.#publishIdentity();
     if (answer.refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
   }
 
@@ -182,16 +167,19 @@ export class Enquiries {
 
   /** How long an idle terminal is left alone (docs/zvt.md 6.5, 10.1). */
   get pollIntervalMs(): number {
-    const { pollIntervalMs, busyPollIntervalMs } = this.#options;
+    const { pollIntervalMs, busyPollIntervalMs } = this.#zvt.options;
     const attentive = this.#status?.cr === "1" || this.#demands.length > 0;
     return attentive ? Math.min(busyPollIntervalMs, pollIntervalMs) : pollIntervalMs;
   }
 
-  /** Asks for the status; meets one demand when nothing else is going on. */
-  async poll(run: RunCommand): Promise<void> {
+  /**
+   * Asks for the status, and meets one demand unless the terminal is busy. `mayKeepHouse`: nobody
+   * uses the terminal or is about to, and no question about a lost command is open.
+   */
+  async poll(run: RunCommand, mayKeepHouse: () => boolean): Promise<void> {
     const { cr } = await this.askStatus(run);
     const demand = this.#housekeeping.due(this.#demands);
-    if (demand === undefined || cr === "1" || !this.#hooks.mayKeepHouse()) return;
+    if (demand === undefined || cr === "1" || !mayKeepHouse()) return;
     await this.#housekeeping.meet(demand, run);
     await this.relearn(run);
   }
@@ -204,14 +192,14 @@ export class Enquiries {
 
   /** The status enquiry that the terminal on this link understands. */
   get statusEnquiry(): Command {
-    return statusEnquiry(this.#options.password, this.#form ?? "container");
+    return statusEnquiry(this.#zvt.options.password, this.#form ?? "container");
   }
 
   async #register(run: RunCommand): Promise<void> {
-    const { fields, tags } = await register(run, this.#options);
+    const { fields, tags } = await register(run, this.#zvt.options);
     const code = tagValue(tags, "charsets", "charset");
-    const charset = code === undefined ? undefined : charsetOfCode(code);
-    if (charset) this.#hooks.charset(charset);
+    const agreed = code === undefined ? undefined : charsetOfCode(code);
+    if (agreed) this.charset = agreed;
     const statusByte = fields.typeByte ?? 0;
     this.#registered = { statusByte, demands: demandsOfRegistration(statusByte, tags) };
     this.#identify({ terminalId: fields.terminalId ?? "" });
@@ -230,14 +218,14 @@ export class Enquiries {
    */
   async #ask(run: RunCommand, known: StatusForm | undefined): Promise<StatusAnswer> {
     const form = known ?? "container";
-    const end = await run(statusEnquiry(this.#options.password, form));
+    const end = await run(statusEnquiry(this.#zvt.options.password, form));
     // A terminal that does not know the form still knows the question (docs/zvt.md 6.5).
     if (known === undefined && isProtest(end)) return await this.#ask(run, "plain");
     if (end.end !== "completed") {
-      const { code, text } = refusalOf(end, this.#options);
+      const { code, text } = refusalOf(end, this.#zvt.options);
       return {
         status: { ...statusOfRefusal(code), detail: `status enquiry refused: ${text}` },
-        identity: nobody,
+        identity: noIdentity,
         clockOffsetMs: null,
         demands: [],
         refused: end.end === "refused" && code !== NOT_REGISTERED,
@@ -250,7 +238,7 @@ export class Enquiries {
     return {
       status: terminalStatus(end.message),
       identity: identityOf(end.message),
-      clockOffsetMs: clockOffsetMs(date, time, this.#deps.clock.now()),
+      clockOffsetMs: clockOffsetMs(date, time, this.#zvt.clock.now()),
       demands: demandsOfStatus(end.message),
       refused: false,
       form,
@@ -260,7 +248,7 @@ export class Enquiries {
   /** Repeat Receipt in its recovery form, docs/zvt.md 9.2 steps 4 and 5. */
   async #repeatReceipt(run: RunCommand): Promise<LastTransaction | "not-registered"> {
     const sales: Message[] = [];
-    const end = await run(repeatReceipt(this.#options.password), {
+    const end = await run(repeatReceipt(this.#zvt.options.password), {
       message: (message) => {
         const isSale = message.name === "status-information" && !message.fields.totals;
         if (isSale) sales.push(message);
@@ -269,20 +257,20 @@ export class Enquiries {
     const sale = sales.at(-1);
     if (showsNothingStored(end, sale)) return await this.#askTotals(run);
     if (end.end !== "completed") {
-      const { code } = refusalOf(end, this.#options);
+      const { code } = refusalOf(end, this.#zvt.options);
       return code === NOT_REGISTERED ? "not-registered" : this.#refusedToRepeat(code);
     }
     if (!sale) {
       return { kind: "not-told", why: "the terminal repeated its last receipt without any data" };
     }
-    const how = { language: this.#options.language, nowMs: this.#deps.clock.now() };
+    const how = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
     const also = sales.slice(0, -1).map((one) => transactionReport(one, how));
     const report = transactionReport(sale, how);
     return { kind: "transaction", report, ...(also.length > 0 ? { also } : {}) };
   }
 
   #refusedToRepeat(code: number): LastTransaction {
-    const text = `${codeText(code)} ${refusalText(code, this.#options.language)}`;
+    const text = refusal(code, this.#zvt.options.language);
     const why = `the terminal refused to repeat its last receipt: ${text}`;
     return { kind: "not-told", why, refused: true };
   }
@@ -293,12 +281,13 @@ export class Enquiries {
    */
   async #askTotals(run: RunCommand): Promise<LastTransaction> {
     let totals: Totals | undefined;
-    const end = await run(turnoverTotals(this.#options.password), {
+    const end = await run(turnoverTotals(this.#zvt.options.password), {
       message: ({ name, fields }) => {
         if (name === "status-information") totals = fields.totals ?? totals;
       },
     });
-    if (end.end !== "completed") refusalOf(end, this.#options); // throws when nothing was answered
+    // Throws when the terminal gives no answer.
+    if (end.end !== "completed") refusalOf(end, this.#zvt.options);
     const isEmpty = totals?.groups.every(({ count, amount }) => count === 0 && amount === 0);
     if (end.end === "completed" && isEmpty) return { kind: "none" };
     const why = "the terminal repeats no receipt, and its totals are not empty";
@@ -314,7 +303,7 @@ export class Enquiries {
   #publishIdentity(): void {
     if (JSON.stringify(this.#named) === JSON.stringify(this.#identity)) return;
     this.#identity = this.#named;
-    this.#emit({ type: "identity", identity: this.#identity });
+    this.#zvt.emit({ type: "identity", identity: this.#identity });
   }
 
   /** Keeps an answer and reports what has changed. Returns the status with all demands. */
@@ -327,12 +316,11 @@ export class Enquiries {
     const earlier = this.#demands;
     this.#status = status;
     this.#demands = demands;
-    if (changed) this.#emit({ type: "status", status });
+    if (changed) this.#zvt.emit({ type: "status", status });
     for (const demand of demands) {
-      if (!earlier.includes(demand)) this.#emit({ type: "demand", demand });
+      if (!earlier.includes(demand)) this.#zvt.emit({ type: "demand", demand });
     }
     this.#housekeeping.learn(demands);
-    if (this.#hooks.connected()) this.#publishIdentity();
     return status;
   }
 }
@@ -381,7 +369,7 @@ function refusalOf(
     throw new TerminalUnavailable("no-answer", `the terminal does not answer: ${end.problem}`);
   }
   const code = codeOf(end.message);
-  return { code, text: `${codeText(code)} ${refusalText(code, language)}` };
+  return { code, text: refusal(code, language) };
 }
 
 function identityOf({ parts, tags }: Message): TerminalIdentity {

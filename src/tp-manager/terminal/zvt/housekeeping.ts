@@ -1,5 +1,3 @@
-import type { Logger } from "../../../shared/process/logger.ts";
-import type { Clock } from "../../../shared/time.ts";
 import type { Demand } from "../../../zvt/tables/demands.ts";
 import {
   codeOf,
@@ -7,17 +5,18 @@ import {
   isGoodCompletion,
   resultText,
 } from "../../../zvt/tables/result-codes.ts";
-import type { TerminalEvent } from "../terminal.ts";
 import { type Command, diagnosis, initialisation, setDateTime } from "./commands/commands.ts";
 import type { RunCommand } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import type { ZvtOptions } from "./zvt-options.ts";
+import type { ZvtContext } from "./zvt-options.ts";
+
+type HouseContext = Omit<ZvtContext, "transport">;
 
 interface Tries {
   readonly count: number;
   readonly notBeforeMs: number;
   /** Ends of a try after which the demand was met again at once; each excuses only once. */
-  readonly excused: ReadonlyArray<"lost" | "met">;
+  readonly excused: readonly ("lost" | "met")[];
 }
 
 /**
@@ -31,22 +30,11 @@ interface Tries {
  * it anew before it was asked. A command that did not leave is no try.
  */
 export class Housekeeping {
-  readonly #options: ZvtOptions;
-  readonly #clock: Clock;
-  readonly #log: Logger;
-  readonly #emit: (event: TerminalEvent) => void;
+  readonly #zvt: HouseContext;
   readonly #tries = new Map<Demand, Tries>();
 
-  constructor(
-    options: ZvtOptions,
-    clock: Clock,
-    log: Logger,
-    emit: (event: TerminalEvent) => void,
-  ) {
-    this.#options = options;
-    this.#clock = clock;
-    this.#log = log;
-    this.#emit = emit;
+  constructor(zvt: HouseContext) {
+    this.#zvt = zvt;
   }
 
   /** A demand that the terminal no longer has is met without a pause when it comes again. */
@@ -58,7 +46,7 @@ export class Housekeeping {
 
   /** The next demand to meet now. */
   due(demands: readonly Demand[]): Demand | undefined {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#zvt.clock.monotonicMs();
     return demands.find(
       (demand) =>
         this.#command(demand) !== undefined &&
@@ -67,40 +55,33 @@ export class Housekeeping {
   }
 
   async meet(demand: Demand, run: RunCommand): Promise<void> {
+    const { clock, log, emit } = this.#zvt;
     const command = this.#command(demand);
     if (!command) return;
-    const before = this.#tries.get(demand);
-    this.#tried(demand);
-    this.#log.info({ demand }, "a job that the terminal demands is begun");
+    const beganMs = clock.monotonicMs();
+    log.info({ demand }, "a job that the terminal demands is begun");
     const end = await run(command);
     const problem = this.#problemOf(end);
-    if (end.end === "not-sent" && before) this.#tries.set(demand, before);
-    else if (end.end === "not-sent") this.#tries.delete(demand);
-    else if (end.end === "lost") this.#excuse(demand, "lost");
-    else if (problem === null) this.#excuse(demand, "met");
-    if (problem === null) this.#log.info({ demand }, "the terminal's demand is met");
-    else this.#log.warn({ demand, problem }, "the terminal's demand could not be met");
-    this.#emit({ type: "housekeeping", job: demand, problem });
+    const how = end.end === "lost" ? "lost" : problem === null ? "met" : "failed";
+    if (end.end !== "not-sent") this.#tried(demand, how, beganMs);
+    if (problem === null) log.info({ demand }, "the terminal's demand is met");
+    else log.warn({ demand, problem }, "the terminal's demand could not be met");
+    emit({ type: "housekeeping", job: demand, problem });
   }
 
-  #tried(demand: Demand): void {
-    const { minMs, maxMs } = this.#options.housekeepingPause;
-    const { count: before = 0, excused = [] } = this.#tries.get(demand) ?? {};
-    const pauseMs = Math.min(minMs * 2 ** Math.min(before, 16), maxMs);
-    const notBeforeMs = this.#clock.monotonicMs() + pauseMs;
-    this.#tries.set(demand, { count: before + 1, notBeforeMs, excused });
-  }
-
-  /** No pause, the first time that a try ends so. */
-  #excuse(demand: Demand, how: "lost" | "met"): void {
-    const { excused = [] } = this.#tries.get(demand) ?? {};
-    if (excused.includes(how)) return;
-    const notBeforeMs = this.#clock.monotonicMs();
-    this.#tries.set(demand, { count: 0, notBeforeMs, excused: [...excused, how] });
+  #tried(demand: Demand, how: "lost" | "met" | "failed", beganMs: number): void {
+    const { minMs, maxMs } = this.#zvt.options.housekeepingPause;
+    const { count = 0, excused = [] } = this.#tries.get(demand) ?? {};
+    if (how !== "failed" && !excused.includes(how)) {
+      this.#tries.set(demand, { count: 0, notBeforeMs: beganMs, excused: [...excused, how] });
+      return;
+    }
+    const pauseMs = Math.min(minMs * 2 ** Math.min(count, 16), maxMs);
+    this.#tries.set(demand, { count: count + 1, notBeforeMs: beganMs + pauseMs, excused });
   }
 
   #command(demand: Demand): Command | undefined {
-    const { password } = this.#options;
+    const { password } = this.#zvt.options;
     switch (demand) {
       case "initialisation":
         return initialisation(password);
@@ -111,7 +92,7 @@ export class Housekeeping {
       case "emv-diagnosis":
         return diagnosis("emv");
       case "clock":
-        return setDateTime(password, this.#clock.now());
+        return setDateTime(password, this.#zvt.clock.now());
       case "end-of-day":
         return undefined;
     }
@@ -122,6 +103,6 @@ export class Housekeeping {
     const code = end.message.fields.resultCode ?? 0;
     if (end.end === "completed" && isGoodCompletion(code)) return null;
     const refused = end.end === "completed" ? code : codeOf(end.message);
-    return `${codeText(refused)} ${resultText(refused, this.#options.language)}`;
+    return `${codeText(refused)} ${resultText(refused, this.#zvt.options.language)}`;
   }
 }

@@ -1,15 +1,14 @@
 import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
-import { intermediateTexts } from "../../../zvt/tables/intermediate-statuses.ts";
-import type { Language } from "../../../zvt/tables/result-codes.ts";
+import { intermediateTexts } from "../../../zvt/tables/code-texts.ts";
 import {
+  coded,
   codeOf,
   codeText,
   declineAdvice,
   isGoodCompletion,
   isLock,
   refusalText,
-  resultText,
 } from "../../../zvt/tables/result-codes.ts";
 import type {
   GoodsDecision,
@@ -22,7 +21,7 @@ import { PrintCollector } from "./report/print-collector.ts";
 import { abortReason, transactionReport } from "./report/transaction-report.ts";
 import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd, Verdict } from "./session/session-state.ts";
-import type { ZvtDependencies } from "./zvt-options.ts";
+import type { ZvtContext } from "./zvt-options.ts";
 
 /** The end of a command that was cancelled before it could leave. */
 export const withdrawn: PaymentEnd = {
@@ -37,6 +36,8 @@ const UNJUDGED = "a result of the terminal could not be read or stored, and was 
 
 /** Turns what a payment receives on the wire into calls of its observer. */
 export class RunningPayment implements ExchangeListener {
+  /** Aborted before the command leaves: the command never leaves then. */
+  readonly withdrawal = new AbortController();
   /** The terminal took an abort of ours. */
   cancelled = false;
   /** While it is "running" an abort stops this payment and nothing else. */
@@ -46,32 +47,18 @@ export class RunningPayment implements ExchangeListener {
   /** The decision about the goods of a held sale. */
   decision: GoodsDecision | undefined;
   #reported: TransactionReport | undefined;
-  readonly #language: Language;
-  readonly #deps: ZvtDependencies;
+  readonly #zvt: ZvtContext;
   readonly #observer: PaymentObserver;
   readonly #prints = new PrintCollector();
-  #judged = false;
   #unjudged = false;
-  readonly #withdrawal = new AbortController();
 
-  constructor(language: Language, dependencies: ZvtDependencies, observer: PaymentObserver) {
-    this.#language = language;
-    this.#deps = dependencies;
+  constructor(zvt: ZvtContext, observer: PaymentObserver) {
+    this.#zvt = zvt;
     this.#observer = observer;
   }
 
-  /** Aborted when the command must not leave any more. */
-  get withdrawal(): AbortSignal {
-    return this.#withdrawal.signal;
-  }
-
-  /** Called before the command leaves: it never will. */
-  withdraw(): void {
-    this.#withdrawal.abort();
-  }
-
   begins(): boolean {
-    if (this.withdrawal.aborted) return false;
+    if (this.withdrawal.signal.aborted) return false;
     this.phase = "running";
     return true;
   }
@@ -83,14 +70,13 @@ export class RunningPayment implements ExchangeListener {
 
   /** Commits the report; a throw refuses it on the wire (docs/zvt.md 9.1). */
   judge(message: Message): Verdict {
-    const context = { language: this.#language, nowMs: this.#deps.clock.now() };
+    const context = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
     const report = transactionReport(message, context);
     const before = this.#unjudged;
     // A throw of the observer leaves it true, because the report is not stored then.
     this.#unjudged = true;
     const verdict = this.#observer.report(report);
     this.#unjudged = before;
-    this.#judged = true;
     this.#reported = report;
     if (verdict === "hold") this.held = true;
     return verdict;
@@ -128,7 +114,7 @@ export class RunningPayment implements ExchangeListener {
     const { ticket } = this.#prints;
     // docs/rules/04-approval.md: the terminal may have ignored our refusal; its storage decides.
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
-    if (this.withdrawal.aborted) return withdrawn;
+    if (this.withdrawal.signal.aborted) return withdrawn;
     switch (end.end) {
       case "not-sent":
         return { end: "not-sent", code: "link", text: end.problem };
@@ -138,13 +124,10 @@ export class RunningPayment implements ExchangeListener {
         return this.#aborted(end.message, ticket);
       case "completed":
         return this.#completed(end.message, ticket);
-      case "answered":
-        return {
-          end: "lost",
-          code: "protocol",
-          text: "the command ended without a completion",
-          ticket,
-        };
+      case "answered": {
+        const text = "the command ended without a completion";
+        return { end: "lost", code: "protocol", text, ticket };
+      }
       case "lost":
         return { end: "lost", code: "no-end", text: end.problem, ticket };
     }
@@ -155,13 +138,13 @@ export class RunningPayment implements ExchangeListener {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
     // Without a report nobody knows whether the sale was made (docs/rules/04-approval.md).
-    if (!this.#judged) return { end: "lost", ...this.#coded(code), ticket };
+    if (!this.#reported) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
 
   #refused(code: number): PaymentEnd {
     const reason = code === PLEASE_WAIT ? "busy" : abortReason(code, undefined);
-    const text = refusalText(code, this.#language);
+    const text = refusalText(code, this.#zvt.options.language);
     return { end: "refused", code: codeText(code), text, reason };
   }
 
@@ -175,8 +158,8 @@ export class RunningPayment implements ExchangeListener {
       return { end: "aborted", code: "", text, reason, ticket };
     }
     // docs/zvt.md 5.3: a locked terminal ends every command so, without any result.
-    const locked = !this.#judged && isLock(code);
-    const meaning = locked ? refusalText(code, this.#language) : this.#coded(code).text;
+    const locked = !this.#reported && isLock(code);
+    const meaning = locked ? refusalText(code, this.#zvt.options.language) : this.#coded(code).text;
     const text = said ? `${meaning} (${said})` : meaning;
     const end = { end: "aborted", code: codeText(code), text } as const;
     if (locked) return { ...end, reason: "terminal-fault", ticket };
@@ -184,7 +167,7 @@ export class RunningPayment implements ExchangeListener {
   }
 
   #coded(code: number): { code: string; text: string } {
-    return { code: codeText(code), text: resultText(code, this.#language) };
+    return coded(code, this.#zvt.options.language);
   }
 
   #prompt({ parts, tags }: Message): void {
@@ -195,8 +178,8 @@ export class RunningPayment implements ExchangeListener {
       .join(" ");
     // Each line is masked; put together they could make a card number again.
     const texts = intermediateTexts(code);
-    const text = maskPansInText(said) || (texts?.[this.#language] ?? "");
-    const language = said ? "" : this.#language;
+    const text = maskPansInText(said) || (texts?.[this.#zvt.options.language] ?? "");
+    const language = said ? "" : this.#zvt.options.language;
     this.#guarded("prompt", () => {
       this.#observer.prompt({ code: codeText(code), text, language, texts });
     });
@@ -207,7 +190,7 @@ export class RunningPayment implements ExchangeListener {
     try {
       call();
     } catch (error) {
-      this.#deps.log.error({ err: error }, `the observer of the payment threw: ${what}`);
+      this.#zvt.log.error({ err: error }, `the observer of the payment threw: ${what}`);
     }
   }
 }

@@ -2,12 +2,7 @@
 
 import type { Logger } from "../../../shared/process/logger.ts";
 import { findTags, type Message, type Totals } from "../../../zvt/index.ts";
-import {
-  codeOf,
-  codeText,
-  isGoodCompletion,
-  resultText,
-} from "../../../zvt/tables/result-codes.ts";
+import { coded, codeOf, codeText, isGoodCompletion } from "../../../zvt/tables/result-codes.ts";
 import type { ClosingTotals, TelecollectedApplication, TelecollectionEnd } from "../terminal.ts";
 import { endOfDay, NO_RECEIPT_NUMBER, openPreAuths } from "./commands/commands.ts";
 import { PrintCollector } from "./report/print-collector.ts";
@@ -62,23 +57,20 @@ function endOf(
   ticket: string,
   options: ZvtOptions,
 ): TelecollectionEnd {
-  const coded = (code: number): { code: string; text: string } => ({
-    code: codeText(code),
-    text: resultText(code, options.language),
-  });
+  const { language } = options;
   switch (end.end) {
     case "not-sent":
       return { end: "refused", code: "link", text: end.problem };
     case "refused":
-      return { end: "refused", ...coded(codeOf(end.message)) };
+      return { end: "refused", ...coded(codeOf(end.message), language) };
     case "lost":
       return { end: "lost", code: "no-end", text: end.problem };
     case "aborted":
-      return { end: "failed", ...coded(codeOf(end.message)) };
+      return { end: "failed", ...coded(codeOf(end.message), language) };
     case "answered":
     case "completed": {
       const code = end.message.fields.resultCode ?? settlement?.fields.resultCode ?? 0;
-      if (!isGoodCompletion(code)) return { end: "failed", ...coded(code) };
+      if (!isGoodCompletion(code)) return { end: "failed", ...coded(code, language) };
       const totals = settlement && totalsOf(settlement);
       const applications = applicationsOf(settlement, options);
       return { end: "completed", applications, ...(totals ? { totals } : {}), ticket };

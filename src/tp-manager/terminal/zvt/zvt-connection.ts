@@ -1,11 +1,6 @@
 import { random, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
-import {
-  type LinkState,
-  type TerminalEvent,
-  type TerminalState,
-  TerminalUnavailable,
-} from "../terminal.ts";
+import { type LinkState, type TerminalState, TerminalUnavailable } from "../terminal.ts";
 import { type Command, logOff } from "./commands/commands.ts";
 import { Enquiries } from "./enquiries.ts";
 import { openSerialLink } from "./link/serial-link.ts";
@@ -15,7 +10,7 @@ import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
 import { type ExchangeListener, type RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { type WaitLimits, WireLock } from "./wire-lock.ts";
-import type { ZvtDependencies, ZvtOptions } from "./zvt-options.ts";
+import type { ZvtContext } from "./zvt-options.ts";
 
 const LOG_OFF_LIMIT_MS = 1_000;
 
@@ -28,9 +23,8 @@ const LOG_OFF_LIMIT_MS = 1_000;
 export class ZvtConnection {
   /** The questions besides payments, which run on the wire of {@link withWire}. */
   readonly asks: Enquiries;
-  readonly #options: ZvtOptions;
-  readonly #deps: ZvtDependencies;
-  readonly #emit: (event: TerminalEvent) => void;
+  readonly #zvt: ZvtContext;
+  readonly #mayKeepHouse: () => boolean;
   readonly #wire: WireLock;
   readonly #closing = new AbortController();
   #loop: Promise<void> | undefined;
@@ -47,30 +41,18 @@ export class ZvtConnection {
    */
   #restarting: "ended" | "lost" | undefined;
 
-  constructor(
-    options: ZvtOptions,
-    dependencies: ZvtDependencies,
-    emit: (event: TerminalEvent) => void,
-    mayKeepHouse: () => boolean,
-  ) {
-    this.#options = options;
-    this.#deps = dependencies;
-    this.#emit = emit;
-    this.#wire = new WireLock(dependencies.clock);
-    this.asks = new Enquiries(options, dependencies, emit, {
-      mayKeepHouse,
-      connected: () => this.#link === "connected",
-      charset: (charset) => {
-        if (this.#session) this.#session.charset = charset;
-      },
-    });
+  /** `mayKeepHouse`: see {@link Enquiries.poll}. */
+  constructor(zvt: ZvtContext, mayKeepHouse: () => boolean) {
+    this.#zvt = zvt;
+    this.#mayKeepHouse = mayKeepHouse;
+    this.#wire = new WireLock(zvt.clock);
+    this.asks = new Enquiries(zvt);
   }
 
-  get state(): Omit<TerminalState, "busy"> & { readonly wireHeld: boolean } {
+  get state(): TerminalState {
     const { identity, status, demands } = this.asks;
-    const wireHeld = this.#wire.held;
-    const link = { link: this.#link, linkProblem: this.#problem };
-    return { ...link, identity, status, demands, wireHeld };
+    const busy = this.#wire.held || this.#session?.isFree === false;
+    return { link: this.#link, linkProblem: this.#problem, identity, status, demands, busy };
   }
 
   get session(): Session | undefined {
@@ -90,7 +72,7 @@ export class ZvtConnection {
 
   /** Throws {@link TerminalUnavailable} when the link is not up in time, or `signal.reason`. */
   async whenUp({ waitMs, signal }: WaitLimits): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.#zvt;
     const deadlineMs = clock.monotonicMs() + waitMs;
     while (this.#link !== "connected") {
       signal?.throwIfAborted();
@@ -105,7 +87,7 @@ export class ZvtConnection {
   /** The error for a caller that needs a link now. */
   #unavailable(): TerminalUnavailable {
     if (this.#closing.signal.aborted) return new TerminalUnavailable("closed", "shutting down");
-    const { address } = this.#deps.transport;
+    const { address } = this.#zvt.transport;
     const why = this.#problem ?? "no connection";
     return new TerminalUnavailable(
       this.#link === "registering" ? "not-registered" : "disconnected",
@@ -118,7 +100,7 @@ export class ZvtConnection {
     this.#link = link;
     this.#problem = problem;
     if (link === "disconnected") this.asks.disconnected();
-    this.#emit({ type: "link", link, problem });
+    this.#zvt.emit({ type: "link", link, problem });
     this.#wake();
   }
 
@@ -152,7 +134,7 @@ export class ZvtConnection {
    * longer than a second, as its answer decides nothing. Never rejects.
    */
   async logOff(): Promise<void> {
-    const { clock, log } = this.#deps;
+    const { clock, log } = this.#zvt;
     const idle = this.#link === "connected" && this.asks.status?.cr !== "1";
     if (!idle || this.#resync || this.#wire.held) return;
     const asked = this.withWire({ waitMs: 0 }, (run) => run(logOff())).catch((error: unknown) =>
@@ -203,11 +185,11 @@ export class ZvtConnection {
   }
 
   #logLink(level: "info" | "warn", text: string, problem: string | null): void {
-    this.#deps.log[level]({ address: this.#deps.transport.address, problem }, text);
+    this.#zvt.log[level]({ address: this.#zvt.transport.address, problem }, text);
   }
 
   async #run(): Promise<void> {
-    const { reconnect } = this.#options;
+    const { reconnect } = this.#zvt.options;
     for (let attempt = 0; !this.#closing.signal.aborted; attempt++) {
       const wasUp = await this.#connectOnce();
       if (wasUp) attempt = 0;
@@ -226,9 +208,9 @@ export class ZvtConnection {
   async #untilRestarted(restarting: "ended" | "lost"): Promise<void> {
     this.#restarting = undefined;
     const end = await watchRestart({
-      clock: this.#deps.clock,
-      goesDownWithinMs: this.#options.restartPauseMs,
-      giveUpMs: this.#options.timers.t4Ms,
+      clock: this.#zvt.clock,
+      goesDownWithinMs: this.#zvt.options.restartPauseMs,
+      giveUpMs: this.#zvt.options.timers.t4Ms,
       ask: (limitMs) => this.#askRestarting(limitMs),
       pause: (ms) => this.#pause("zvt restart", ms),
       closing: this.#closing.signal,
@@ -248,7 +230,7 @@ export class ZvtConnection {
       .then((session) => this.asks.isBusy((command, listener) => session.run(command, listener)))
       .then((isBusy): RestartAnswer => (isBusy ? "busy" : "idle"))
       .catch((): RestartAnswer => "none");
-    const answer = await within(this.#deps.clock, "zvt restart question", limitMs, asked);
+    const answer = await within(this.#zvt.clock, "zvt restart question", limitMs, asked);
     over.abort();
     await opened.then((session) => session.close()).catch(() => undefined);
     return answer ?? "none";
@@ -291,22 +273,21 @@ export class ZvtConnection {
     outOfSync: (problem: string) => void,
     given: AbortSignal = this.#closing.signal,
   ): Promise<Session> {
-    const { transport, clock, log } = this.#deps;
-    const { timers, charset } = this.#options;
+    const { transport, clock, log, options } = this.#zvt;
     return Session.open(
       {
         transport,
         clock,
         log,
-        timers,
-        charset,
+        timers: options.timers,
+        charset: () => this.asks.charset,
         openLink: transport.kind === "serial" ? openSerialLink : openTcpLink,
       },
       {
         unmatched: (message) => this.#unmatched(message),
         note: (text) => {
           log.info({ text }, "terminal protocol");
-          this.#emit({ type: "protocol", text });
+          this.#zvt.emit({ type: "protocol", text });
         },
         down,
         outOfSync,
@@ -316,7 +297,7 @@ export class ZvtConnection {
   }
 
   async #introduceOn(session: Session): Promise<void> {
-    const { t4Ms } = this.#options.timers;
+    const { t4Ms } = this.#zvt.options.timers;
     const run: RunCommand = (command, listener) => this.#runOn(session, command, listener);
     await this.#wire.run({ waitMs: t4Ms }, async () => {
       if (this.#resync) await this.#resynchronise(run);
@@ -326,11 +307,11 @@ export class ZvtConnection {
 
   /** Keeps silent, then asks until the terminal is idle (docs/zvt.md 9.2 steps 1 and 2). */
   async #resynchronise(run: RunCommand): Promise<void> {
-    if (this.#deps.transport.kind === "serial") {
-      await this.#pause("zvt silence", this.#options.silenceMs);
+    if (this.#zvt.transport.kind === "serial") {
+      await this.#pause("zvt silence", this.#zvt.options.silenceMs);
     }
     while (await this.asks.isBusy(run)) {
-      await this.#pause("zvt busy terminal", this.#options.timers.t3Ms);
+      await this.#pause("zvt busy terminal", this.#zvt.options.timers.t3Ms);
       if (this.#closing.signal.aborted) throw this.#unavailable();
     }
     this.#resync = false;
@@ -341,7 +322,7 @@ export class ZvtConnection {
    * (docs/zvt.md 6.5, 10.1).
    */
   async #poll(session: Session, gone: AbortSignal): Promise<void> {
-    const { clock } = this.#deps;
+    const { clock } = this.#zvt;
     let waited = false;
     while (!gone.aborted && !this.#closing.signal.aborted) {
       const intervalMs = this.asks.pollIntervalMs;
@@ -349,7 +330,8 @@ export class ZvtConnection {
       // An answer to another command replaces a poll, unless a demand waits to be met.
       const due = idleMs >= intervalMs || this.asks.demands.length > 0;
       const polling: boolean = waited && due && !this.#wire.held && session.isFree;
-      if (polling) await this.withWire({ waitMs: 0 }, (run) => this.asks.poll(run));
+      if (polling)
+        await this.withWire({ waitMs: 0 }, (run) => this.asks.poll(run, this.#mayKeepHouse));
       waited = !polling;
       const pauseMs = Math.max(intervalMs - idleMs, 0) || intervalMs;
       if (waited) await this.#pause("zvt poll", pauseMs, gone);
@@ -357,18 +339,18 @@ export class ZvtConnection {
   }
 
   #unmatched(message: Message): void {
-    const { language } = this.#options;
-    const report = transactionReport(message, { language, nowMs: this.#deps.clock.now() });
-    this.#deps.log.warn(
+    const { language } = this.#zvt.options;
+    const report = transactionReport(message, { language, nowMs: this.#zvt.clock.now() });
+    this.#zvt.log.warn(
       { resultCode: report.resultCode },
       "a report came with no payment running, and was refused",
     );
-    this.#emit({ type: "unmatched-report", report });
+    this.#zvt.emit({ type: "unmatched-report", report });
   }
 
   /** Waits `ms`, or until the connection closes or `event` aborts. */
   async #pause(name: string, ms: number, event = this.#closing.signal): Promise<void> {
     const ended = AbortSignal.any([event, this.#closing.signal]);
-    await sleep(this.#deps.clock, name, ms, ended).catch(() => undefined);
+    await sleep(this.#zvt.clock, name, ms, ended).catch(() => undefined);
   }
 }

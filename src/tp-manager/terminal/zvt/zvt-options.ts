@@ -2,6 +2,7 @@ import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { Charset } from "../../../zvt/index.ts";
 import type { Language } from "../../../zvt/tables/result-codes.ts";
+import type { TerminalEvent } from "../terminal.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
 
 /** Timers of docs/zvt.md 5.1. Production never goes below the protocol's values, tests do. */
@@ -40,8 +41,6 @@ export interface ZvtOptions {
   readonly charset: Charset;
   /** Characters in a line of a ticket. */
   readonly printerWidth: number;
-  /** Tag 1F04 of a registration, docs/zvt.md 11.2: customer receipts only; null leaves it out. */
-  readonly receiptsWanted: number | null;
   /** docs/zvt.md 9.4: number the messages (1F73) when the terminal agrees to it. */
   readonly messageIds: boolean;
   /**
@@ -81,7 +80,6 @@ export const defaultZvtOptions: ZvtOptions = {
   reconnect: { minMs: 500, maxMs: 30_000 },
   charset: "cp437",
   printerWidth: 40,
-  receiptsWanted: 0xc0,
   messageIds: true,
   sendLastReceipt: false,
   printsCount: false,
@@ -112,6 +110,12 @@ export interface ZvtDependencies {
   readonly transport: ByteTransport;
   readonly clock: Clock;
   readonly log: Logger;
+}
+
+/** What each part of the driver works with. */
+export interface ZvtContext extends ZvtDependencies {
+  readonly options: ZvtOptions;
+  readonly emit: (event: TerminalEvent) => void;
 }
 
 /** docs/zvt.md 6.1: no payment is begun at the terminal. */

@@ -1,6 +1,6 @@
 import { unlessAborted } from "../../../shared/time.ts";
 import { ZvtCodecError } from "../../../zvt/index.ts";
-import { codeOf, codeText, resultText } from "../../../zvt/tables/result-codes.ts";
+import { coded, codeOf, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
   type CancelAnswer,
@@ -25,9 +25,13 @@ import { RunningPayment, withdrawn } from "./running-payment.ts";
 import type { RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { telecollection } from "./telecollection.ts";
-import type { WaitLimits } from "./wire-lock.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
-import { checkedZvtOptions, type ZvtDependencies, type ZvtOptions } from "./zvt-options.ts";
+import {
+  checkedZvtOptions,
+  type ZvtContext,
+  type ZvtDependencies,
+  type ZvtOptions,
+} from "./zvt-options.ts";
 
 /** After this much silence the status is asked for before a sale (docs/rules/03-repeats.md). */
 const SILENCE_BEFORE_SALE_MS = 10_000;
@@ -46,8 +50,7 @@ export function createZvtTerminal(
 /** Carries out the calls of the driver interface with ZVT commands. */
 class ZvtTerminal implements Terminal {
   readonly protocol = "zvt";
-  readonly #options: ZvtOptions;
-  readonly #deps: ZvtDependencies;
+  readonly #zvt: ZvtContext;
   readonly #connection: ZvtConnection;
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #payment: RunningPayment | undefined;
@@ -66,15 +69,10 @@ class ZvtTerminal implements Terminal {
   #refusedUnderLock = false;
 
   constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
-    this.#options = options;
-    this.#deps = dependencies;
     this.#paymentLimitMs = options.timers.t4Ms;
-    this.#connection = new ZvtConnection(
-      options,
-      dependencies,
-      (event) => this.#emit(event),
-      () => this.#isLeftAlone || this.#isLockedOut,
-    );
+    const emit = (event: TerminalEvent): void => this.#emit(event);
+    this.#zvt = { ...dependencies, options, emit };
+    this.#connection = new ZvtConnection(this.#zvt, () => this.#isLeftAlone || this.#isLockedOut);
   }
 
   get capabilities(): TerminalCapabilities {
@@ -82,8 +80,8 @@ class ZvtTerminal implements Terminal {
       paymentLimitMs: this.#paymentLimitMs,
       lastTransaction: true,
       vending: this.#connection.asks.vending,
-      partialIssue: this.#options.partialIssue,
-      printsCount: this.#options.printsCount,
+      partialIssue: this.#zvt.options.partialIssue,
+      printsCount: this.#zvt.options.printsCount,
     };
   }
 
@@ -94,7 +92,7 @@ class ZvtTerminal implements Terminal {
 
   /** The terminal is settled, and no caller is about to use it. */
   get #isLeftAlone(): boolean {
-    const sinceMs = this.#deps.clock.monotonicMs() - this.#preparedAtMs;
+    const sinceMs = this.#zvt.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
@@ -107,8 +105,7 @@ class ZvtTerminal implements Terminal {
   }
 
   get state(): TerminalState {
-    const { wireHeld, ...state } = this.#connection.state;
-    return { ...state, busy: wireHeld || this.#connection.session?.isFree === false };
+    return this.#connection.state;
   }
 
   start(): void {
@@ -116,7 +113,7 @@ class ZvtTerminal implements Terminal {
   }
 
   async close(): Promise<void> {
-    if (this.#options.logOffOnClose && this.#isSettled) await this.#connection.logOff();
+    if (this.#zvt.options.logOffOnClose && this.#isSettled) await this.#connection.logOff();
     await this.#connection.close();
   }
 
@@ -126,10 +123,8 @@ class ZvtTerminal implements Terminal {
   }
 
   async prepare(signal: AbortSignal): Promise<Baseline> {
-    const limits = this.#briefly(signal);
-    await this.#idle(limits);
-    const prepared = this.#connection.withWire(limits, async (run) => {
-      const silentMs = this.#deps.clock.monotonicMs() - this.#heardAtMs;
+    return await this.#onIdleWire(signal, async (run) => {
+      const silentMs = this.#zvt.clock.monotonicMs() - this.#heardAtMs;
       let { status } = this.#connection.state;
       if (silentMs > SILENCE_BEFORE_SALE_MS || status?.cr !== "0") {
         status = await this.#connection.asks.askStatus(run);
@@ -137,16 +132,15 @@ class ZvtTerminal implements Terminal {
       if (status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
       if (status.cr !== "0") throw new TerminalUnavailable("out-of-order", status.detail);
       signal.throwIfAborted();
-      this.#preparedAtMs = this.#deps.clock.monotonicMs();
+      this.#preparedAtMs = this.#zvt.clock.monotonicMs();
       const baseline = await this.#connection.asks.baseline(run);
       this.#prepared = { session: this.#connection.session, last: baseline.last };
       return baseline;
     });
-    return await unlessAborted(prepared, signal);
   }
 
   async pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd> {
-    const { configByte, timers } = this.#options;
+    const { configByte, timers } = this.#zvt.options;
     const printerReady = (configByte & PRINTS_PAYMENT_RECEIPTS) !== 0;
     const options = { printerReady, answerSeconds: answerSeconds(timers) };
     const command = commandFor(order, () => authorisation(order, options));
@@ -155,7 +149,7 @@ class ZvtTerminal implements Terminal {
 
   async reverse(order: ReversalOrder, observer: PaymentObserver): Promise<PaymentEnd> {
     const command = /^\d{1,4}$/.test(order.receiptNumber)
-      ? commandFor(order, () => reversal(order, this.#options.password))
+      ? commandFor(order, () => reversal(order, this.#zvt.options.password))
       : "the receipt number must be one to four digits";
     return await this.#financial(command, observer);
   }
@@ -168,16 +162,16 @@ class ZvtTerminal implements Terminal {
   ): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
-    const payment = new RunningPayment(this.#options.language, this.#deps, observer);
+    const payment = new RunningPayment(this.#zvt, observer);
     this.#payment = payment;
     try {
-      const limits = { waitMs: this.#options.timers.t3Ms, signal: payment.withdrawal };
+      const limits = { waitMs: this.#zvt.options.timers.t3Ms, signal: payment.withdrawal.signal };
       const end = await this.#connection.withWire(limits, async (run) => {
         const { session } = this.#connection;
         const ended = await run(this.#withLastReceipt(command, inSync), payment);
         payment.phase = "over";
         // docs/zvt.md 7.2: the terminal may have announced a longer time than T4.
-        this.#paymentLimitMs = Math.max(this.#options.timers.t4Ms, session?.t4Ms ?? 0);
+        this.#paymentLimitMs = Math.max(this.#zvt.options.timers.t4Ms, session?.t4Ms ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return await this.#believed(ended, run);
       });
@@ -186,7 +180,7 @@ class ZvtTerminal implements Terminal {
       return paymentEnd;
     } catch (error) {
       // A throw comes only from before the command is on the wire.
-      if (payment.withdrawal.aborted) return withdrawn;
+      if (payment.withdrawal.signal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;
     } finally {
@@ -200,16 +194,15 @@ class ZvtTerminal implements Terminal {
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
     if (end.end !== "refused") return end;
     const enquiry = this.#connection.asks.statusEnquiry;
-    const { refusalCheckMs } = this.#options;
-    const isRefused = await isOver(end.message, run, enquiry, refusalCheckMs, this.#deps.clock);
-    if (isRefused) return end;
+    const { clock, options } = this.#zvt;
+    if (await isOver(end.message, run, enquiry, options.refusalCheckMs, clock)) return end;
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
   /** docs/rules/13-receipt.md: a receipt number counts only when read on this very connection. */
   #withLastReceipt(command: Command, inSync: () => boolean): Command {
     const prepared = this.#prepared;
-    if (!this.#options.sendLastReceipt || !prepared) return command;
+    if (!this.#zvt.options.sendLastReceipt || !prepared) return command;
     if (prepared.session !== this.#connection.session || !inSync()) return command;
     return namingLastReceipt(command, prepared.last);
   }
@@ -219,7 +212,7 @@ class ZvtTerminal implements Terminal {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
     } catch (error) {
-      this.#deps.log.error({ err: error }, "the partly charged amount could not be confirmed");
+      this.#zvt.log.error({ err: error }, "the partly charged amount could not be confirmed");
     }
   }
 
@@ -242,27 +235,23 @@ class ZvtTerminal implements Terminal {
     const payment = this.#payment;
     if (!payment || payment.phase === "over") return { answer: "nothing-running" };
     if (payment.phase === "waiting") {
-      payment.withdraw();
+      payment.withdrawal.abort();
       return { answer: "taken" };
     }
     if (!session) return { answer: "no-answer", text: "the link to the terminal was lost" };
     if (session.awaitsGoods) {
       // docs/zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
-      return {
-        answer: "refused",
-        code: "",
-        text: "the sale waits for the decision about its goods",
-      };
+      const text = "the sale waits for the decision about its goods";
+      return { answer: "refused", code: "", text };
     }
     const answer = await session.abort();
     if (answer.answer === "taken") payment.cancelled = true;
     if (answer.answer !== "refused") return answer;
-    const text = resultText(answer.code, this.#options.language);
-    return { answer: "refused", code: codeText(answer.code), text };
+    return { answer: "refused", ...coded(answer.code, this.#zvt.options.language) };
   }
 
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
-    const { timers } = this.#options;
+    const { timers } = this.#zvt.options;
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     await this.#connection.whenUp({ waitMs: LINK_WAIT_MS, signal });
     const asked = this.#connection.withWire({ waitMs: timers.t4Ms, signal }, async (run) => {
@@ -283,9 +272,7 @@ class ZvtTerminal implements Terminal {
   }
 
   async check(signal: AbortSignal): Promise<TerminalStatus> {
-    const limits = this.#briefly(signal);
-    await this.#idle(limits);
-    const asked = this.#connection.withWire(limits, async (run) => {
+    return await this.#onIdleWire(signal, async (run) => {
       const { session, state } = this.#connection;
       const beforeMs = state.status?.cr === "0" ? this.#heardAtMs : Number.NEGATIVE_INFINITY;
       try {
@@ -294,7 +281,6 @@ class ZvtTerminal implements Terminal {
         if (session) this.#checked = { session, atMs: session.heardAtMs, beforeMs };
       }
     });
-    return await unlessAborted(asked, signal);
   }
 
   /** When the terminal last answered anything but a {@link check} (docs/rules/03-repeats.md). */
@@ -306,13 +292,10 @@ class ZvtTerminal implements Terminal {
   }
 
   async reset(signal: AbortSignal): Promise<void> {
-    const limits = this.#briefly(signal);
-    await this.#idle(limits);
-    const restarted = this.#connection.withWire(limits, (run) => run(resetTerminal()));
-    const end = await unlessAborted(restarted, signal);
+    const end = await this.#onIdleWire(signal, (run) => run(resetTerminal()));
     if (end.end === "not-sent") throw new TerminalUnavailable("no-answer", end.problem);
     if (end.end === "refused" || end.end === "aborted") {
-      const why = resultText(codeOf(end.message), this.#options.language);
+      const why = resultText(codeOf(end.message), this.#zvt.options.language);
       throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
     }
     // A terminal that went down before its 06 0F has restarted too.
@@ -326,16 +309,13 @@ class ZvtTerminal implements Terminal {
   }
 
   async telecollect(signal: AbortSignal): Promise<TelecollectionEnd> {
-    const { log } = this.#deps;
+    const { log } = this.#zvt;
     try {
-      const limits = this.#briefly(signal);
-      await this.#idle(limits);
-      const work = this.#connection.withWire(limits, async (run) => {
-        const end = await telecollection(run, this.#options, log);
+      return await this.#onIdleWire(signal, async (run) => {
+        const end = await telecollection(run, this.#zvt.options, log);
         if (this.state.demands.includes("end-of-day")) await this.#relearn(run);
         return end;
       });
-      return await unlessAborted(work, signal);
     } catch (error) {
       if (signal.aborted) return { end: "lost", code: "no-end", text: textOf(signal.reason) };
       if (!(error instanceof TerminalUnavailable)) throw error;
@@ -350,19 +330,20 @@ class ZvtTerminal implements Terminal {
     try {
       await this.#connection.asks.relearn(run);
     } catch (error) {
-      this.#deps.log.info({ reason: textOf(error) }, "the terminal is away after its end of day");
+      this.#zvt.log.info({ reason: textOf(error) }, "the terminal is away after its end of day");
     }
   }
 
-  /** Throws when a payment runs; waits for a registration that runs. */
-  async #idle(limits: WaitLimits): Promise<void> {
+  /**
+   * Runs commands on the wire for a short call; waits for a registration that runs. Throws when a
+   * payment runs.
+   */
+  async #onIdleWire<T>(signal: AbortSignal, work: (run: RunCommand) => Promise<T>): Promise<T> {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
+    const limits = { waitMs: 2 * this.#zvt.options.timers.t3Ms, signal };
     const { link } = this.#connection.state;
     await this.#connection.whenUp(link === "disconnected" ? { ...limits, waitMs: 0 } : limits);
-  }
-
-  #briefly(signal: AbortSignal): WaitLimits & { readonly signal: AbortSignal } {
-    return { waitMs: 2 * this.#options.timers.t3Ms, signal };
+    return await unlessAborted(this.#connection.withWire(limits, work), signal);
   }
 
   #emit(event: TerminalEvent): void {
@@ -374,7 +355,7 @@ class ZvtTerminal implements Terminal {
         listener(event);
       } catch (error) {
         // A listener that throws must not change what happens on the wire.
-        this.#deps.log.error({ err: error }, `a listener of terminal events threw: ${event.type}`);
+        this.#zvt.log.error({ err: error }, `a listener of terminal events threw: ${event.type}`);
       }
     }
   }

@@ -64,12 +64,11 @@ describe("connecting", () => {
       configByte: 0x3e,
       registrationCurrency: "0756",
       printerWidth: 32,
-      receiptsWanted: null,
       charset: "iso8859-1",
       messageIds: false,
     });
     expect(await peer.next()).toBe(
-      "060016 123456 3e 0756 060e 120132 26040a0206d3 2703140101".replaceAll(" ", ""),
+      "06001a 123456 3e 0756 0612 120132 26040a0206d3 2703140101 1f0401c0".replaceAll(" ", ""),
     );
   });
 

@@ -94,7 +94,7 @@ async function openSession(
       transport: line,
       clock,
       timers,
-      charset: "cp437",
+      charset: () => "cp437",
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
       openLink: kind === "serial" ? openSerialLink : openTcpLink,
     },

@@ -57,7 +57,7 @@ function alone() {
   const clock = new TestClock();
   const quiet = (): void => {};
   const log = { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
-  const keeper = new Housekeeping(defaultZvtOptions, clock, log, quiet);
+  const keeper = new Housekeeping({ options: defaultZvtOptions, clock, log, emit: quiet });
   const meet = (end: "not-sent" | "lost"): Promise<void> =>
     keeper.meet("diagnosis", () => Promise.resolve({ end, problem: "the line is closed" }));
   return { keeper, clock, meet };

@@ -90,7 +90,7 @@ async function openSession(
       transport: peer.transport,
       clock: systemClock,
       timers: patientTimers,
-      charset: "cp437",
+      charset: () => "cp437",
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
       openLink: peer.transport.kind === "serial" ? openSerialLink : openTcpLink,
     },

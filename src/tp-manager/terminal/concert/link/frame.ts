@@ -1,6 +1,6 @@
 import { ConcertCodecError } from "../../../../concert/index.ts";
 
-/** docs/concert.md 2.2. */
+/** The control bytes of the line (docs/concert.md 2.2). */
 export const control = {
   stx: 0x02,
   etx: 0x03,
@@ -11,17 +11,17 @@ export const control = {
 } as const;
 
 const PARITY_BIT = 0x80;
-/** Control bytes with an odd number of ones carry the bit of even parity (docs/concert.md 2.1). */
+/** Control bytes that even parity changes: an odd number of ones (docs/concert.md 2.1). */
 const withParity: ReadonlySet<number> = new Set(
   [control.stx, control.eot, control.nak].map((byte) => byte | PARITY_BIT),
 );
 
-/** Whether a byte is a control byte as a reader with another parity setting sees it. */
+/** Returns whether a byte is a control byte as the wrong parity setting shows it. */
 export function showsParity(byte: number): boolean {
   return withParity.has(byte);
 }
 
-/** The bytes of a ticket's lines; every other byte below 20 ends a frame (docs/concert.md 2.3). */
+/** Control bytes in a ticket; any other byte below 20 ends a frame (docs/concert.md 2.3). */
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
 const PRINTABLE_FIRST = 0x20;
 
@@ -34,7 +34,7 @@ function checkByte(body: Uint8Array): number {
   return body.reduce((sum, byte) => sum ^ byte, control.etx);
 }
 
-/** STX, the body, ETX and the check byte. */
+/** Returns STX, the body, ETX and the check byte. */
 export function encodeFrame(body: Uint8Array): Uint8Array {
   if (!body.every(mayStandInBody)) {
     throw new ConcertCodecError("value", "a control byte stands in the body");
@@ -42,16 +42,16 @@ export function encodeFrame(body: Uint8Array): Uint8Array {
   return Uint8Array.of(control.stx, ...body, control.etx, checkByte(body));
 }
 
-/** A frame that is read byte by byte, from the byte after STX on. */
+/** The state of a frame that is read byte by byte, from the byte after STX on. */
 export interface FrameRead {
   readonly body: Uint8Array;
   readonly sawEtx: boolean;
-  /** null: it goes on. */
+  /** null: more bytes are to come. */
   readonly end: "whole" | "lrc" | "no-etx" | "length" | null;
 }
 
 export const frameStart: FrameRead = { body: new Uint8Array(0), sawEtx: false, end: null };
-/** Longer than any body with a receipt; a line of noise is not kept for ever. */
+/** The longest body that is read: longer than any with a receipt, so that noise comes to an end. */
 const BODY_BYTES_MAX = 4_096;
 
 export function readFrameByte(read: FrameRead, byte: number): FrameRead {

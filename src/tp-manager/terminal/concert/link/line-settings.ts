@@ -48,7 +48,7 @@ export async function lineTerminal(
   return new OneWayTerminal({ messages, dialogue, clock, log, waitMs, quietMs, silenceMs });
 }
 
-/** docs/concert.md 2.1: the serial line; one stop bit, whatever SERIAL_STOP_BITS says. */
+/** Returns the serial line of docs/concert.md 2.1: one stop bit, whatever SERIAL_STOP_BITS says. */
 function lineOf(config: Config) {
   const { CONCERT_LINE: given, CONCERT_PROFILE: profile } = valuesOf(lineFields, config);
   const { SERIAL_BAUD: baudRate, SERIAL_PORT: address } = config;

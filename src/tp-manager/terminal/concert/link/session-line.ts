@@ -20,7 +20,7 @@ import {
 
 type NotOpened = Extract<Opened, { opened: false }>;
 
-/** docs/concert.md 2.5; how long the line is silent before anything more is done. */
+/** The times of a session (docs/concert.md 2.5). */
 export const sessionTimes: SessionTimes = {
   answerMs: 3_000,
   pauseMs: 1_000,
@@ -29,12 +29,12 @@ export const sessionTimes: SessionTimes = {
   quietMs: 300,
 };
 
-/** Between two tries to open the line, which is opened again soon: a result may come on it. */
+/** The pause between two tries to open the line; short, because a result may come on the line. */
 const retryPause = { minMs: 500, maxMs: 5_000 };
 
 /**
- * Performs the sessions of session-machine.ts on a line that is opened again for ever, because a
- * result may come at any time (docs/concert.md 2.7). Holds one request of ours at a time.
+ * Performs the sessions of session-machine.ts on one line. The line is opened again and again,
+ * because a result may come at any time (docs/concert.md 2.7). Carries one request at a time.
  */
 export class SessionLine implements Dialogue {
   readonly isShared = true;
@@ -71,7 +71,7 @@ export class SessionLine implements Dialogue {
     void this.#connect();
   }
 
-  /** Asks for a session, which is held for a moment, and left when nothing is sent in it. */
+  /** Asks for a session. It is held for a moment, and left when nothing is sent in it. */
   async open(signal: AbortSignal): Promise<Opened> {
     if (this.#state.phase.is === "open") return { opened: true };
     // A terminal may close a TCP connection after each payment.
@@ -182,7 +182,7 @@ export class SessionLine implements Dialogue {
         timer === null ? undefined : this.#clock.startTimer("session", this.#times[timer], fire);
     }
     const written = this.#write(frame ?? Uint8Array.from(write));
-    // The line was closed: of a first send nothing has left; a repeat follows sends that have.
+    // The line is closed. Of a first send no byte has left; before a repeat the frame has left.
     if (!written && frame) this.#endSending(input.input === "send" ? "lapsed" : "unanswered");
     for (const one of news) this.#hear(one);
   }
@@ -246,7 +246,7 @@ const faultTexts: Partial<Record<ConcertFaultCode, string>> = {
   length: "a reply without an end",
 };
 
-/** Bytes that are no whole frame, as a text without a card number (docs/concert.md 2.7). */
+/** Returns a text without card numbers about bytes that are no whole frame. */
 function faultText(fault: ConcertFaultCode, bytes: Uint8Array): string {
   const what = faultTexts[fault] ?? `a reply that cannot be read (${fault})`;
   if (fault === "parity" || bytes.length === 0) return what;

@@ -3,21 +3,25 @@ import { unreachable } from "../../../../shared/invariant.ts";
 import { control, type FrameRead, frameStart, readFrameByte, showsParity } from "./frame.ts";
 
 /**
- * The register's side of the sessions on a serial line (docs/concert.md 2.4 to 2.7), as a pure
- * function: one byte, timer or request goes in; bytes to write, one timer and news come out.
+ * The state of the register's side of the sessions on a serial line (docs/concert.md 2.4 to 2.7).
+ * {@link advanceSession} is a pure function: a byte, timer or request goes in; bytes to write, one
+ * timer and news come out.
  *
- * Our own session is ENQ until ACK, one frame, EOT. The terminal's own session is taken in every
- * phase, because a result may come at any time, also where an answer to us is due.
+ * Our own session is ENQ until ACK, one frame, EOT. A session of the terminal is taken in every
+ * phase, also where the terminal owes us an answer, because a result may come at any time.
  */
 export interface SessionState {
-  /** How often ENQ was sent of a request that the terminal's own session deferred; null: none. */
+  /**
+   * How often ENQ was sent for a request of ours that waits until the terminal's own session has
+   * ended; null: no request waits.
+   */
   readonly deferred: number | null;
   readonly phase: Phase;
 }
 
 /** The limits of the waits of a session, milliseconds. */
 export interface SessionTimes {
-  /** From ENQ, or a frame, to its answer. */
+  /** From our ENQ or frame to its answer. */
   readonly answerMs: number;
   /** Between two tries of ENQ. */
   readonly pauseMs: number;
@@ -30,9 +34,9 @@ export interface SessionTimes {
 }
 
 export const ENQ_TRIES = 3;
-/** Frames sent in one session, the repeats after NAK included. */
+/** How often a frame is sent in one session, the repeats after NAK included. */
 export const FRAME_SENDS = 3;
-/** Malformed replies that are asked for again in one session. */
+/** How often a malformed reply is asked for again in one session. */
 const NAKS_MAX = 3;
 
 type Phase =
@@ -40,17 +44,17 @@ type Phase =
   | { readonly is: "asking" | "pausing"; readonly tries: number; readonly sawParity: boolean }
   | { readonly is: "open" }
   | { readonly is: "sending"; readonly frame: Uint8Array; readonly sends: number }
-  /** Every send got NAK, unless one NAK was noise and the answer to a frame is still to come. */
+  /** Each send of the frame got NAK; one NAK may have been noise, so a late ACK is waited for. */
   | { readonly is: "refused" }
   | { readonly is: "reading"; readonly incoming: Incoming; readonly frame: FrameRead }
-  /** The rest of a malformed reply comes; `last`: the byte that broke it, null if more followed. */
+  /** The rest of a malformed reply comes. `last`: the byte that broke it, null if more followed. */
   | { readonly is: "malformed"; readonly incoming: Incoming; readonly last: number | null }
-  /** The terminal may speak; a whole body is being stored; the terminal has our ACK. */
+  /** "hearing": the terminal may speak. "judging": a body is stored. "closing": it got our ACK. */
   | { readonly is: "hearing" | "judging" | "closing"; readonly incoming: Incoming };
 
-/** The terminal's own session. */
+/** A session that the terminal has opened. */
 interface Incoming {
-  /** The session began where an answer to us was due, so its reply answers an earlier request. */
+  /** It began where an answer to us was due, so its reply answers an earlier request. */
   readonly isEarly: boolean;
   readonly naks: number;
 }
@@ -58,29 +62,29 @@ interface Incoming {
 export type SessionInput =
   | { readonly input: "byte"; readonly byte: number }
   | { readonly input: "timer" }
-  /** Open a session; only while nothing else of ours runs. */
+  /** Asks for a session; only while nothing else of ours runs. */
   | { readonly input: "ask" }
-  /** Send a frame in the session that is open. */
+  /** Sends a frame in the session that is open. */
   | { readonly input: "send"; readonly frame: Uint8Array }
-  /** Close the session that is open or asked for, without a frame. */
+  /** Closes the session that is open or asked for, without a frame. */
   | { readonly input: "leave" }
   /** The line is gone. */
   | { readonly input: "lost" }
-  /** Whether the body of the last news is stored. */
+  /** Says whether the body of the last news is stored. */
   | { readonly input: "judged"; readonly stored: boolean };
 
 export type SessionNews =
-  /** "lapsed": the open session was closed because nothing was sent in it. */
+  /** "lapsed": the open session was closed before our frame was sent in it. */
   | { readonly news: "opened" | "lapsed" }
-  /** The terminal opened no session to us; nothing was asked for. */
+  /** The terminal opened no session to us, so no frame has left. */
   | {
       readonly news: "not-opened";
       readonly why: "silent" | "busy";
       readonly sawParity: boolean;
     }
   /**
-   * The frame got ACK; each of its sends got NAK, so nothing has begun; or the terminal may have
-   * the frame or not.
+   * "taken": the frame got ACK. "refused": each of its sends got NAK, so nothing has begun.
+   * "unanswered": the terminal may have the frame.
    */
   | { readonly news: "taken" | "refused" | "unanswered" }
   | { readonly news: "body"; readonly body: Uint8Array; readonly isEarly: boolean }
@@ -91,19 +95,19 @@ export interface SessionStep {
   readonly write: readonly number[];
   /** The frame to write instead, in one piece. */
   readonly frame?: Uint8Array;
-  /** A new timer instead of the running one; null: none; undefined: the running one stays. */
+  /** The timer that replaces the running one; null: none runs; undefined: the running one stays. */
   readonly timer?: keyof SessionTimes | null;
   readonly news: readonly SessionNews[];
 }
 
 export const idleSession: SessionState = { deferred: null, phase: { is: "idle" } };
 
-/** Whether a session may be asked for: nothing of ours is under way but a deferred request. */
+/** Returns whether a session may be asked for: no more than a deferred request of ours waits. */
 export function isSessionFree({ phase }: SessionState): boolean {
   return !["asking", "pausing", "open", "sending", "refused"].includes(phase.is);
 }
 
-/** Whether a control byte came with a parity bit since we ask for a session. */
+/** Returns whether a control byte came with a parity bit since we asked for a session. */
 export function sawParity({ phase }: SessionState): boolean {
   return "sawParity" in phase && phase.sawParity;
 }
@@ -132,9 +136,9 @@ export function advanceSession(state: SessionState, input: SessionInput): Sessio
   }
 }
 
-/** The part of a reply that was read is evidence all the same. */
+/** Reports the part of a reply that was read before the line was lost: it is evidence. */
 function onLost({ phase }: SessionState): SessionStep {
-  // An answer that is still to come cannot be heard any more.
+  // The late ACK that was waited for cannot be heard any more.
   if (phase.is === "refused") return rest(null, [], [{ news: "unanswered" }]);
   return rest(null, [], phase.is === "reading" ? [malformed("truncated", phase.frame.body)] : []);
 }
@@ -160,13 +164,13 @@ function onByte(state: SessionState, byte: number): SessionStep {
     case "sending":
       return onAnswerToFrame(state, phase, byte);
     case "refused":
-      // More answers than frames: one NAK was noise, and the terminal has the frame.
+      // With more answers than frames one NAK was noise, and the terminal has the frame.
       if (byte === control.ack) return rest(null, [], [{ news: "unanswered" }]);
       return opensSession(byte) ? insteadOfAnswer(byte) : stay(state);
     case "hearing":
       return hear(state, byte, phase.incoming.isEarly);
     case "malformed":
-      // Also its check byte, which may have the value of any control byte.
+      // The check byte passes too: it may have the value of any control byte.
       return skip(state, phase.incoming, null);
     case "reading":
       return onFrameByte(state, phase, byte);
@@ -175,13 +179,13 @@ function onByte(state: SessionState, byte: number): SessionStep {
   }
 }
 
-/** A byte where the terminal may begin to speak. Anything else is noise. */
+/** Takes a byte where the terminal may begin to speak. What is no beginning is noise. */
 function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep {
   const { phase } = state;
   const incoming = "incoming" in phase ? phase.incoming : { isEarly, naks: 0 };
   const deferred = phase.is === "open" ? 0 : state.deferred;
   if (byte === control.enq) {
-    // A new session, or the same one whose ACK was lost: the count of NAKs begins anew.
+    // A new session, or the same one after our ACK was lost. The count of NAKs begins anew.
     const isLate = phase.is === "closing" ? state.deferred !== null : incoming.isEarly;
     const next: Phase = { is: "hearing", incoming: { isEarly: isLate, naks: 0 } };
     return go({ deferred, phase: next }, "silenceMs", [control.ack]);
@@ -197,7 +201,7 @@ function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep 
   return skip({ ...state, deferred }, incoming, null, news);
 }
 
-/** The rest of a malformed reply passes unread. */
+/** Lets the rest of a malformed reply pass unread. */
 function skip(
   state: SessionState,
   incoming: Incoming,
@@ -208,8 +212,8 @@ function skip(
 }
 
 /**
- * The line is quiet again. The byte that broke the reply was a control byte of the terminal only
- * when nothing followed it.
+ * Takes the quiet after a malformed reply. The byte that broke the reply was a control byte of the
+ * terminal only when nothing followed it.
  */
 function onQuiet(
   state: SessionState,
@@ -257,7 +261,7 @@ function opensSession(byte: number): boolean {
   return byte === control.enq || byte === control.stx;
 }
 
-/** The terminal speaks by itself where it owes an answer to our frame. */
+/** Takes a session of the terminal where the terminal owes an answer to our frame. */
 function insteadOfAnswer(byte: number): SessionStep {
   const step = hear(idleSession, byte, true);
   return { ...step, news: [{ news: "unanswered" }, ...step.news] };
@@ -328,7 +332,7 @@ function ask(tries: number, parity: boolean): SessionStep {
   return go({ deferred: null, phase }, "answerMs", [control.enq]);
 }
 
-/** EOT and a pause after a try of ENQ in vain, or the end of the tries. */
+/** Sends EOT and pauses after an ENQ without ACK, or ends the tries. */
 function again(
   phase: Extract<Phase, { is: "asking" | "pausing" }>,
   why: "silent" | "busy",
@@ -344,7 +348,7 @@ function sendFrame(frame: Uint8Array, sends: number): SessionStep {
   return { ...go({ deferred: null, phase: { is: "sending", frame, sends } }, "answerMs"), frame };
 }
 
-/** Idle again; a deferred request is taken up, unless its tries are used up. */
+/** Becomes idle, or asks again for the session of a deferred request while tries are left. */
 function rest(
   deferred: number | null,
   write: readonly number[] = [],

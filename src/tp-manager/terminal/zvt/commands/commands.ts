@@ -55,6 +55,9 @@ export function reporting(name: MessageName, input: MessageInput, judged = false
   return { ...command(name, input), replies: ["status-information", ...anyTime], judged };
 }
 
+/** Tag 1F04 of a registration, docs/zvt.md 11.2: the terminal prints no merchant's receipt. */
+const CUSTOMER_RECEIPTS = 0xc0;
+
 /** Registration 06 00, docs/zvt.md 6.1. The currency is two bare bytes, never field 49. */
 export function registration(options: ZvtOptions): Command {
   const { password, configByte, registrationCurrency: currency, charset } = options;
@@ -65,9 +68,7 @@ export function registration(options: ZvtOptions): Command {
     ...(charset === "cp437" || charset === "zvt7"
       ? []
       : [container("charsets", [tag("charset", codeOfCharset(charset))])]),
-    ...(options.receiptsWanted === null
-      ? []
-      : [tag("receiptsWanted", Uint8Array.of(options.receiptsWanted))]),
+    tag("receiptsWanted", Uint8Array.of(CUSTOMER_RECEIPTS)),
     ...(options.messageIds ? [tag("messageSequence", "000000")] : []),
   ];
   return command("registration", { parts: { password, configByte, currency }, tags });

@@ -1,20 +1,12 @@
 import type { Clock } from "../../../../shared/time.ts";
 import type { Apdu } from "../../../../zvt/index.ts";
-import type { ByteTransport } from "../../transport/byte-transport.ts";
+import type {
+  ByteConnection,
+  ByteTransport,
+  TransportError,
+  TransportListener,
+} from "../../transport/byte-transport.ts";
 import type { ZvtTimers } from "../zvt-options.ts";
-
-/**
- * Turns bytes into whole APDUs, and APDUs into bytes. One message is under way at a time. A link
- * that is down stays down, and a new one is opened.
- */
-export interface ApduLink {
-  /**
-   * Sends one APDU and calls `done` exactly once. An answer (80 xx, 84 xx) may be sent while a
-   * command waits for its acknowledgement: the command is then `collided` (docs/zvt.md 2.5).
-   */
-  send(apdu: Apdu, done: (outcome: SendOutcome) => void): void;
-  close(): Promise<void>;
-}
 
 export type SendOutcome =
   /**
@@ -54,6 +46,64 @@ export type OpenLink = (
   listener: LinkListener,
   signal: AbortSignal,
 ) => Promise<ApduLink>;
+
+/**
+ * Turns bytes into whole APDUs, and APDUs into bytes. One message is under way at a time. A link
+ * that is down stays down, and a new one is opened.
+ */
+export abstract class ApduLink implements TransportListener {
+  protected readonly options: LinkOptions;
+  protected readonly listener: LinkListener;
+  protected isDown = false;
+  #connection: ByteConnection | undefined;
+
+  constructor(options: LinkOptions, listener: LinkListener) {
+    this.options = options;
+    this.listener = listener;
+  }
+
+  async open(signal: AbortSignal): Promise<this> {
+    this.#connection = await this.options.transport.open(this, signal);
+    return this;
+  }
+
+  /**
+   * Sends one APDU and calls `done` exactly once. An answer (80 xx, 84 xx) may be sent while a
+   * command waits for its acknowledgement: the command is then `collided` (docs/zvt.md 2.5).
+   */
+  abstract send(apdu: Apdu, done: (outcome: SendOutcome) => void): void;
+
+  abstract data(bytes: Uint8Array): void;
+
+  /** Ends the timers, and the message that is under way. */
+  protected abstract stop(problem: string | null): void;
+
+  closed(problem: TransportError | null): void {
+    this.end(problem?.message ?? null);
+  }
+
+  async close(): Promise<void> {
+    await this.#connection?.close();
+  }
+
+  protected end(problem: string | null): void {
+    if (this.isDown) return;
+    this.isDown = true;
+    this.stop(problem);
+    this.listener.down(problem);
+  }
+
+  /** Returns null when the bytes are written, else why nothing has left. */
+  protected write(bytes: Uint8Array): string | null {
+    if (this.isDown || !this.#connection) return "the connection is closed";
+    try {
+      this.#connection.write(bytes);
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+}
 
 /** 80 xx and 84 xx: what the side that is not master sends (docs/zvt.md 4.1). */
 export function isAnswer({ control }: { readonly control: number }): boolean {

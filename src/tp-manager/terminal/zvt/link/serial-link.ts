@@ -6,15 +6,7 @@ import {
   sameBytes,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
-import type { ByteConnection } from "../../transport/byte-transport.ts";
-import {
-  type ApduLink,
-  isAnswer,
-  type LinkListener,
-  type LinkOptions,
-  type OpenLink,
-  type SendOutcome,
-} from "./apdu-link.ts";
+import { ApduLink, isAnswer, type OpenLink, type SendOutcome } from "./apdu-link.ts";
 import { ACK, encodeFrame, type FrameEvent, FrameReader, NAK } from "./serial-frame.ts";
 
 /** docs/zvt.md 2.4: the first sending and two repeats. */
@@ -38,42 +30,20 @@ interface Incoming {
   settled: boolean;
 }
 
-export const openSerialLink: OpenLink = async (options, listener, signal) => {
-  const link = new SerialLink(options, listener);
-  await link.open(signal);
-  return link;
-};
+export const openSerialLink: OpenLink = (options, listener, signal) =>
+  new SerialLink(options, listener).open(signal);
 
 /**
  * ZVT over a serial line (docs/zvt.md 2.2, 2.4): frames with checksum, an acknowledgement byte for
  * every frame, at most two repeats.
  */
-class SerialLink implements ApduLink {
-  readonly #options: LinkOptions;
-  readonly #listener: LinkListener;
+class SerialLink extends ApduLink {
   readonly #reader = new FrameReader();
-  #connection: ByteConnection | undefined;
   #outgoing: Outgoing | undefined;
   #incoming: Incoming | undefined;
   /** The answer to our last command, to recognise its repeat. */
   #answered: Uint8Array | undefined;
   #byteTimer: Timer | undefined;
-  #down = false;
-
-  constructor(options: LinkOptions, listener: LinkListener) {
-    this.#options = options;
-    this.#listener = listener;
-  }
-
-  async open(signal: AbortSignal): Promise<void> {
-    this.#connection = await this.#options.transport.open(
-      {
-        data: (bytes) => this.#received(bytes),
-        closed: (problem) => this.#ended(problem?.message ?? null),
-      },
-      signal,
-    );
-  }
 
   send(apdu: Apdu, done: (outcome: SendOutcome) => void): void {
     const before = this.#outgoing;
@@ -90,12 +60,8 @@ class SerialLink implements ApduLink {
     this.#transmit(outgoing);
   }
 
-  async close(): Promise<void> {
-    await this.#connection?.close();
-  }
-
   #transmit(outgoing: Outgoing): void {
-    const problem = this.#write(outgoing.frame);
+    const problem = this.write(outgoing.frame);
     if (problem !== null) {
       const outcome = outgoing.sends === 0 ? "not-begun" : "broken";
       this.#finish({ outcome, problem });
@@ -106,20 +72,9 @@ class SerialLink implements ApduLink {
   }
 
   #awaitAcknowledgement(outgoing: Outgoing): void {
-    const { clock, timers } = this.#options;
+    const { clock, timers } = this.options;
     outgoing.timer?.clear();
     outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#notAcknowledged());
-  }
-
-  /** Returns null when the bytes are written, else why nothing has left. */
-  #write(bytes: Uint8Array): string | null {
-    if (this.#down || !this.#connection) return "the line is closed";
-    try {
-      this.#connection.write(bytes);
-      return null;
-    } catch (error) {
-      return error instanceof Error ? error.message : String(error);
-    }
   }
 
   /** NAK, or T2 is over: repeat, or give up after the second repeat (docs/zvt.md 2.4). */
@@ -145,19 +100,19 @@ class SerialLink implements ApduLink {
     outgoing.done(outcome);
   }
 
-  #received(bytes: Uint8Array): void {
+  data(bytes: Uint8Array): void {
     this.#byteTimer?.clear();
     for (const event of this.#reader.push(bytes)) this.#event(event);
     this.#byteTimer?.clear();
-    if (this.#down || !this.#reader.inFrame) return;
-    const { clock, timers } = this.#options;
+    if (this.isDown || !this.#reader.inFrame) return;
+    const { clock, timers } = this.options;
     this.#byteTimer = clock.startTimer("zvt T1", timers.t1Ms, () => {
       for (const event of this.#reader.timeout()) this.#event(event);
     });
   }
 
   #event(event: FrameEvent): void {
-    if (this.#down) return;
+    if (this.isDown) return;
     switch (event.event) {
       case "ack":
         if (this.#outgoing) this.#delivered(this.#outgoing);
@@ -166,10 +121,10 @@ class SerialLink implements ApduLink {
         this.#notAcknowledged();
         return;
       case "bad-frame":
-        this.#write(Uint8Array.of(NAK));
+        this.write(Uint8Array.of(NAK));
         return;
       case "noise":
-        this.#listener.noise(event.bytes);
+        this.listener.noise(event.bytes);
         return;
       case "frame":
         this.#frame(event.apdu);
@@ -178,7 +133,7 @@ class SerialLink implements ApduLink {
 
   #frame(bytes: Uint8Array): void {
     // docs/zvt.md 2.4: acknowledged at once, before its content is read.
-    this.#write(Uint8Array.of(ACK));
+    this.write(Uint8Array.of(ACK));
     if (this.#isRepeat(bytes)) {
       this.#answerAgain(bytes);
       return;
@@ -188,12 +143,12 @@ class SerialLink implements ApduLink {
     if (fromAnswerer) {
       this.#answered = bytes;
     } else {
-      const atMs = this.#options.clock.monotonicMs();
+      const atMs = this.options.clock.monotonicMs();
       this.#incoming = { bytes, atMs, answer: undefined, settled: false };
     }
     const apdu = read(bytes);
-    if (apdu) this.#listener.apdu(apdu);
-    else this.#listener.malformed(bytes);
+    if (apdu) this.listener.apdu(apdu);
+    else this.listener.malformed(bytes);
   }
 
   /**
@@ -205,7 +160,7 @@ class SerialLink implements ApduLink {
     if (this.#answered && sameBytes(this.#answered, bytes)) return true;
     const last = this.#incoming;
     if (!last || last.settled || !sameBytes(last.bytes, bytes)) return false;
-    const { clock, timers } = this.#options;
+    const { clock, timers } = this.options;
     return clock.monotonicMs() - last.atMs <= SENDS_MAX * timers.t2Ms;
   }
 
@@ -213,7 +168,7 @@ class SerialLink implements ApduLink {
     const { bytes, answer } = this.#incoming ?? {};
     if (!answer || !bytes || !sameBytes(bytes, repeated)) return;
     if (this.#outgoing?.frame === answer) this.#awaitAcknowledgement(this.#outgoing);
-    this.#write(answer);
+    this.write(answer);
   }
 
   /**
@@ -225,11 +180,9 @@ class SerialLink implements ApduLink {
     if (outgoing && fromAnswerer !== isAnswer(outgoing.apdu)) this.#delivered(outgoing);
   }
 
-  #ended(problem: string | null): void {
-    this.#down = true;
+  protected stop(problem: string | null): void {
     this.#byteTimer?.clear();
     this.#finish({ outcome: "broken", problem: problem ?? "the line was closed" });
-    this.#listener.down(problem);
   }
 }
 

@@ -1,58 +1,21 @@
 import type { Timer } from "../../../../shared/time.ts";
 import { type Apdu, ApduReader, encodeApdu } from "../../../../zvt/index.ts";
-import type { ByteConnection } from "../../transport/byte-transport.ts";
-import type { ApduLink, LinkListener, LinkOptions, OpenLink, SendOutcome } from "./apdu-link.ts";
+import { ApduLink, type OpenLink, type SendOutcome } from "./apdu-link.ts";
 
-export const openTcpLink: OpenLink = async (options, listener, signal) => {
-  const link = new TcpLink(options, listener);
-  await link.open(signal);
-  return link;
-};
+export const openTcpLink: OpenLink = (options, listener, signal) =>
+  new TcpLink(options, listener).open(signal);
 
 /** ZVT over TCP (docs/zvt.md 3.2): bare APDUs one after the other. */
-class TcpLink implements ApduLink {
-  readonly #options: LinkOptions;
-  readonly #listener: LinkListener;
+class TcpLink extends ApduLink {
   readonly #reader = new ApduReader();
-  #connection: ByteConnection | undefined;
   #pieceTimer: Timer | undefined;
-  #down = false;
-
-  constructor(options: LinkOptions, listener: LinkListener) {
-    this.#options = options;
-    this.#listener = listener;
-  }
-
-  async open(signal: AbortSignal): Promise<void> {
-    this.#connection = await this.#options.transport.open(
-      {
-        data: (bytes) => this.#received(bytes),
-        closed: (problem) => this.#ended(problem?.message ?? null),
-      },
-      signal,
-    );
-  }
 
   send(apdu: Apdu, done: (outcome: SendOutcome) => void): void {
-    if (this.#down || !this.#connection) {
-      done({ outcome: "not-begun", problem: "the connection is closed" });
-      return;
-    }
-    try {
-      this.#connection.write(encodeApdu(apdu));
-    } catch (error) {
-      const problem = error instanceof Error ? error.message : String(error);
-      done({ outcome: "not-begun", problem });
-      return;
-    }
-    done({ outcome: "delivered", copies: 1 });
+    const problem = this.write(encodeApdu(apdu));
+    done(problem ? { outcome: "not-begun", problem } : { outcome: "delivered", copies: 1 });
   }
 
-  async close(): Promise<void> {
-    await this.#connection?.close();
-  }
-
-  #received(bytes: Uint8Array): void {
+  data(bytes: Uint8Array): void {
     const events = this.#reader.push(bytes);
     if (events.length > 0 || this.#reader.pendingBytes === 0) {
       this.#pieceTimer?.clear();
@@ -61,10 +24,10 @@ class TcpLink implements ApduLink {
     // Before the messages are passed on, because the listener may close the link.
     if (this.#reader.pendingBytes > 0) this.#startPieceTimer();
     for (const event of events) {
-      if (this.#down) return;
-      if (event.event === "apdu") this.#listener.apdu(event.apdu);
+      if (this.isDown) return;
+      if (event.event === "apdu") this.listener.apdu(event.apdu);
       else {
-        this.#listener.noise(event.bytes.length);
+        this.listener.noise(event.bytes.length);
         this.#giveUp("what arrives is not ZVT; is this the right port of the terminal?");
       }
     }
@@ -72,22 +35,18 @@ class TcpLink implements ApduLink {
 
   /** docs/zvt.md 3.3: a message that arrives in pieces too slowly ends the connection. */
   #startPieceTimer(): void {
-    const { clock, timers } = this.#options;
+    const { clock, timers } = this.options;
     this.#pieceTimer ??= clock.startTimer("zvt T3 pieces", timers.t3Ms, () =>
       this.#giveUp("a message stopped in the middle"),
     );
   }
 
   #giveUp(problem: string): void {
-    const connection = this.#connection;
-    this.#ended(problem);
-    void connection?.close();
+    this.end(problem);
+    void this.close();
   }
 
-  #ended(problem: string | null): void {
-    if (this.#down) return;
-    this.#down = true;
+  protected stop(): void {
     this.#pieceTimer?.clear();
-    this.#listener.down(problem);
   }
 }

@@ -1,5 +1,4 @@
 import { type CurrencyCodeRecord, number as findCurrency } from "currency-codes";
-import { formatMajor } from "../../../../shared/money.ts";
 import {
   emptyReceipt,
   expiryYymmdd,
@@ -7,7 +6,7 @@ import {
   type Receipt,
 } from "../../../../shared/receipt.ts";
 import { findTags, type Message, type TagName, tagValue, toHex } from "../../../../zvt/index.ts";
-import { cardTypeName } from "../../../../zvt/tables/card-types.ts";
+import { cardTypeName } from "../../../../zvt/tables/code-texts.ts";
 import {
   codeText,
   declineAdvice,
@@ -15,6 +14,7 @@ import {
   resultCode,
   resultText,
 } from "../../../../zvt/tables/result-codes.ts";
+import { fallbackTicket } from "../../fallback-ticket.ts";
 import type { AbortReason, TransactionReport } from "../../terminal.ts";
 import { localDateDdmmyy } from "./local-date.ts";
 
@@ -178,45 +178,4 @@ function texts({ tags }: Message, name: TagName): string {
 function paddedAmount(amountMinor: number | undefined): string {
   const digits = String(amountMinor ?? "").padStart(RECEIPT_AMOUNT_DIGITS, "0");
   return amountMinor === undefined || digits.length > RECEIPT_AMOUNT_DIGITS ? "" : digits;
-}
-
-type WithoutTicket = Omit<TransactionReport, "fallbackTicket">;
-
-/** For terminals that print nothing: what a card receipt has to say, from the fields alone. */
-function fallbackTicket(report: WithoutTicket): string {
-  const { receipt } = report;
-  const lines = [
-    ...(receipt.ticketHeader ? receipt.ticketHeader.split("|") : []),
-    labelled("Terminal", report.terminalId),
-    labelled("Receipt", report.receiptNumber),
-    labelled("Trace", report.traceNumber),
-    labelled("Date", dateAndTime(receipt)),
-    labelled("Card", [report.cardName, report.maskedPan].filter(Boolean).join(" ")),
-    labelled("AID", receipt.AID),
-    labelled("Approval", report.authorisationNumber),
-    labelled("Contract", receipt.contractNumber),
-    labelled("Amount", amountText(report)),
-    report.resultText.replaceAll("|", " "),
-  ];
-  return lines.filter((line) => line !== "").join("|");
-}
-
-function labelled(label: string, value: string | null): string {
-  return value ? `${label}: ${value.replaceAll("|", " ")}` : "";
-}
-
-function dateAndTime({ localDate, localTime }: Receipt): string {
-  return `${inPairs(localDate, ".")} ${inPairs(localTime, ":")}`.trim();
-}
-
-/** Six characters with a mark between each two of them; any other text as it is. */
-function inPairs(text: string, mark: string): string {
-  if (text.length !== 6) return text;
-  return [text.slice(0, 2), text.slice(2, 4), text.slice(4)].join(mark);
-}
-
-function amountText({ amountMinor, receipt }: WithoutTicket): string {
-  if (amountMinor === null) return "";
-  const digits = Number(receipt.currencyFractionPart || 2);
-  return `${formatMajor(amountMinor, digits)} ${receipt.currencyAlphaCode}`.trim();
 }

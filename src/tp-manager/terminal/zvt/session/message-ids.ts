@@ -6,7 +6,7 @@
  */
 import {
   type Apdu,
-  decodeRaw,
+  decodeMessage,
   type Message,
   tag,
   tagValue,
@@ -48,7 +48,7 @@ export class MessageIds {
   numbered(apdu: Apdu): Apdu {
     if (apdu.control === REGISTRATION) {
       this.#end();
-      this.#asked = hasId(apdu);
+      this.#asked = tagValue(decodeMessage(apdu).tags, "messageSequence") !== undefined;
     }
     if (!this.#agreed) return apdu;
     // A message after a new command is no repeat, though some terminals count from 1 again.
@@ -106,11 +106,4 @@ export class MessageIds {
     this.#heard = undefined;
     this.#useless = false;
   }
-}
-
-function hasId(apdu: Apdu): boolean {
-  const asked = tag("messageSequence", "000000").tag;
-  return decodeRaw(apdu).fields.some(({ tags }) =>
-    tags?.some(({ tag: number }) => number === asked),
-  );
 }

@@ -6,14 +6,23 @@
  *   idle -> requested -> idle                    a command that an answer ends, or a refusal
  *              served -> draining -> idle        the end came before the answer to our abort
  */
-import { type Message, tagValue } from "../../../../zvt/index.ts";
+import { encodeMessage, type Message, tagValue } from "../../../../zvt/index.ts";
 import type { Command } from "../commands/commands.ts";
 import type { SendOutcome } from "../link/apdu-link.ts";
-import { abortAnswered, abortSent, noAbort, trySendAbort, wantAbort } from "./abort-machine.ts";
-import { note, stay } from "./answer-policy.ts";
-import { decided, holdOver } from "./goods-machine.ts";
-import { malformed, servedMessage, unsolicited, verdict } from "./message-machine.ts";
+import {
+  decided,
+  holdOver,
+  malformed,
+  note,
+  outOfSync,
+  servedMessage,
+  stay,
+  unsolicited,
+  verdict,
+} from "./message-machine.ts";
 import type {
+  Abort,
+  AbortAnswer,
   ExchangeEnd,
   MessageInput,
   Served,
@@ -190,4 +199,56 @@ function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: Excha
     outputs.push({ output: "abort-answer", answer: { answer: "nothing-running" } });
   }
   return { state: { at: "idle" }, outputs };
+}
+
+/** Abort 06 B0, docs/zvt.md 6.6: its answer only says that the request was taken. */
+const abort = encodeMessage("abort");
+
+const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
+/** An abort that collided with a message of the terminal leaves again (docs/zvt.md 2.5). */
+const ABORT_ATTEMPTS_MAX = 3;
+
+function wantAbort(state: SessionState, context: SessionContext): Step {
+  if (state.at !== "requested" && state.at !== "served") {
+    return stay(state, { output: "abort-answer", answer: { answer: "nothing-running" } });
+  }
+  if (state.abort.state === "wanted" || state.abort.state === "sent") return stay(state);
+  const { unanswered } = state.abort;
+  return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0, unanswered } }, context);
+}
+
+/** An abort leaves only while the terminal is master and no message of ours is on the link. */
+function trySendAbort(state: SessionState, { linkFree }: SessionContext): Step {
+  if (state.at !== "served" || state.abort.state !== "wanted" || !linkFree) return stay(state);
+  const attempts = state.abort.attempts + 1;
+  return {
+    state: { ...state, abort: { ...state.abort, state: "sent", attempts } },
+    outputs: [{ output: "send", what: "abort", apdu: abort }],
+  };
+}
+
+function abortSent(state: SessionState, outcome: SendOutcome, { timers }: SessionContext): Step {
+  const due = state.at === "draining" || (state.at === "served" && state.abort.state === "sent");
+  if (!due) return stay(state);
+  if (outcome.outcome === "delivered") {
+    return stay(state, { output: "start-timer", timer: "abort", ms: timers.t3Ms });
+  }
+  const isCollision = outcome.outcome === "collided" && state.at === "served";
+  if (isCollision && state.abort.attempts < ABORT_ATTEMPTS_MAX) {
+    return stay({ ...state, abort: { ...state.abort, state: "wanted" } });
+  }
+  return abortAnswered(state, { answer: "no-answer", text: "the abort did not get through" });
+}
+
+function abortAnswered(state: SessionState, answer: AbortAnswer): Step {
+  const outputs: SessionOutput[] = [
+    { output: "stop-timer", timer: "abort" },
+    { output: "abort-answer", answer },
+  ];
+  const unanswered = answer.answer === "no-answer";
+  if (state.at === "draining") {
+    return { state: { at: "idle" }, outputs: unanswered ? [...outputs, outOfSync] : outputs };
+  }
+  if (state.at !== "served") return stay(state);
+  return { state: { ...state, abort: { ...state.abort, state: "answered", unanswered } }, outputs };
 }

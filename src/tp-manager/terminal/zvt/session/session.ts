@@ -66,7 +66,8 @@ export type RunCommand = (command: Command, listener?: ExchangeListener) => Prom
 
 interface SessionOptions extends LinkOptions {
   readonly openLink: OpenLink;
-  readonly charset: Charset;
+  /** How texts of the terminal are read; a registration may change it (docs/zvt.md 6.1). */
+  readonly charset: () => Charset;
   readonly log: Logger;
 }
 
@@ -81,8 +82,10 @@ interface Exchange {
 
 /** Runs the session machine over one link: performs its outputs, and reports what happens to it. */
 export class Session implements LinkListener {
-  /** How texts of the terminal are read; a registration may change it (docs/zvt.md 6.1). */
-  charset: Charset;
+  /** When the terminal sent its last message. */
+  heardAtMs: number;
+  /** The terminal's own limit for the command that runs or ran last (T4, docs/zvt.md 5.1). */
+  t4Ms: number;
   readonly #options: SessionOptions;
   readonly #listener: SessionListener;
   readonly #ids = new MessageIds();
@@ -98,15 +101,12 @@ export class Session implements LinkListener {
   #exchange: Exchange | undefined;
   #aborting: PromiseWithResolvers<AbortAnswer> | undefined;
   readonly #waitingForFree = new Set<() => void>();
-  #heardAtMs: number;
-  #t4Ms: number;
 
   private constructor(options: SessionOptions, listener: SessionListener) {
     this.#options = options;
     this.#listener = listener;
-    this.#heardAtMs = options.clock.monotonicMs();
-    this.#t4Ms = options.timers.t4Ms;
-    this.charset = options.charset;
+    this.heardAtMs = options.clock.monotonicMs();
+    this.t4Ms = options.timers.t4Ms;
   }
 
   /** Rejects as {@link OpenLink} does. */
@@ -123,16 +123,6 @@ export class Session implements LinkListener {
   /** Nothing is on the wire: no command, no answer, and none is still to come. */
   get isFree(): boolean {
     return this.#state.at === "idle" && this.#sending === null;
-  }
-
-  /** When the terminal sent its last message. */
-  get heardAtMs(): number {
-    return this.#heardAtMs;
-  }
-
-  /** The terminal's own limit for the command that runs or ran last (T4, docs/zvt.md 5.1). */
-  get t4Ms(): number {
-    return this.#t4Ms;
   }
 
   whenFree(): Promise<void> {
@@ -175,8 +165,9 @@ export class Session implements LinkListener {
   }
 
   apdu(apdu: Apdu): void {
-    this.#heardAtMs = this.#options.clock.monotonicMs();
-    const { message, problem } = readMessage(apdu, { ...this.#answering(), charset: this.charset });
+    this.heardAtMs = this.#options.clock.monotonicMs();
+    const charset = this.#options.charset();
+    const { message, problem } = readMessage(apdu, { ...this.#answering(), charset });
     this.#logFrame("from terminal", apdu);
     const bytes = toHex(encodeApdu(apdu));
     if (this.#heardBefore(apdu, message, bytes)) return;
@@ -209,7 +200,7 @@ export class Session implements LinkListener {
   }
 
   malformed(): void {
-    this.#heardAtMs = this.#options.clock.monotonicMs();
+    this.heardAtMs = this.#options.clock.monotonicMs();
     this.#feed({ input: "malformed" });
   }
 
@@ -247,7 +238,7 @@ export class Session implements LinkListener {
     const context = { timers: this.#options.timers, linkFree: this.#sending === null };
     const { state, outputs } = step(this.#state, input, context);
     this.#state = state;
-    if (state.at === "served") this.#t4Ms = state.t4Ms;
+    if (state.at === "served") this.t4Ms = state.t4Ms;
     for (const output of outputs) this.#perform(output);
   }
 
@@ -280,9 +271,12 @@ export class Session implements LinkListener {
       case "out-of-sync":
         this.#listener.outOfSync(output.problem);
         return;
-      case "end":
-        this.#end(output.end);
+      case "end": {
+        const exchange = this.#exchange;
+        this.#exchange = undefined;
+        exchange?.end.resolve(output.end);
         return;
+      }
       case "abort-answer":
         this.#aborting?.resolve(output.answer);
         this.#aborting = undefined;
@@ -326,12 +320,6 @@ export class Session implements LinkListener {
     this.#inputs.unshift({ input: "verdict", verdict, message, bytes });
   }
 
-  #end(end: ExchangeEnd): void {
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
-    exchange?.end.resolve(end);
-  }
-
   #startTimer(name: SessionTimer, ms: number): void {
     this.#stopTimer(name);
     const fire = (): void => this.#feed({ input: "timeout", timer: name });
@@ -351,14 +339,14 @@ export class Session implements LinkListener {
   }
 }
 
-interface ReadMessage {
-  readonly message: Message;
-  /** Why the message could not be read beyond its control field; null when it could. */
-  readonly problem: string | null;
-}
-
-/** Reads a message. Never throws for anything that a terminal can send. */
-function readMessage(apdu: Apdu, options: DecodeOptions): ReadMessage {
+/**
+ * Reads a message. `problem`: why the message could not be read beyond its control field, null when
+ * it could. Never throws for anything that a terminal can send.
+ */
+function readMessage(
+  apdu: Apdu,
+  options: DecodeOptions,
+): { readonly message: Message; readonly problem: string | null } {
   try {
     const message = decodeMessage(apdu, options);
     // A print block may name its own character set (docs/zvt.md 11.7).

@@ -36,7 +36,7 @@ async function open(kind: "serial" | "tcp"): Promise<void> {
       transport: line,
       clock,
       timers,
-      charset: "cp437",
+      charset: () => "cp437",
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
       openLink: kind === "serial" ? openSerialLink : openTcpLink,
     },

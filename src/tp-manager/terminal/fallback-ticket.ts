@@ -1,0 +1,48 @@
+import { formatMajor } from "../../shared/money.ts";
+import type { Receipt } from "../../shared/receipt.ts";
+import type { TransactionReport } from "./terminal.ts";
+
+/**
+ * Returns a printable ticket made from the fields of a report alone, for terminals that print
+ * nothing. A line whose field is empty is left out.
+ */
+export function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">): string {
+  const { receipt } = report;
+  const lines = [
+    ...receipt.ticketHeader.split("|"),
+    labelled("Terminal", report.terminalId),
+    labelled("Receipt", report.receiptNumber),
+    labelled("Trace", report.traceNumber),
+    labelled("Date", dateAndTime(receipt)),
+    labelled("Card", [report.cardName, report.maskedPan].filter(Boolean).join(" ")),
+    labelled("AID", receipt.AID),
+    labelled("Approval", report.authorisationNumber),
+    labelled("Contract", receipt.contractNumber),
+    labelled("Amount", amountText(report)),
+    report.resultText.replaceAll("|", " "),
+  ];
+  return lines.filter((line) => line !== "").join("|");
+}
+
+function labelled(label: string, value: string | null): string {
+  return value ? `${label}: ${value.replaceAll("|", " ")}` : "";
+}
+
+function dateAndTime({ localDate, localTime }: Receipt): string {
+  return `${inPairs(localDate, ".")} ${inPairs(localTime, ":")}`.trim();
+}
+
+/** Returns six characters with a mark between each two of them, any other text as it is. */
+function inPairs(text: string, mark: string): string {
+  if (text.length !== 6) return text;
+  return [text.slice(0, 2), text.slice(2, 4), text.slice(4)].join(mark);
+}
+
+function amountText({
+  amountMinor,
+  receipt,
+}: Pick<TransactionReport, "amountMinor" | "receipt">): string {
+  if (amountMinor === null) return "";
+  const digits = Number(receipt.currencyFractionPart || 2);
+  return `${formatMajor(amountMinor, digits)} ${receipt.currencyAlphaCode}`.trim();
+}
