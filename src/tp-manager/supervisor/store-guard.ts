@@ -61,7 +61,7 @@ export class StoreGuard {
 
   constructor(parts: GuardParts) {
     this.#parts = parts;
-    this.#task = new Retrying(parts.clock, "import", () => this.#import(), RETRY_MIN_MS);
+    this.#task = new Retrying(parts.clock, "import", () => this.#importOrders(), RETRY_MIN_MS);
   }
 
   /** Goes on where a former process stopped. `isNew`: the gap was found at this start. */
@@ -250,7 +250,7 @@ export class StoreGuard {
   }
 
   /** Imports the supervisor's orders page by page. */
-  async #import(): Promise<number | undefined> {
+  async #importOrders(): Promise<number | undefined> {
     const { gaps, link, onSupervisorLacks, clock, log } = this.#parts;
     for (let gap = this.open; gap?.isImported === false; gap = this.open) {
       if (this.#task.isClosed) return undefined;
