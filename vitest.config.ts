@@ -17,6 +17,8 @@ export default defineConfig({
     expect: { poll: { timeout: PATIENCE_MS, interval: 20 } },
     sequence: { sequencer: LongestFirst },
     setupFiles: ["test/support/end-of-test.ts"],
+    // Node.js strips the types itself; what it has compiled stays in the run's cache.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     projects: [
       // The files share what one of them has read and parsed.
       {
@@ -38,6 +40,8 @@ export default defineConfig({
         test: {
           name: "measuring",
           include: [...measuring],
+          // One of them replaces a module.
+          experimental: { viteModuleRunner: true },
           globalSetup: ["test/support/bundled-programs.ts"],
         },
       },

@@ -18,45 +18,58 @@ import { projectRoot } from "../src/shared/version-files.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 interface Part {
-  /** A script of this folder. */
-  readonly script: string;
+  /** The program, by its path in the project. */
+  readonly program: string;
   readonly words: readonly string[];
   /** Words that make the part short. */
   readonly quick: readonly string[];
 }
 
 const knowledge = (family: string): Part => ({
-  script: "knowledge",
+  program: "scripts/knowledge.ts",
   words: ["--family", family],
   quick: ["--family", family, "--faults", "1", "--worlds", "2"],
 });
 
 /** Each takes less than an hour on two processors that have nothing else to do. */
 const parts: Readonly<Record<string, Part>> = {
+  tests: {
+    program: "node_modules/vitest/vitest.mjs",
+    words: ["run"],
+    quick: ["run", "test/explore"],
+  },
   simulation: {
-    script: "chaos",
+    program: "scripts/chaos.ts",
     words: ["--runs", "10000", "--kills", "0", "--sessions", "0"],
     quick: ["--runs", "20", "--kills", "0", "--sessions", "0"],
   },
   kills: {
-    script: "chaos",
+    program: "scripts/chaos.ts",
     words: ["--runs", "0", "--kills", "1000"],
     quick: ["--runs", "0", "--kills", "5", "--sessions", "1", "--houses", "1"],
   },
   explore: {
-    script: "explore",
+    program: "scripts/explore.ts",
     words: [],
     quick: ["--only", "one that stores its reversals; it is swapped"],
   },
   "knowledge-zvt": knowledge("zvt"),
   "knowledge-concert": knowledge("concert"),
   "knowledge-caisse-ap": knowledge("caisse-ap"),
-  shop: { script: "knowledge", words: ["--shop"], quick: ["--shop", "--payments", "20"] },
-  mutations: { script: "mutations", words: [], quick: ["--only", "write-ahead record (kept"] },
-  "fuzz-zvt": { script: "fuzz-zvt", words: [], quick: ["--runs", "20000"] },
-  "fuzz-concert": { script: "fuzz-concert", words: [], quick: ["--runs", "1000"] },
-  "fuzz-api": { script: "fuzz-api", words: [], quick: ["--requests", "2000"] },
-  bench: { script: "bench", words: [], quick: ["--payments", "5", "--warm-up", "5"] },
+  shop: {
+    program: "scripts/knowledge.ts",
+    words: ["--shop"],
+    quick: ["--shop", "--payments", "20"],
+  },
+  mutations: {
+    program: "scripts/mutations.ts",
+    words: [],
+    quick: ["--only", "write-ahead record (kept"],
+  },
+  "fuzz-zvt": { program: "scripts/fuzz-zvt.ts", words: [], quick: ["--runs", "20000"] },
+  "fuzz-concert": { program: "scripts/fuzz-concert.ts", words: [], quick: ["--runs", "1000"] },
+  "fuzz-api": { program: "scripts/fuzz-api.ts", words: [], quick: ["--requests", "2000"] },
+  bench: { program: "scripts/bench.ts", words: [], quick: ["--payments", "5", "--warm-up", "5"] },
 };
 
 const { values } = readArguments({
@@ -91,12 +104,13 @@ for (const [name] of chosen) process.stdout.write(`${name.padEnd(20)} ${becameOf
 const isAllPassed = chosen.every(([name]) => becameOf(name).startsWith("passed"));
 process.exit(values.list || isAllPassed ? exitCodes.ok : 1);
 
-async function run(name: string, { script, words, quick }: Part): Promise<void> {
+async function run(name: string, { program, words, quick }: Part): Promise<void> {
   const startedMs = systemClock.monotonicMs();
   process.stdout.write(`${name} ...\n`);
-  const program = join(projectRoot, "scripts", `${script}.ts`);
   const child = spawn(process.execPath, [program, ...(values.quick ? quick : words)], {
     cwd: projectRoot,
+    // The tests try their tables as a whole, those that look for a mutation too.
+    env: { ...process.env, ...(values.quick ? {} : { TEST_SCOPE: "whole" }) },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const printed = createWriteStream(join(folder, `${name}.txt`));

@@ -78,6 +78,7 @@ async function tested(tree: string, { tests }: Mutation): Promise<Found | undefi
   // Failing tests are what is looked for; the file of results says which.
   const hasFailed = await promisify(execFile)(process.execPath, run, {
     cwd: tree,
+    env: { ...process.env, TEST_SCOPE: "whole" },
     timeout: TESTS_MS,
   }).then(
     () => false,

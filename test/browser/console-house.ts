@@ -5,6 +5,7 @@ import type { ApiOptions } from "../../src/tp-manager/http/app.ts";
 import { listenOnLoopback } from "../../src/tp-manager/http/door/loopback-server.ts";
 import { freePort } from "../support/installation.ts";
 import { type House, house } from "../support/payment-house.ts";
+import { isWhole } from "../support/scope.ts";
 import { apiOptions } from "../tp-manager/http/rig.ts";
 import { axeFaults } from "./axe-faults.ts";
 
@@ -19,15 +20,40 @@ export async function consoleHouse(change: Partial<ApiOptions> = {}, at: House =
   return { at, port, url: `http://127.0.0.1:${port}` };
 }
 
-/** A page of the console, logged in, in a context of its own. */
+interface PageOptions {
+  /** Lets axe into the page. */
+  readonly bypassCSP?: boolean;
+}
+
+/** The pages that the tests of a suite use one after the other: one that lets axe in, and one not. */
+const shared = new Map<boolean, Page>();
+
+async function sharedPage(browser: Browser, bypassCSP: boolean): Promise<Page> {
+  const known = shared.get(bypassCSP);
+  if (known && !known.isClosed()) return known;
+  const page = await (await browser.newContext({ locale: "en-GB", bypassCSP })).newPage();
+  shared.set(bypassCSP, page);
+  return page;
+}
+
+/**
+ * A page of the console, logged in. What an earlier test has left in it belongs to another port,
+ * which is another origin; only cookies know no port, and no page of the console sets one.
+ */
 export async function consolePage(
   browser: Browser,
   url: string,
-  options: Parameters<Browser["newContext"]>[0] = {},
+  { bypassCSP = false }: PageOptions = {},
 ): Promise<{ readonly page: Page; readonly context: BrowserContext; readonly faults: string[] }> {
-  const context = await browser.newContext({ locale: "en-GB", ...options });
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
+  const page = await sharedPage(browser, bypassCSP);
+  const context = page.context();
+  onTestFinished(async () => {
+    page.removeAllListeners();
+    await page.emulateMedia({ media: null, colorScheme: null });
+    await page.setViewportSize({ width: 1280, height: 720 });
+    await page.goto("about:blank");
+    await context.clearCookies();
+  });
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(error.message));
   page.on("console", (message) => {
@@ -45,22 +71,32 @@ async function logIn(page: Page, { login, password } = operator): Promise<void> 
   await page.locator("nav").waitFor();
 }
 
+const screenshots = process.env["SCREENSHOTS"];
+
+/** Every state of a view is looked at, not only those that differ most. */
+export const everyState = isWhole || screenshots !== undefined;
+
+const looks = [
+  ["light", 1280],
+  ["dark", 360],
+  ["light", 360],
+  ["dark", 1280],
+] as const;
+
 /**
- * A view in light and dark, wide and narrow: axe finds nothing, and nothing is cut off. The dark
- * scheme changes colours alone (console.test.ts), so there axe looks at these.
+ * A view in light and wide, in dark and narrow, and in the whole scope in the other two ways: axe
+ * finds nothing, and nothing is cut off. The dark scheme changes colours alone (console.test.ts),
+ * so there axe looks at these.
  */
 export async function easyForAll(page: Page, name = ""): Promise<void> {
-  for (const colorScheme of ["light", "dark"] as const) {
+  for (const [colorScheme, width] of everyState ? looks : looks.slice(0, 2)) {
     await page.emulateMedia({ colorScheme });
-    for (const width of [1280, 360]) {
-      await page.setViewportSize({ width, height: 900 });
-      const where = [name, colorScheme, width];
-      expect([...where, await faultsOfView(page, colorScheme)]).toEqual([...where, []]);
-      const folder = process.env["SCREENSHOTS"];
-      if (folder && name) {
-        const path = `${folder}${name}-${colorScheme}-${width}.png`;
-        await page.screenshot({ path, fullPage: true });
-      }
+    await page.setViewportSize({ width, height: 900 });
+    const where = [name, colorScheme, width];
+    expect([...where, await faultsOfView(page, colorScheme)]).toEqual([...where, []]);
+    if (screenshots && name) {
+      const path = `${screenshots}${name}-${colorScheme}-${width}.png`;
+      await page.screenshot({ path, fullPage: true });
     }
   }
   await page.emulateMedia({ colorScheme: "light" });

@@ -8,13 +8,17 @@ import { declined } from "../support/reports.ts";
 import { approves, lost, saleReport } from "../support/scripted-terminal.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
-import { consoleHouse, consolePage, easyForAll, untranslated } from "./console-house.ts";
+import {
+  consoleHouse,
+  consolePage,
+  easyForAll,
+  everyState,
+  untranslated,
+} from "./console-house.ts";
 
 const HOUR_MS = 3_600_000;
 const hostile = `=HYPERLINK("http://evil.test")<img src=x onerror=alert(1)>`;
 
-/** With SCREENSHOTS=folder/ every state is looked at, otherwise those that differ most. */
-const everyState = process.env["SCREENSHOTS"] !== undefined;
 const isTooWide = "document.documentElement.scrollWidth > innerWidth";
 
 /** Eleven in the morning of the machine's own day: the browser has the same. */
@@ -130,8 +134,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     const at = await busyHouse();
     const asked: unknown[][] = [];
     const { url } = await consoleHouse(atGateway(at, asked), at);
-    const given = { bypassCSP: false, acceptDownloads: true };
-    const { page, context, faults } = await consolePage(browser(), `${url}/#${view}`, given);
+    const { page, context, faults } = await consolePage(browser(), `${url}/#${view}`);
     return { at, url, page, context, faults, asked };
   }
 

@@ -26,25 +26,19 @@ export class GuardedHouse extends TestInstallation {
   /** Until the terminal asks for a card (--customer manual). */
   async waitsForCard(): Promise<void> {
     await until("the terminal waits for a card", async () => {
-      const response = await fetch(`${this.terminalEndpoints?.control}/state`);
-      const { waitsForCustomer } = (await response.json()) as { waitsForCustomer: boolean };
-      return waitsForCustomer || undefined;
+      const state = await this.control<{ waitsForCustomer: boolean }>("GET", "/state");
+      return state.waitsForCustomer || undefined;
     });
   }
 
   async presentCard(): Promise<void> {
     await this.waitsForCard();
-    await fetch(`${this.terminalEndpoints?.control}/customer`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ action: "insert" }),
-    });
+    await this.control("POST", "/customer", { action: "insert" });
   }
 
   /** What reached the terminal, without the driver's own status enquiries (05 01). */
   async wire(): Promise<readonly string[]> {
-    const response = await fetch(`${this.terminalEndpoints?.control}/trace?last=1000`);
-    const { events } = (await response.json()) as { events: WireEvent[] };
+    const { events } = await this.control<{ events: WireEvent[] }>("GET", "/trace?last=1000");
     return events
       .filter(({ what, direction }) => what === "apdu" && direction === "in")
       .map(({ message = "" }) => message)

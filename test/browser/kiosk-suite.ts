@@ -65,20 +65,12 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   const shows = (words: RegExp) =>
     expect.poll(() => page.locator("main").innerText()).toMatch(words);
   const press = (name: string | RegExp) => page.getByRole("button", { name, exact: true }).click();
-  const say = (word: string) =>
-    fetch(`${at.terminalEndpoints?.control}/words`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ word, within: 20 }),
-    });
+  const say = (word: string) => at.control("POST", "/words", { word, within: 20 });
   const orderId = async () => {
     const kept = (await page.evaluate("localStorage.getItem('order')")) as string | null;
     return kept === null ? undefined : (JSON.parse(kept) as { orderId: string }).orderId;
   };
-  const ledger = async () => {
-    const answer = await fetch(`${at.terminalEndpoints?.control}/ledger`);
-    return ((await answer.json()) as { charged: number }).charged;
-  };
+  const ledger = async () => (await at.ledger()).charged;
   let chargedBefore = 0;
   /** Cents that were charged since the test began. */
   const charged = async () => (await ledger()) - chargedBefore;

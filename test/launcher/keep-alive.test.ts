@@ -11,8 +11,10 @@ import { uptime } from "node:os";
 import { join } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
 import { asSlow } from "../support/patience.ts";
+import { isWhole } from "../support/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
+const AT_ONCE = isWhole ? 20 : 6;
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
 const test = alone.concurrent;
 // All of them share the cores of a machine that others use too.
@@ -139,13 +141,13 @@ test("after a reboot the next look starts both, whatever the last boot has left"
   expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
 });
 
-alone("twenty looks at once start one copy of each program", async () => {
+alone("many looks at once start one copy of each program", async () => {
   const data = checkout.dataFolder("twenty");
   const looks = await Promise.all(
-    Array.from({ length: 20 }, () => checkout.alwaysUp("--data", data)),
+    Array.from({ length: AT_ONCE }, () => checkout.alwaysUp("--data", data)),
   );
   expect(looks.map(({ code, err }) => ({ code, err }))).toEqual(
-    Array.from({ length: 20 }, () => ({ code: 0, err: "" })),
+    Array.from({ length: AT_ONCE }, () => ({ code: 0, err: "" })),
   );
   expect(looks.flatMap(({ out }) => out.match(/relaunched/g) ?? [])).toHaveLength(2);
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);

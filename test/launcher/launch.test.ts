@@ -4,8 +4,10 @@ import { createServer } from "node:net";
 import { join, relative } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
 import { startProcess } from "../support/own-processes.ts";
+import { isWhole } from "../support/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
+const AT_ONCE = isWhole ? 20 : 6;
 /** Most of the time is waiting for processes, each test with a data folder of its own. */
 const test = alone.concurrent;
 // All of them share the cores of a machine that others use too.
@@ -266,12 +268,12 @@ test("a program started by hand with a relative path is found and stopped", asyn
   expect(await ended).toBe(0);
 });
 
-alone("starts from twenty shells end with one copy of each program", async () => {
+alone("starts from many shells at once end with one copy of each program", async () => {
   const data = checkout.dataFolder("at-once");
   const results = await Promise.all(
-    Array.from({ length: 20 }, () => checkout.launch("--data", data)),
+    Array.from({ length: AT_ONCE }, () => checkout.launch("--data", data)),
   );
-  expect(results.map(({ code }) => code)).toEqual(Array(20).fill(0));
+  expect(results.map(({ code }) => code)).toEqual(Array(AT_ONCE).fill(0));
   expect(results.flatMap(({ out }) => out.match(/ started /g) ?? [])).toHaveLength(2);
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });

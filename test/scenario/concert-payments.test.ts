@@ -5,6 +5,7 @@ import {
   type InstallationOptions,
   TestInstallation,
 } from "../support/installation.ts";
+import { lines, rowsOf } from "../support/scope.ts";
 
 /** A terminal, and the settings that make the connector speak to it. */
 interface Spoken {
@@ -23,7 +24,6 @@ const caisseAp = (link: string): Spoken => ({
   switches: ["--protocol", "caisse-ap", ...(link === "session" ? ["--session"] : [])],
   config: { TERMINAL_PROTOCOL: "caisse-ap", CAISSE_AP_LINK: link },
 });
-const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
 const spoken = [
   concert("e"),
   concert("e-plus"),
@@ -31,7 +31,11 @@ const spoken = [
   caisseAp("bare"),
   caisseAp("session"),
 ];
-const rows = lines.flatMap((line) => spoken.map((one) => ({ ...one, line })));
+/** Elsewhere than in the whole scope each is spoken on one of the lines. */
+const rows = rowsOf(
+  lines.flatMap((line) => spoken.map((one) => ({ ...one, line }))),
+  lines.length,
+);
 
 const optionsOf = ({ line, switches, config }: (typeof rows)[number]): InstallationOptions => ({
   line,
@@ -65,16 +69,6 @@ async function lacking(at: TestInstallation, orderId: string) {
   return told;
 }
 
-async function control(at: TestInstallation, method: string, path: string, body?: object) {
-  const response = await fetch(`${at.terminalEndpoints?.control}${path}`, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-  });
-  return (await response.json()) as Controlled;
-}
-
 interface Controlled {
   readonly running: { readonly phase: string } | null;
   readonly events: readonly { readonly seq: number; readonly [name: string]: unknown }[];
@@ -82,7 +76,7 @@ interface Controlled {
 
 /** How often the terminal was spoken to: connections and what came on them. */
 async function heardBy(at: TestInstallation): Promise<number> {
-  const { events } = await control(at, "GET", "/trace?last=10000");
+  const { events } = await at.control<Controlled>("GET", "/trace?last=10000");
   return events.filter(({ what, direction }) => what === "open" || direction === "in").length;
 }
 
@@ -143,11 +137,11 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
     expect(config).toMatchObject(nobody);
     expect(await heardBy(at)).toBe(before);
 
-    await control(at, "POST", "/faults", { name: "hold", at: "card" });
+    await at.arm("hold:at=card");
     const paying = at.pay(3, order(6));
     await until("the customer stands there", async () => {
-      const { running } = await control(at, "GET", "/state");
-      const { events } = await control(at, "GET", "/trace?last=10000");
+      const { running } = await at.control<Controlled>("GET", "/state");
+      const { events } = await at.control<Controlled>("GET", "/trace?last=10000");
       const newest = events.findLast(({ direction }) => direction === "in");
       // The payment begins at the ACK to the frame; the EOT of the session comes behind it.
       const isOver = row.title.endsWith("bare") || newest?.["what"] === "eot";
@@ -169,7 +163,7 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
     const { one: busy } = await at.call("GET", "/check?fresh=yes");
     expect(busy.cr).toBe("1");
     expect(await heardBy(at)).toBe(during);
-    await control(at, "DELETE", "/faults");
+    await at.disarm();
     expect((await paying).one.status).toBe("Success");
 
     const { one } = await at.call("GET", "/check");

@@ -24,12 +24,7 @@ beforeAll(async () => {
 
 afterAll(() => at.stop());
 
-const demand = (): Promise<Response> =>
-  fetch(`${at.terminalEndpoints?.control}/state`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ demand: { "end-of-day": true } }),
-  });
+const demand = () => at.control("POST", "/state", { demand: { "end-of-day": true } });
 
 const call = async (): Promise<unknown> => (await at.call("GET", "/check?fresh=yes")).one["call"];
 

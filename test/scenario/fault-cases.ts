@@ -3,8 +3,7 @@ import { faultKinds, points, zvtFaults } from "../../src/simulator/terminal/zvt/
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
 import { asSlow, PATIENCE_MS } from "../support/patience.ts";
-
-export type Line = "tcp" | "pty";
+import { isWhole, type Line, rowsOf } from "../support/scope.ts";
 
 /** One fault of the simulator's table, armed for one payment. */
 interface FaultCase {
@@ -18,23 +17,34 @@ const abortFaults = ["refuse-abort", "ignore-abort", "late-approval"];
 const pointFaults = ["mute", "unplug", "reboot"];
 
 /** Faults of frames and their acknowledgement, which TCP does not have (docs/zvt.md 1.2, 3.2). */
-export function notOn(line: Line): readonly string[] {
+function notOn(line: Line): readonly string[] {
   const traits = [line === "tcp" ? "tcp" : "serial"] as const;
   return Object.entries(zvtFaults.kinds).flatMap(([name, kind]) =>
     canStrike(kind, traits) ? [] : [name],
   );
 }
 
-/** Every fault of the table; those that strike at a moment at every moment. */
+/**
+ * The kinds that are played on a line: in the whole scope all that it can have, elsewhere on a
+ * pseudo-terminal those that TCP cannot have, and those that strike at a moment.
+ */
+export function kindsOn(line: Line): readonly string[] {
+  const kinds = Object.keys(faultKinds).filter((name) => !notOn(line).includes(name));
+  if (isWhole || line === "tcp") return kinds;
+  return kinds.filter((name) => notOn("tcp").includes(name) || pointFaults.includes(name));
+}
+
+/** Every fault of the table; those that strike at a moment at every moment of one of the lines. */
 export function faultCases(line: Line): readonly FaultCase[] {
-  return Object.keys(faultKinds)
-    .filter((name) => !notOn(line).includes(name))
-    .flatMap((name) => (pointFaults.includes(name) ? atEveryPoint(name) : [withLimits(name)]))
+  return kindsOn(line)
+    .flatMap((name) => (pointFaults.includes(name) ? atPoints(name, line) : [withLimits(name)]))
     .map((fault) => ({ fault, cancel: abortFaults.includes(fault) }));
 }
 
-function atEveryPoint(name: string): readonly string[] {
-  return points.map((point) => `${name}:at=${point}${name === "unplug" ? ",ms=50" : ""}`);
+function atPoints(name: string, line: Line): readonly string[] {
+  return rowsOf(points, 2, line === "tcp" ? 0 : 1).map(
+    (point) => `${name}:at=${point}${name === "unplug" ? ",ms=50" : ""}`,
+  );
 }
 
 /** Long enough to be seen, short enough for a test. */
@@ -110,8 +120,8 @@ export class FaultHouse {
     });
     this.#played = fault;
     const before = (await this.#at.ledger()).charged;
-    await this.#arm(fault);
-    if (cancel) await this.#arm(`hold:at=card,ms=${asSlow(400)}`);
+    await this.#at.arm(fault);
+    if (cancel) await this.#at.arm(`hold:at=card,ms=${asSlow(400)}`);
     const orderId = `${this.#prefix}-${++this.#orders}`;
     const startedMs = performance.now();
     // The cents are the bank's answer; an abort needs a decline.
@@ -121,8 +131,8 @@ export class FaultHouse {
     if (cancel) await Promise.race([paying, this.#cancel()]);
     const { one: answer } = await paying;
     const ms = Math.round(performance.now() - startedMs);
-    const armed = (await this.#control("GET", "/faults")) as Armed;
-    await this.#control("DELETE", "/faults");
+    const armed = await this.#at.control<Armed>("GET", "/faults");
+    await this.#at.disarm();
     const settled = await this.#settled(orderId);
     const charged = settled.one.status === "Success";
     const bank = await this.#bank(before, charged ? wholeMinor : 0, settled.one.status);
@@ -158,7 +168,7 @@ export class FaultHouse {
   /** Cancels as soon as the payment runs. */
   async #cancel(): Promise<void> {
     await until("the terminal waits for a card", async () => {
-      const { running } = (await this.#control("GET", "/state")) as State;
+      const { running } = await this.#at.control<State>("GET", "/state");
       return running?.phase === "card" || undefined;
     });
     await this.#at.call("POST", "/cancel");
@@ -189,23 +199,6 @@ export class FaultHouse {
     const limitMs = status === "Unknown" ? 0 : PATIENCE_MS;
     await until("the bank agrees", look, limitMs).catch(() => undefined);
     return bank;
-  }
-
-  async #arm(text: string): Promise<void> {
-    const [name = "", rest = ""] = text.split(":");
-    const pairs = rest === "" ? [] : rest.split(",").map((pair) => pair.split("="));
-    await this.#control("POST", "/faults", { name, ...Object.fromEntries(pairs) });
-  }
-
-  async #control(method: string, path: string, body?: object): Promise<unknown> {
-    const response = await fetch(`${this.#at.terminalEndpoints?.control}${path}`, {
-      method,
-      ...(body === undefined
-        ? {}
-        : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
-    return await response.json();
   }
 }
 

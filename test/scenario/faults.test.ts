@@ -22,18 +22,9 @@ beforeAll(async () => {
 
 afterAll(() => at.stop());
 
-async function fault(name: string, more: object): Promise<void> {
-  const response = await fetch(`${at.terminalEndpoints?.control}/faults`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ name, ...more }),
-  });
-  expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
-}
-
 /** The customer stands before the terminal until {@link presentsCard}. */
-const waitsForCard = (): Promise<void> => fault("hold", { at: "card" });
-const presentsCard = () => fetch(`${at.terminalEndpoints?.control}/faults`, { method: "DELETE" });
+const waitsForCard = () => at.arm("hold:at=card");
+const presentsCard = () => at.disarm();
 
 const runs = (orderId: string): Promise<true> =>
   until(`${orderId} is being paid`, async () => {
@@ -113,7 +104,7 @@ test("two programs of one installation cannot run twice", async () => {
 test("tp-manager killed after the approval tells the truth after its restart", async () => {
   const before = await at.ledger();
   // The sale is acknowledged and stands, but the terminal's completion does not come.
-  await fault("mute", { at: "completion", ms: 500 });
+  await at.arm("mute:at=completion,ms=500");
   const payment = at.pay(5, "E-1").catch(() => "connection lost");
   const number = before.entries.length;
   // Killed before that, the terminal may take the sale back, and nobody could tell.

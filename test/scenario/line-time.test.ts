@@ -35,8 +35,7 @@ test.runIf(process.platform === "linux")(
     });
     const totalMs = performance.now() - startedMs;
 
-    const response = await fetch(`${at.terminalEndpoints?.control}/trace?last=2000`);
-    const { events } = (await response.json()) as { events: WireEvent[] };
+    const { events } = await at.control<{ events: WireEvent[] }>("GET", "/trace?last=2000");
     const authorisations = events.filter(({ hex }) => hex?.startsWith("0601"));
     const begun = authorisations.at(-1)?.sinceStartMs ?? 0;
     // Only what belongs to the second payment: its question for the last receipt and its command.

@@ -1,8 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { type InstallationOptions, TestInstallation } from "../support/installation.ts";
-
-const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
+import { linesOr } from "../support/scope.ts";
 
 async function installed(options: InstallationOptions): Promise<TestInstallation> {
   const at = new TestInstallation(options);
@@ -12,15 +11,6 @@ async function installed(options: InstallationOptions): Promise<TestInstallation
   return at;
 }
 
-function control(at: TestInstallation, method: string, path: string, body?: unknown) {
-  return fetch(`${at.terminalEndpoints?.control}${path}`, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-  });
-}
-
 interface WireEvent {
   readonly what: string;
   readonly direction?: "in" | "out";
@@ -28,9 +18,7 @@ interface WireEvent {
 }
 
 async function apdus(at: TestInstallation): Promise<WireEvent[]> {
-  const { events } = (await (await control(at, "GET", "/trace?last=2000")).json()) as {
-    events: WireEvent[];
-  };
+  const { events } = await at.control<{ events: WireEvent[] }>("GET", "/trace?last=2000");
   return events.filter(({ what }) => what === "apdu");
 }
 
@@ -38,84 +26,87 @@ async function apdus(at: TestInstallation): Promise<WireEvent[]> {
 const quick = {
   TEST_TIMERS: "yes",
   ZVT_T1_MS: 100,
-  ZVT_T2_MS: 200,
-  ZVT_T3_MS: 400,
-  ZVT_T4_MS: 1_000,
+  ZVT_T2_MS: 500,
+  ZVT_T3_MS: 1_000,
+  ZVT_T4_MS: 2_000,
   RECOVERY_SILENCE_MS: 50,
   POLL_INTERVAL_MS: 100,
   GATEWAY_WAIT: 0,
 };
-const quickTerminal = ["--instant", "--t2-ms", "200", "--t3-ms", "400", "--t4-ms", "1000"];
+const quickTerminal = ["--instant", "--t2-ms", "500", "--t3-ms", "1000", "--t4-ms", "2000"];
 
 interface Compared {
   readonly reconciliation: object;
 }
 
-describe.each(lines)("a terminal that keeps what was not acknowledged, over %s", (line) => {
-  const keeping = [...quickTerminal, "--no-auto-reversal"];
+describe.each(linesOr("pty"))(
+  "a terminal that keeps what was not acknowledged, over %s",
+  (line) => {
+    const keeping = [...quickTerminal, "--no-auto-reversal"];
 
-  async function missed(at: TestInstallation): Promise<string> {
-    expect((await at.pay(1, "before")).one.status).toBe("Success");
-    await control(at, "POST", "/faults", { name: "unplug", at: "reported", ms: 50 });
-    await at.pay(5, "missed");
-    const settled = await until("the order is settled", async () => {
-      const { one } = await at.call("GET", "/payment/missed");
-      return one.status === "Unknown" ? undefined : one;
-    });
-    await at.connected();
-    expect((await at.pay(7, "next")).one.status).toBe("Success");
-    return settled.status;
-  }
+    async function missed(at: TestInstallation): Promise<string> {
+      expect((await at.pay(1, "before")).one.status).toBe("Success");
+      await at.arm("unplug:at=reported,ms=50");
+      await at.pay(5, "missed");
+      const settled = await until("the order is settled", async () => {
+        const { one } = await at.call("GET", "/payment/missed");
+        return one.status === "Unknown" ? undefined : one;
+      });
+      await at.connected();
+      expect((await at.pay(7, "next")).one.status).toBe("Success");
+      return settled.status;
+    }
 
-  test("and does not tell it reverses it with the next sale, as the journal has it", async () => {
-    const at = await installed({
-      line,
-      terminalSwitches: [...keeping, "--hides-unacknowledged"],
-      config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
+    test("and does not tell it reverses it with the next sale, as the journal has it", async () => {
+      const at = await installed({
+        line,
+        terminalSwitches: [...keeping, "--hides-unacknowledged"],
+        config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
+      });
+      expect(await missed(at)).toBe("Failed");
+      const { entries, charged } = await at.ledger();
+      expect(charged).toBe(800);
+      expect(entries.map(({ kind, amountMinor }) => `${kind} ${amountMinor}`)).toEqual([
+        "charge 100",
+        "charge 500",
+        "reversal 500",
+        "charge 700",
+      ]);
     });
-    expect(await missed(at)).toBe("Failed");
-    const { entries, charged } = await at.ledger();
-    expect(charged).toBe(800);
-    expect(entries.map(({ kind, amountMinor }) => `${kind} ${amountMinor}`)).toEqual([
-      "charge 100",
-      "charge 500",
-      "reversal 500",
-      "charge 700",
-    ]);
-  });
 
-  test("and hides it for good: the end of day names the order", async () => {
-    const at = await installed({
-      line,
-      terminalSwitches: [...keeping, "--hides-unacknowledged"],
-      config: quick,
+    test("and hides it for good: the end of day names the order", async () => {
+      const at = await installed({
+        line,
+        terminalSwitches: [...keeping, "--hides-unacknowledged"],
+        config: quick,
+      });
+      expect(await missed(at)).toBe("Failed");
+      expect((await at.pay(5, "missed")).one.status).toBe("Success");
+      expect((await at.ledger()).charged).toBe(1_800);
+      const { reconciliation } = (await at.call("POST", "/tlc")).one as object as Compared;
+      const orders = [{ orderId: "missed", told: "failed", chargedElsewhere: true, now: "Failed" }];
+      expect(reconciliation).toMatchObject({
+        result: "differs",
+        sole: true,
+        differenceMinor: 500,
+        orders,
+      });
+      expect((await at.call("GET", "/reconciliation")).one).toEqual(reconciliation);
     });
-    expect(await missed(at)).toBe("Failed");
-    expect((await at.pay(5, "missed")).one.status).toBe("Success");
-    expect((await at.ledger()).charged).toBe(1_800);
-    const { reconciliation } = (await at.call("POST", "/tlc")).one as object as Compared;
-    const orders = [{ orderId: "missed", told: "failed", chargedElsewhere: true, now: "Failed" }];
-    expect(reconciliation).toMatchObject({
-      result: "differs",
-      sole: true,
-      differenceMinor: 500,
-      orders,
-    });
-    expect((await at.call("GET", "/reconciliation")).one).toEqual(reconciliation);
-  });
 
-  test("and tells it has it charged, in the journal too: nothing is reversed", async () => {
-    const at = await installed({
-      line,
-      terminalSwitches: keeping,
-      config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
+    test("and tells it has it charged, in the journal too: nothing is reversed", async () => {
+      const at = await installed({
+        line,
+        terminalSwitches: keeping,
+        config: { ...quick, ZVT_SEND_LAST_RECEIPT: "yes" },
+      });
+      expect(await missed(at)).toBe("Success");
+      expect((await at.ledger()).charged).toBe(1_300);
     });
-    expect(await missed(at)).toBe("Success");
-    expect((await at.ledger()).charged).toBe(1_300);
-  });
-});
+  },
+);
 
-describe.each(lines)("a terminal that numbers its messages, over %s", (line) => {
+describe.each(linesOr("tcp"))("a terminal that numbers its messages, over %s", (line) => {
   test("gets a number in every message and answer of a payment", async () => {
     const at = await installed({
       line,

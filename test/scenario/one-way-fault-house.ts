@@ -135,13 +135,13 @@ export class UnaskedFaultHouse {
     await this.#free();
     const before = (await this.#at.ledger()).charged;
     const orderId = `${this.#prefix}-${this.#played.length + 1}`;
-    for (const one of fault.split(" ")) await this.#arm(one);
+    for (const one of fault.split(" ")) await this.#at.arm(one);
     const startedMs = performance.now();
     const answer = await this.#at.pay(AMOUNT_MINOR / 100, orderId);
     const ms = Math.round(performance.now() - startedMs);
     await this.#idle();
     const struck = await this.#hasStruck();
-    await this.#control("DELETE", "/faults");
+    await this.#at.disarm();
     await this.#idle();
     const bank = (await this.#at.ledger()).charged - before;
     this.#played.push({ fault, orderId, answer: wordOf(answer), bank, ms, struck });
@@ -176,36 +176,18 @@ export class UnaskedFaultHouse {
 
   async #idle(): Promise<void> {
     await until("the terminal is idle", async () => {
-      const state = (await this.#control("GET", "/state").catch(() => undefined)) as
-        | { readonly running: object | null }
-        | undefined;
+      const asked = this.#at.control<{ readonly running: object | null }>("GET", "/state");
+      const state = await asked.catch(() => undefined);
       return state?.running === null || undefined;
     });
   }
 
   /** One that is used up is gone; one without end counts. */
   async #hasStruck(): Promise<boolean> {
-    const { armed } = (await this.#control("GET", "/faults")) as {
+    const { armed } = await this.#at.control<{
       readonly armed: readonly { readonly struck: number }[];
-    };
+    }>("GET", "/faults");
     return armed.every(({ struck }) => struck > 0);
-  }
-
-  async #arm(text: string): Promise<void> {
-    const [name = "", rest = ""] = text.split(":");
-    const pairs = rest === "" ? [] : rest.split(",").map((pair) => pair.split("="));
-    await this.#control("POST", "/faults", { name, ...Object.fromEntries(pairs) });
-  }
-
-  async #control(method: string, path: string, body?: object): Promise<unknown> {
-    const response = await fetch(`${this.#at.terminalEndpoints?.control}${path}`, {
-      method,
-      ...(body === undefined
-        ? {}
-        : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-    });
-    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
-    return await response.json();
   }
 }
 

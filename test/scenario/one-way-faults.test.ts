@@ -1,39 +1,40 @@
-import { expect, test } from "vitest";
+import { test } from "vitest";
 import { protocols } from "../../src/simulator/terminal/registry.ts";
+import { isWhole, lines } from "../support/scope.ts";
 import { faultsOn, lie, UnaskedFaultHouse, type UnaskedLine } from "./one-way-fault-house.ts";
 
-const lines: readonly UnaskedLine[] = [
+const kinds: readonly UnaskedLine[] = [
   { line: "tcp", protocol: "concert", sessions: true },
   { line: "pty", protocol: "concert", sessions: true },
   { line: "tcp", protocol: "caisse-ap", sessions: false },
   { line: "pty", protocol: "caisse-ap", sessions: true },
 ];
-/** Installations that share the faults of one line: most wait for a time of the product. */
-const HOUSES = 1;
 const PLAYS_MAX = 3;
 
-test.concurrent.each(lines.filter(({ line }) => line === "tcp" || process.platform === "linux"))(
+/** Elsewhere than in the whole scope a fault that both lines can have is played on one of them. */
+function faultsPlayed(at: UnaskedLine): readonly string[] {
+  const table = protocols.find(({ name }) => name === at.protocol)?.faults;
+  const on = (one: UnaskedLine): string[] => (table ? faultsOn(table, one) : []);
+  const own = on(at);
+  const others = kinds.filter(({ line, protocol }) => line !== at.line && protocol === at.protocol);
+  if (isWhole || !others.some(({ line }) => lines.includes(line))) return own;
+  const shared = own.filter((fault) => others.flatMap(on).includes(fault));
+  const elsewhere = shared.filter((_, number) => number % 2 === lines.indexOf(at.line));
+  return own.filter((fault) => !elsewhere.includes(fault));
+}
+
+test.concurrent.for(kinds.filter(({ line }) => lines.includes(line)))(
   "with every fault of $protocol on $line nobody claims what the bank does not say",
-  async (at) => {
-    const protocol = protocols.find(({ name }) => name === at.protocol);
-    const faults = protocol ? faultsOn(protocol.faults, at) : [];
-    const all = [...faults];
-    const worker = async (number: number) => {
-      const house = new UnaskedFaultHouse(at, `${at.protocol}-${at.line}-${number}`);
-      try {
-        await house.start();
-        for (let next = all.shift(); next; next = all.shift()) {
-          // On a busy machine a payment may end before its fault has its moment.
-          for (let plays = 0; plays < PLAYS_MAX && !(await house.play(next)); plays++);
-        }
-        return await house.told();
-      } finally {
-        await house.stop();
-      }
-    };
-    const told = (
-      await Promise.all(Array.from({ length: HOUSES }, (_, number) => worker(number)))
-    ).flat();
+  async (at, { expect, onTestFinished }) => {
+    const faults = faultsPlayed(at);
+    const house = new UnaskedFaultHouse(at, `${at.protocol}-${at.line}`);
+    onTestFinished(() => house.stop());
+    await house.start();
+    for (const next of faults) {
+      // On a busy machine a payment may end before its fault has its moment.
+      for (let plays = 0; plays < PLAYS_MAX && !(await house.play(next)); plays++);
+    }
+    const told = await house.told();
     const rows = told.map((one) =>
       [one.fault, one.answer, one.end, one.bank, one.gateway, one.ms, one.struck].join("  "),
     );
@@ -41,6 +42,7 @@ test.concurrent.each(lines.filter(({ line }) => line === "tcp" || process.platfo
     const struck = new Set(told.filter((one) => one.struck).map(({ fault }) => fault));
     expect([...struck].toSorted()).toEqual(faults.toSorted());
     expect(told.flatMap((one) => (lie(one) ? [{ ...one, lie: lie(one) }] : []))).toEqual([]);
-    expect(told.filter(({ end }) => end === "Success").length).toBeGreaterThan(5);
+    const paid = told.filter(({ end }) => end === "Success").length;
+    expect(paid).toBeGreaterThan(faults.length / 8);
   },
 );

@@ -1,13 +1,24 @@
 import { type onTestFinished, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
+import { linesOr } from "../support/scope.ts";
 
-const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
 const families = [
-  { protocol: "concert", own: {}, session: [] },
-  { protocol: "caisse-ap", own: { CAISSE_AP_LINK: "session" }, session: ["--session"] },
+  { protocol: "concert", own: {}, session: [], usual: "tcp" },
+  {
+    protocol: "caisse-ap",
+    own: { CAISSE_AP_LINK: "session" },
+    session: ["--session"],
+    usual: "pty",
+  },
 ] as const;
-const rows = lines.flatMap((line) => families.map((family) => ({ ...family, line })));
+const rows = families.flatMap((family) =>
+  linesOr(family.usual).map((line) => ({ ...family, line })),
+);
+
+interface State {
+  readonly running: { readonly phase: string } | null;
+}
 
 /** Each row has an installation of its own, because most of its time is waiting. */
 async function started(
@@ -29,40 +40,30 @@ async function started(
   finished(() => house.stop());
   await house.start();
   await house.connected();
-  const control = async (method: string, path: string, body?: object) => {
-    const response = await fetch(`${house.terminalEndpoints?.control}${path}`, {
-      method,
-      ...(body === undefined
-        ? {}
-        : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-    });
-    const told = (await response.json()) as { readonly running: { readonly phase: string } | null };
-    return { ...told, ok: response.ok };
-  };
-  return { house, control };
+  return house;
 }
 
 test.concurrent.for(rows)(
   "a late result counts, a sale that nobody asked for does not, with $protocol on $line",
   async (row, { expect, onTestFinished }) => {
-    const { house, control } = await started(row, onTestFinished);
+    const house = await started(row, onTestFinished);
     const gatewayHas = async () =>
       (await house.orders()).map(({ merchantReference, amount }) => [
         merchantReference,
         Number(amount),
       ]);
     // A result that comes after tp-manager was killed.
-    await control("POST", "/faults", { name: "hold", at: "card" });
+    await house.arm("hold:at=card");
     const lost = house.pay(12, "A-1").catch(() => undefined);
     await until("the customer stands there", async () => {
-      const { running } = await control("GET", "/state");
+      const { running } = await house.control<State>("GET", "/state");
       return running?.phase === "card" || undefined;
     });
     await house.tpManager?.end("SIGKILL");
     await lost;
     await house.startTpManager();
     expect((await house.call("GET", "/payment/A-1")).one.status).toBe("Unknown");
-    await control("DELETE", "/faults");
+    await house.disarm();
     await until("the late result counts", async () => {
       const { one } = await house.call("GET", "/payment/A-1");
       return (one.status === "Success" && one.notificationGatewaySent) || undefined;
@@ -77,12 +78,12 @@ test.concurrent.for(rows)(
     expect((await house.ledger()).charged).toBe(1_900);
     // A sale that is no order's, with the amount of one.
     await until("the terminal has ended what it did before", async () => {
-      const { ok } = await control("POST", "/sale", { amountMinor: 700, private: "nobody" });
-      return ok || undefined;
+      const sale = { amountMinor: 700, private: "nobody" };
+      return await house.control<object>("POST", "/sale", sale).catch(() => undefined);
     });
     await until("the terminal has told it", async () => {
       const { entries } = await house.ledger();
-      const { running } = await control("GET", "/state");
+      const { running } = await house.control<State>("GET", "/state");
       return (entries.length === 3 && running === null) || undefined;
     });
     expect((await house.pay(5, "A-3")).one.status).toBe("Success");

@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
+import { linesOr } from "../support/scope.ts";
 
-const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
-
-describe.each(lines)("a whole installation with the terminal on %s", (line) => {
+describe.each(linesOr("tcp"))("a whole installation with the terminal on %s", (line) => {
   const at = new TestInstallation({
     line,
     terminalSwitches: [
@@ -20,14 +19,8 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
     // The answer waits for the end of the first try, on a busy machine too.
     config: { GATEWAY_WAIT: 20_000 },
   });
-  const faults = () => `${at.terminalEndpoints?.control}/faults`;
   /** The customer stands before the terminal until the faults are deleted. */
-  const waitsForCard = () =>
-    fetch(faults(), {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ name: "hold", at: "card" }),
-    });
+  const waitsForCard = () => at.arm("hold:at=card");
   beforeAll(async () => {
     await at.start();
     await at.connected();
@@ -86,7 +79,7 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
       return answer.http === 200 ? answer : undefined;
     });
     expect(cancel.one.status).toBe("Success");
-    await fetch(faults(), { method: "DELETE" });
+    await at.disarm();
     const { http, one } = await payment;
     expect([http, one.status, one.error?.charged]).toEqual([200, "Cancelled", "no"]);
   });
@@ -101,7 +94,7 @@ describe.each(lines)("a whole installation with the terminal on %s", (line) => {
     const second = await at.pay(8, "second");
     expect(second.http).toBe(409);
     expect(second.one.error?.code).toBe("TERMINAL_BUSY");
-    await fetch(faults(), { method: "DELETE" });
+    await at.disarm();
     expect((await first).one.status).toBe("Success");
   });
 

@@ -10,12 +10,7 @@ test("a terminal that gave a receipt number again is not told to reverse by it",
   onTestFinished(() => at.stop());
   await at.start();
   await at.connected();
-  const memory = (body: object) =>
-    fetch(`${at.terminalEndpoints?.control}/memory`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
+  const memory = (body: object) => at.control("POST", "/memory", body);
   const reversal = async (orderId: string) => {
     const { http, one } = await at.call("POST", "/reversal", { orderId });
     return [http, one.error?.code ?? one.status];

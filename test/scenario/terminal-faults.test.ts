@@ -1,10 +1,9 @@
 import { expect, test } from "vitest";
-import { faultKinds } from "../../src/simulator/terminal/zvt/faults.ts";
-import { FaultHouse, faultCases, type Line, notOn, type Outcome, tableOf } from "./fault-cases.ts";
+import { isWhole, lines } from "../support/scope.ts";
+import { FaultHouse, faultCases, kindsOn, type Outcome, tableOf } from "./fault-cases.ts";
 
-const lines: readonly Line[] = process.platform === "linux" ? ["tcp", "pty"] : ["tcp"];
 /** Installations that share the faults of one line. */
-const HOUSES = 2;
+const HOUSES = isWhole ? 2 : 1;
 const PLAYS_MAX = 3;
 
 const config = {
@@ -23,7 +22,8 @@ const config = {
 test.concurrent.each(lines)(
   "with every fault of the simulator on %s nobody claims what the bank does not say",
   async (line) => {
-    const cases = [...faultCases(line)];
+    const all = faultCases(line);
+    const cases = [...all];
     const outcomes: Outcome[] = [];
     const worker = async (number: number): Promise<void> => {
       const house = new FaultHouse(line, `${line}-${number}`, config);
@@ -46,14 +46,14 @@ test.concurrent.each(lines)(
     );
     process.stdout.write(`\n${line}\n${tableOf(outcomes, line)}\n`);
     expect(ended.filter(({ status }) => status === "rejected")).toEqual([]);
-    expect(outcomes.map(({ fault }) => fault.split(":")[0])).toEqual(
-      expect.arrayContaining(Object.keys(faultKinds).filter((name) => !notOn(line).includes(name))),
-    );
+    const played = outcomes.map(({ fault }) => fault.split(":")[0]);
+    expect(played).toEqual(expect.arrayContaining([...kindsOn(line)]));
     expect(outcomes.filter(({ agrees }) => !agrees)).toEqual([]);
     const struck = new Set(outcomes.filter((one) => one.struck).map(({ fault }) => fault));
     expect(outcomes.map(({ fault }) => fault).filter((fault) => !struck.has(fault))).toEqual([]);
     expect(outcomes.filter(({ journal }) => journal === "Unknown")).toEqual([]);
-    expect(outcomes.filter(({ journal }) => journal === "Success").length).toBeGreaterThan(20);
-    expect(outcomes.filter(({ journal }) => journal !== "Success").length).toBeGreaterThan(5);
+    const paid = outcomes.filter(({ journal }) => journal === "Success").length;
+    expect(paid).toBeGreaterThan(all.length / 4);
+    expect(outcomes.length - paid).toBeGreaterThan(all.length / 16);
   },
 );

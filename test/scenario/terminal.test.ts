@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
-
-const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
+import { linesOr } from "../support/scope.ts";
 
 const timers = {
   TEST_TIMERS: "yes",
@@ -16,7 +15,7 @@ const timers = {
 /** By hand here; by itself in end-of-day.test.ts. */
 const config = { ...timers, AUTO_END_OF_DAY: "no" };
 
-describe.each(lines)("every command of the API with the terminal on %s", (line) => {
+describe.each(linesOr("pty"))("every command of the API with the terminal on %s", (line) => {
   const at = new TestInstallation({
     line,
     terminalSwitches: ["--instant", "--vending", "--reboot-ms", "300", "--goods-pause-ms", "100"],
@@ -109,12 +108,7 @@ describe.each(lines)("every command of the API with the terminal on %s", (line) 
   });
 
   test("tells what the terminal needs, and refuses a payment before it starts", async () => {
-    const demand = (body: object) =>
-      fetch(`${at.terminalEndpoints?.control}/state`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
+    const demand = (body: object) => at.control("POST", "/state", body);
     await demand({ demand: { "end-of-day": true } });
     const { one: due } = await at.call("GET", "/check");
     expect([due.cr, due.call]).toEqual(["2", "1"]);

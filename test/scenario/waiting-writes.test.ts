@@ -41,21 +41,15 @@ const deliveries = (at: TestInstallation): unknown[] =>
 const heard = (at: TestInstallation): unknown[] =>
   onDisk(at, "SELECT kind FROM attempt_event WHERE kind = 'acknowledged'");
 
-const control = (at: TestInstallation, method: string, body?: object): Promise<Response> =>
-  fetch(`${at.terminalEndpoints?.control}/faults`, {
-    method,
-    ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
-  });
-
 /** A payment that the terminal does not end until it is released: its receipt is printed. */
 async function printed(at: TestInstallation) {
-  expect((await control(at, "POST", { name: "hold", at: "printed" })).status).toBeLessThan(300);
+  await at.arm("hold:at=printed");
   const answer = at.pay(1, "A-1");
   await until(
     "the report is on disk",
     () => onDisk(at, "SELECT kind FROM attempt_event").includes("report") || undefined,
   );
-  return { answer, release: () => control(at, "DELETE") };
+  return { answer, release: () => at.disarm() };
 }
 
 describe("what the supervisor has of a transaction", () => {

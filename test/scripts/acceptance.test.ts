@@ -37,6 +37,6 @@ test("a part that is not there is refused with those that are", async () => {
   const { code, stderr } = await accept("--part", "nothing");
   expect([code, stderr]).toEqual([
     64,
-    expect.stringContaining("one of simulation, kills, explore"),
+    expect.stringContaining("one of tests, simulation, kills, explore"),
   ]);
 });

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runToEnd } from "../support/own-processes.ts";
+import { isWhole } from "../support/scope.ts";
 import { root } from "../tidy/sources.ts";
 import { UNASKED_SEEDS } from "./one-way/one-way-plan.ts";
 import { planOf } from "./plan-of-seed.ts";
@@ -14,8 +15,8 @@ async function simulate(...given: string[]): Promise<{ tally: Tally; story: stri
 }
 
 /** Enough for every kind of fault; ten thousand runs and other seeds are `npm run chaos`. */
-const RUNS = 150;
-const UNASKED_RUNS = 60;
+const RUNS = isWhole ? 150 : 60;
+const UNASKED_RUNS = isWhole ? 60 : 30;
 
 test("no promise about the money is broken in many runs full of faults", async () => {
   const { tally, story } = await simulate("--from", "1", "--runs", `${RUNS}`);

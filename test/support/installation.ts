@@ -241,9 +241,31 @@ export class TestInstallation {
     return this.call("POST", "/payment", { amount, orderId, ...more });
   }
 
+  /** A call of the simulated terminal's control interface; rejects when that refuses it. */
+  async control<T>(method: "GET" | "POST" | "DELETE", path: string, body?: object): Promise<T> {
+    const response = await fetch(`${this.terminalEndpoints?.control}${path}`, {
+      method,
+      ...(body && { headers: { "content-type": "application/json" }, body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`);
+    return (await response.json()) as T;
+  }
+
+  /** Arms a fault as the simulator's `--fault` writes it: `unplug:at=charged,ms=50`. */
+  async arm(fault: string): Promise<void> {
+    const [name, rest = ""] = fault.split(":");
+    const pairs = rest === "" ? [] : rest.split(",").map((pair) => pair.split("="));
+    await this.control("POST", "/faults", { name, ...Object.fromEntries(pairs) });
+  }
+
+  /** Takes all faults back; a customer who was held goes on. */
+  async disarm(): Promise<void> {
+    await this.control("DELETE", "/faults");
+  }
+
   /** What the terminal's bank believes. */
   async ledger(): Promise<Ledger> {
-    return (await fetch(`${this.terminalEndpoints?.control}/ledger`)).json() as Promise<Ledger>;
+    return await this.control<Ledger>("GET", "/ledger");
   }
 
   /** The orders the gateway has, newest first. */

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
-import { abortsYetStores } from "./dialogue.ts";
-import { PRICE, type Shop, shopTest } from "./shop.ts";
+import { abortsYetStores, type Course } from "./dialogue.ts";
+import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 import type { Told } from "./zvt-line.ts";
 
@@ -29,6 +29,14 @@ async function expectNotReversed(shop: Shop): Promise<void> {
   ]);
 }
 
+/** The terminal says that it did not work, and gives the money back all the same. */
+const abortsYetReverses: Course = async (at) => {
+  const booked = at.terminal.reversalOf(at.receipt);
+  await at.abort();
+  at.terminal.bank.push(booked);
+  at.terminal.stored = booked.told;
+};
+
 shopTest.concurrent("the number of A, kept for an order that was aborted", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
@@ -46,7 +54,7 @@ shopTest.concurrent("the number of A, kept for an order that was aborted", async
   await shop.expectSound();
 });
 
-shopTest.concurrent("the number of A, of a sale of staff that nobody saw", async ({ open }) => {
+variantTest.concurrent("the number of A, of a sale of staff that nobody saw", async ({ open }) => {
   const shop = await open({ shared: true });
   const { terminal } = shop;
   await shop.sell("A");
@@ -59,7 +67,7 @@ shopTest.concurrent("the number of A, of a sale of staff that nobody saw", async
   await shop.expectSound();
 });
 
-shopTest.concurrent("a number of before an end of day, told alone", async ({ open }) => {
+variantTest.concurrent("a number of before an end of day, told alone", async ({ open }) => {
   const shop = await open({}, (terminal) => {
     const less = { trace: null, date: null, time: null };
     terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
@@ -128,7 +136,7 @@ shopTest.concurrent("a kill in the look that shows the kept sale", async ({ open
   expect(await shop.known("A")).toMatchObject({ charged: "yes", commands: 1, charges: 1 });
 });
 
-shopTest.concurrent.for([true, false])(
+shopTest.concurrent.for(variants([true, false]))(
   "a kept sale that is shown once, then nothing, shared: %s",
   async (shared, { open }) => {
     const shop = await open({ shared });
@@ -156,4 +164,15 @@ shopTest.concurrent("the sale of an aborted attempt, behind two others", async (
   terminal.book(late, "A");
   await shop.asked("D", 800);
   expect(await shop.alarmsOf("A")).toContain("order-charged-twice");
+});
+
+shopTest.concurrent("a reversal that was carried out, and a look is refused", async ({ open }) => {
+  const shop = await open();
+  const { terminal } = shop;
+  await shop.sell("A");
+  terminal.reversal = abortsYetReverses;
+  expect((await shop.reverse("A")).one.error?.code).toBe("REVERSAL_REFUSED");
+  terminal.repeat = () => 0xa0;
+  expect((await shop.reverse("A")).one.error?.code).toBe("REVERSAL_NOT_SAFE");
+  expect(terminal.count("A", "money back")).toBe(1);
 });

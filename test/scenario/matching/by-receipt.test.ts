@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { abortsYetStores, losesLine } from "./dialogue.ts";
-import { PRICE, type Shop, shopTest } from "./shop.ts";
+import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 
 /** Looks tell the receipt number, and neither trace nor moment. */
@@ -41,7 +41,7 @@ shopTest.concurrent("a kept sale with the number of P, behind that of Q", async 
   await expectOnce(shop, "yes");
 });
 
-shopTest.concurrent("a kept sale with the number of P, right behind it", async ({ open }) => {
+variantTest.concurrent("a kept sale with the number of P, right behind it", async ({ open }) => {
   const shop = await open({}, byReceipt);
   await shop.sell("P");
   staffCloses(shop.terminal);
@@ -49,7 +49,7 @@ shopTest.concurrent("a kept sale with the number of P, right behind it", async (
   await expectOnce(shop, "yes");
 });
 
-shopTest.concurrent.for([true, false])(
+shopTest.concurrent.for(variants([true, false]))(
   "a kept sale with the number of P, and a look is refused, right behind it: %s",
   async (isRightBehind, { open }) => {
     const shop = await open({}, byReceipt);
@@ -71,17 +71,20 @@ shopTest.concurrent("a kept sale with the number of P, where others are paid", a
   await expectOnce(shop, "unknown");
 });
 
-shopTest.concurrent("a kept sale with the number of P, behind our end of day", async ({ open }) => {
-  const shop = await open({}, byReceipt);
-  await shop.sell("P");
-  expect((await shop.at.call("POST", "/tlc")).http).toBe(200);
-  await shop.quiet();
-  staffCloses(shop.terminal);
-  await shop.pay("A", PRICE, abortsYetStores());
-  await shop.asked("A");
-  await shop.alarmsOf("A");
-  await shop.expectSound();
-});
+variantTest.concurrent(
+  "a kept sale with the number of P, behind our end of day",
+  async ({ open }) => {
+    const shop = await open({}, byReceipt);
+    await shop.sell("P");
+    expect((await shop.at.call("POST", "/tlc")).http).toBe(200);
+    await shop.quiet();
+    staffCloses(shop.terminal);
+    await shop.pay("A", PRICE, abortsYetStores());
+    await shop.asked("A");
+    await shop.alarmsOf("A");
+    await shop.expectSound();
+  },
+);
 
 // The record of the look equals what P had told, and is another one.
 shopTest.concurrent("a kept sale with the number of P, which is in doubt", async ({ open }) => {
@@ -103,7 +106,7 @@ shopTest.concurrent("a kept sale with the number of P, which is in doubt", async
   await shop.expectSound();
 });
 
-shopTest.concurrent("a lost line, whose sale is kept with the number of P", async ({ open }) => {
+variantTest.concurrent("a lost line, whose sale is kept with the number of P", async ({ open }) => {
   const shop = await open({}, byReceipt);
   const { terminal } = shop;
   await shop.sell("P");
@@ -131,7 +134,7 @@ shopTest.concurrent("honest aborts behind a sale of that price", async ({ open }
   await shop.expectSound();
 });
 
-shopTest.concurrent("a kept sale with the number of one of staff", async ({ open }) => {
+variantTest.concurrent("a kept sale with the number of one of staff", async ({ open }) => {
   const shop = await open({}, byReceipt);
   const { terminal } = shop;
   await shop.sell("O", 500);
@@ -147,7 +150,7 @@ shopTest.concurrent("a kept sale with the number of one of staff", async ({ open
   await shop.expectSound();
 });
 
-shopTest.concurrent.for([true, false])(
+shopTest.concurrent.for(variants([true, false]))(
   "a kept sale with the number of one that was told late, shared: %s",
   async (shared, { open }) => {
     const shop = await open({ shared }, byReceipt);
@@ -171,3 +174,12 @@ shopTest.concurrent.for([true, false])(
     await shop.expectSound();
   },
 );
+
+shopTest.concurrent("staff close, and honest sales are told by receipt", async ({ open }) => {
+  const shop = await open({}, byReceipt);
+  await shop.sell("P", 300);
+  await shop.sell("Q", 400);
+  staffCloses(shop.terminal);
+  await shop.sell("A", 500);
+  await shop.sell("B", 600);
+});

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { until } from "../../support/child-program.ts";
 import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
-import { PRICE, type Shop, shopTest } from "./shop.ts";
+import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 
 /** The sale that was kept is the order's: no second one leaves, and a person hears of the order. */
@@ -23,11 +23,13 @@ shopTest.concurrent("an aborted sale that was kept, with no baseline", async ({ 
   await expectFound(shop);
 });
 
-shopTest.concurrent.for<[string, Course]>([
-  ["declined", (at) => at.abort(0x05)],
-  ["aborted", (at) => at.abort()],
-  ["lost", losesLine()],
-])("a sale from before the first order, which was %s", async ([, course], { open }) => {
+shopTest.concurrent.for(
+  variants<[string, Course]>([
+    ["declined", (at) => at.abort(0x05)],
+    ["aborted", (at) => at.abort()],
+    ["lost", losesLine()],
+  ]),
+)("a sale from before the first order, which was %s", async ([, course], { open }) => {
   const shop = await open({}, (terminal) => {
     terminal.sellByStaff(PRICE);
     terminal.repeat = () => 0xa0;
@@ -39,10 +41,12 @@ shopTest.concurrent.for<[string, Course]>([
   expect((await shop.known("A")).charged).toBe("unknown");
 });
 
-shopTest.concurrent.for([
-  ["its receipt number alone", { trace: null, date: null, time: null }],
-  ["its moment alone", { receipt: null, trace: null }],
-] as const)("an aborted sale that was kept, told by %s", async ([, less], { open }) => {
+shopTest.concurrent.for(
+  variants([
+    ["its receipt number alone", { trace: null, date: null, time: null }],
+    ["its moment alone", { receipt: null, trace: null }],
+  ] as const),
+)("an aborted sale that was kept, told by %s", async ([, less], { open }) => {
   const shop = await open({}, (terminal) => {
     terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
   });
@@ -51,7 +55,7 @@ shopTest.concurrent.for([
   await expectFound(shop);
 });
 
-shopTest.concurrent("an aborted sale that is stored behind another sale", async ({ open }) => {
+variantTest.concurrent("an aborted sale that is stored behind another sale", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -81,7 +85,7 @@ shopTest.concurrent("an aborted sale that an order in doubt can have made", asyn
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("a baseline told anew with another moment", async ({ open }) => {
+variantTest.concurrent("a baseline told anew with another moment", async ({ open }) => {
   const shop = await open({}, (terminal) => {
     terminal.book(terminal.next(PRICE), "staff");
   });
@@ -111,7 +115,7 @@ shopTest.concurrent("a cancelled sale that was kept with another amount", async 
   expect(shop.alarms()).not.toContain("journal-lost");
 });
 
-shopTest.concurrent("a late report of an aborted order, of another amount", async ({ open }) => {
+variantTest.concurrent("a late report of an aborted order, of another amount", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, async (at) => {
@@ -166,7 +170,7 @@ async function expectNotTaken(shop: Shop): Promise<void> {
   await shop.alarmsOf("A");
 }
 
-shopTest.concurrent("the old receipt with other numbers, behind a kill", async ({ open }) => {
+variantTest.concurrent("the old receipt with other numbers, behind a kill", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
   await shop.killedPaying("A", (terminal) => {
@@ -176,10 +180,12 @@ shopTest.concurrent("the old receipt with other numbers, behind a kill", async (
   await expectNotTaken(shop);
 });
 
-shopTest.concurrent.for<[string, (terminal: Till) => object]>([
-  ["as it was", () => ({})],
-  ["with another time", (terminal) => terminal.moment(60_000)],
-])("the receipt before the last one, %s", async ([, change], { open }) => {
+shopTest.concurrent.for(
+  variants<[string, (terminal: Till) => object]>([
+    ["as it was", () => ({})],
+    ["with another time", (terminal) => terminal.moment(60_000)],
+  ]),
+)("the receipt before the last one, %s", async ([, change], { open }) => {
   const shop = await open();
   await shop.sell("P");
   const told = shop.terminal.last;
@@ -192,7 +198,7 @@ shopTest.concurrent.for<[string, (terminal: Till) => object]>([
   await expectNotTaken(shop);
 });
 
-shopTest.concurrent("the old receipt with other numbers, before a retry", async ({ open }) => {
+variantTest.concurrent("the old receipt with other numbers, before a retry", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P");
@@ -248,7 +254,7 @@ shopTest.concurrent("the report of an older reversal again", async ({ open }) =>
   await shop.alarmsOf("B");
 });
 
-shopTest.concurrent("a terminal that has shown a reversal, and shows none", async ({ open }) => {
+variantTest.concurrent("a terminal that has shown a reversal, and shows none", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   expect((await shop.reverse("A")).one.status).toBe("Reversed");
@@ -268,7 +274,7 @@ shopTest.concurrent("a sale that no order is near to is an alarm", async ({ open
   expect(shop.alarms()).not.toContain("journal-lost");
 });
 
-shopTest.concurrent("a sale of before a start may be of a lost journal", async ({ open }) => {
+variantTest.concurrent("a sale of before a start may be of a lost journal", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
   await shop.restart();

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
-import { PRICE, shopTest } from "./shop.ts";
+import { PRICE, shopTest, variants, variantTest } from "./shop.ts";
 import type { Told } from "./zvt-line.ts";
 
 const nameless: Partial<Told> = { receipt: null, trace: null, date: null, time: null };
@@ -14,7 +14,7 @@ shopTest.concurrent("an aborted sale that is kept without any name", async ({ op
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("an aborted sale, and another that is stored over it", async ({ open }) => {
+variantTest.concurrent("an aborted sale, and another that is stored over it", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -34,10 +34,12 @@ shopTest.concurrent("an aborted sale, and another that is stored over it", async
   await shop.alarmsOf("C");
 });
 
-shopTest.concurrent.for<[string, Course[]]>([
-  ["of a second attempt", [(at) => at.abort()]],
-  ["of the only attempt", []],
-])("two sales %s, of which one is shown briefly", async ([, before], { open }) => {
+shopTest.concurrent.for(
+  variants<[string, Course[]]>([
+    ["of a second attempt", [(at) => at.abort()]],
+    ["of the only attempt", []],
+  ]),
+)("two sales %s, of which one is shown briefly", async ([, before], { open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -84,7 +86,7 @@ shopTest.concurrent(
   },
 );
 
-shopTest.concurrent("a second attempt that was charged, beside staff", async ({ open }) => {
+variantTest.concurrent("a second attempt that was charged, beside staff", async ({ open }) => {
   const shop = await open({ shared: true });
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, (at) => at.abort());

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { tells } from "./dialogue.ts";
-import { PRICE, type Shop, shopTest } from "./shop.ts";
+import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 import type { Told } from "./zvt-line.ts";
 
@@ -18,10 +18,12 @@ async function expectRefused(shop: Shop, told: Told, orderId = "B"): Promise<voi
   await shop.expectSound();
 }
 
-shopTest.concurrent.for<[string, (terminal: Till) => Told | number]>([
-  ["refuses to repeat", () => 0xa0],
-  ["repeats without the time", ({ last }) => ({ ...last, time: null })],
-])("F4: a report again, of a terminal that %s", async ([, repeat], { open }) => {
+shopTest.concurrent.for(
+  variants<[string, (terminal: Till) => Told | number]>([
+    ["refuses to repeat", () => 0xa0],
+    ["repeats without the time", ({ last }) => ({ ...last, time: null })],
+  ]),
+)("F4: a report again, of a terminal that %s", async ([, repeat], { open }) => {
   const shop = await open();
   await shop.sell("A");
   shop.terminal.repeat = () => repeat(shop.terminal);
@@ -44,7 +46,7 @@ shopTest.concurrent("F10: the report of a reversed sale again", async ({ open })
   await expectRefused(shop, told);
 });
 
-shopTest.concurrent(
+variantTest.concurrent(
   "the report of the last sale but one again, behind a kill",
   async ({ open }) => {
     const shop = await open();
@@ -88,15 +90,18 @@ shopTest.concurrent("the report of the last sale again, in all ways", async ({ o
   }
 });
 
-shopTest.concurrent("the report of the last sale but one again, in all ways", async ({ open }) => {
-  const shop = await open();
-  for (const [number, [amountMinor, change]] of retellings.entries()) {
-    await shop.sell(`A-${number}`, amountMinor);
-    const told = { ...shop.terminal.last, ...change };
-    await shop.sell(`C-${number}`, 1_300);
-    await expectRefused(shop, told, `B-${number}`);
-  }
-});
+variantTest.concurrent(
+  "the report of the last sale but one again, in all ways",
+  async ({ open }) => {
+    const shop = await open();
+    for (const [number, [amountMinor, change]] of retellings.entries()) {
+      await shop.sell(`A-${number}`, amountMinor);
+      const told = { ...shop.terminal.last, ...change };
+      await shop.sell(`C-${number}`, 1_300);
+      await expectRefused(shop, told, `B-${number}`);
+    }
+  },
+);
 
 shopTest.concurrent("an older report, and the right one behind it", async ({ open }) => {
   const shop = await open();
@@ -113,7 +118,7 @@ shopTest.concurrent("an older report, and the right one behind it", async ({ ope
   await shop.expectSound();
 });
 
-shopTest.concurrent("an older report, and the line is lost", async ({ open }) => {
+variantTest.concurrent("an older report, and the line is lost", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   const told = shop.terminal.last;
@@ -126,7 +131,7 @@ shopTest.concurrent("an older report, and the line is lost", async ({ open }) =>
   await shop.expectSound();
 });
 
-shopTest.concurrent("an older report behind an abort", async ({ open }) => {
+variantTest.concurrent("an older report behind an abort", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   const told = shop.terminal.last;

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { abortsYetStores, approves } from "./dialogue.ts";
-import { PRICE, type Shop, shopTest } from "./shop.ts";
+import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 
 /** A was aborted and asked again; the returned function has the terminal keep the first sale. */
 async function soldAgain(shop: Shop): Promise<() => void> {
@@ -12,7 +12,7 @@ async function soldAgain(shop: Shop): Promise<() => void> {
   return () => void terminal.book(late, "A");
 }
 
-shopTest.concurrent.for([true, false])(
+shopTest.concurrent.for(variants([true, false]))(
   "an order reversed, whose aborted attempt is charged, shared: %s",
   async (shared, { open }) => {
     const shop = await open({ shared });
@@ -63,7 +63,7 @@ shopTest.concurrent("a second sale of a good order, told behind its end", async 
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent.for([true, false])(
+shopTest.concurrent.for(variants([true, false]))(
   "a kept sale by a clock two days ahead is not charged again, shared: %s",
   async (shared, { open }) => {
     const shop = await open({ shared });
@@ -78,7 +78,7 @@ shopTest.concurrent.for([true, false])(
   },
 );
 
-shopTest.concurrent(
+variantTest.concurrent(
   "a kept sale by a clock of yesterday, found before another order",
   async ({ open }) => {
     const shop = await open();

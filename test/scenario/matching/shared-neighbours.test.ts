@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { abortsYetStores, type Course, losesLine } from "./dialogue.ts";
-import { PRICE, type Shop, shopTest } from "./shop.ts";
+import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 
 /** Staff sell at the terminal too. */
 const shared = { shared: true };
@@ -17,34 +17,38 @@ async function expectDoubted(shop: Shop, charges: number): Promise<void> {
   await shop.expectSound();
 }
 
-shopTest.concurrent.for<[string, number, Course]>([
-  ["its own sale", 1, losesLine((terminal) => terminal.book(terminal.next(PRICE)))],
-  ["a sale of staff", 0, losesLine((terminal) => terminal.sellByStaff(PRICE))],
-])("a lost line, and %s that was never reported", async ([, charges, course], { open }) => {
+shopTest.concurrent.for(
+  variants<[string, number, Course]>([
+    ["its own sale", 1, losesLine((terminal) => terminal.book(terminal.next(PRICE)))],
+    ["a sale of staff", 0, losesLine((terminal) => terminal.sellByStaff(PRICE))],
+  ]),
+)("a lost line, and %s that was never reported", async ([, charges, course], { open }) => {
   const shop = await open(shared);
   await shop.pay("A", PRICE, course);
   await expectDoubted(shop, charges);
 });
 
-shopTest.concurrent.for<[string, number, Course]>([
-  ["its own sale", 1, abortsYetStores()],
-  [
-    "a sale of staff",
-    0,
-    async (at) => {
-      await at.abort();
-      at.terminal.sellByStaff(PRICE);
-    },
-  ],
-  [
-    "a late report of a sale of staff",
-    0,
-    async (at) => {
-      await at.abort();
-      await at.report(at.terminal.sellByStaff(PRICE));
-    },
-  ],
-])("an aborted order, and %s", async ([, charges, course], { open }) => {
+shopTest.concurrent.for(
+  variants<[string, number, Course]>([
+    ["its own sale", 1, abortsYetStores()],
+    [
+      "a sale of staff",
+      0,
+      async (at) => {
+        await at.abort();
+        at.terminal.sellByStaff(PRICE);
+      },
+    ],
+    [
+      "a late report of a sale of staff",
+      0,
+      async (at) => {
+        await at.abort();
+        await at.report(at.terminal.sellByStaff(PRICE));
+      },
+    ],
+  ]),
+)("an aborted order, and %s", async ([, charges, course], { open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, course);
@@ -52,10 +56,12 @@ shopTest.concurrent.for<[string, number, Course]>([
   await expectDoubted(shop, charges);
 });
 
-shopTest.concurrent.for([
-  ["was not charged", 0],
-  ["was charged too", 1],
-] as const)("a sale of staff in the second of an order that %s", async ([, charges], { open }) => {
+shopTest.concurrent.for(
+  variants([
+    ["was not charged", 0],
+    ["was charged too", 1],
+  ] as const),
+)("a sale of staff in the second of an order that %s", async ([, charges], { open }) => {
   const shop = await open(shared);
   const { terminal } = shop;
   await shop.pay("A", PRICE, async (at) => {
@@ -80,7 +86,7 @@ shopTest.concurrent("an aborted sale that was kept, found before another", async
   await expectDoubted(shop, 1);
 });
 
-shopTest.concurrent("an aborted sale that was kept, behind a kill", async ({ open }) => {
+variantTest.concurrent("an aborted sale that was kept, behind a kill", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
@@ -89,10 +95,12 @@ shopTest.concurrent("an aborted sale that was kept, behind a kill", async ({ ope
   await expectDoubted(shop, 1);
 });
 
-shopTest.concurrent.for([
-  ["its receipt number alone", { trace: null, date: null, time: null }],
-  ["its moment alone", { receipt: null, trace: null }],
-] as const)("an aborted sale that was kept, told by %s", async ([, less], { open }) => {
+shopTest.concurrent.for(
+  variants([
+    ["its receipt number alone", { trace: null, date: null, time: null }],
+    ["its moment alone", { receipt: null, trace: null }],
+  ] as const),
+)("an aborted sale that was kept, told by %s", async ([, less], { open }) => {
   const shop = await open(shared, (terminal) => {
     terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
   });

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { abortsYetStores, losesLine } from "./dialogue.ts";
-import { PRICE, shopTest } from "./shop.ts";
+import { PRICE, shopTest, variantTest } from "./shop.ts";
 
 /** Staff sell at the terminal too, so a sale that it shows may be theirs. */
 const shared = { shared: true };
@@ -16,7 +16,7 @@ shopTest.concurrent("F1: an aborted sale that was kept, behind 25 requests", asy
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("F3: an aborted sale that was kept, with no baseline", async ({ open }) => {
+variantTest.concurrent("F3: an aborted sale that was kept, with no baseline", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   shop.terminal.repeat = () => 0xa0;
@@ -27,7 +27,7 @@ shopTest.concurrent("F3: an aborted sale that was kept, with no baseline", async
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("F5: staff sell the same amount behind a lost line", async ({ open }) => {
+variantTest.concurrent("F5: staff sell the same amount behind a lost line", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay(
@@ -65,16 +65,19 @@ shopTest.concurrent("F5: a record that equals the order's own report is its", as
   expect(await shop.known("A")).toMatchObject({ status: "Success", charges: 1 });
 });
 
-shopTest.concurrent("F11: an aborted sale that was kept, told without time", async ({ open }) => {
-  const shop = await open(shared, (terminal) => {
-    terminal.repeat = () => terminal.stored && { ...terminal.stored, date: null, time: null };
-  });
-  await shop.sell("P", 500);
-  await shop.pay("A", PRICE, abortsYetStores());
-  await shop.asked("A");
-  expect(await shop.known("A")).toEqual({ ...unknown, charges: 1 });
-  await shop.alarmsOf("A");
-});
+variantTest.concurrent(
+  "F11: an aborted sale that was kept, told without time",
+  async ({ open }) => {
+    const shop = await open(shared, (terminal) => {
+      terminal.repeat = () => terminal.stored && { ...terminal.stored, date: null, time: null };
+    });
+    await shop.sell("P", 500);
+    await shop.pay("A", PRICE, abortsYetStores());
+    await shop.asked("A");
+    expect(await shop.known("A")).toEqual({ ...unknown, charges: 1 });
+    await shop.alarmsOf("A");
+  },
+);
 
 shopTest.concurrent("F12: a sale by staff behind a kill is not given back", async ({ open }) => {
   const shop = await open(shared);

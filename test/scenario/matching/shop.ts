@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../../support/child-program.ts";
 import { type Answer, TestInstallation } from "../../support/installation.ts";
+import { isWhole } from "../../support/scope.ts";
 import type { Course } from "./dialogue.ts";
 import { LyingTerminal } from "./lying-terminal.ts";
 
@@ -234,3 +235,11 @@ export const shopTest = test.extend<{ open: typeof Shop.open }>({
     await Promise.all(shops.map((shop) => shop.stop()));
   },
 });
+
+/** A shop that differs in a detail from one that {@link shopTest} opens: in the whole scope only. */
+export const variantTest = isWhole ? shopTest : shopTest.skip;
+
+/** The rows of a table that differ in a detail: the first one, in the whole scope all of them. */
+export function variants<Row>(rows: readonly Row[]): readonly Row[] {
+  return isWhole ? rows : rows.slice(0, 1);
+}
