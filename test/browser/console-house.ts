@@ -25,7 +25,7 @@ interface PageOptions {
   readonly bypassCSP?: boolean;
 }
 
-/** The pages that the tests of a suite use one after the other: one that lets axe in, and one not. */
+/** The two pages that the tests of a suite use one after the other; one of them lets axe in. */
 const shared = new Map<boolean, Page>();
 
 async function sharedPage(browser: Browser, bypassCSP: boolean): Promise<Page> {

@@ -26,7 +26,7 @@ const site = pages({
 /** After which nothing more is expected of a page. */
 const QUIET_MS = 200;
 const acting = ["/cancel", "/stop", "/reset", "/tlc"];
-/** One attempt of each kind. Another port of this machine tries them all, others in the whole scope. */
+/** An attempt of each kind: another port of this machine tries all, other pages these. */
 const oneOfEach = ["fetch no-cors", "image", "beacon", "form text/plain", "web socket", "window"];
 const others = isWhole ? undefined : oneOfEach;
 const OTHERS_REFUSED_MIN = isWhole ? 100 : 20;

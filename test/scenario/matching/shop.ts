@@ -236,7 +236,7 @@ export const shopTest = test.extend<{ open: typeof Shop.open }>({
   },
 });
 
-/** A shop that differs in a detail from one that {@link shopTest} opens: in the whole scope only. */
+/** A test that differs in a detail from another one, and runs in the whole scope only. */
 export const variantTest = isWhole ? shopTest : shopTest.skip;
 
 /** The rows of a table that differ in a detail: the first one, in the whole scope all of them. */
