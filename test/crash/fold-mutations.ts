@@ -190,7 +190,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the goods that nobody spoke of",
-    ["5.12", "make the terminal reverse; the order ends `Cancelled`"],
+    ["5.12", "make the terminal reverse. The order ends `Cancelled`"],
     folds,
     [
       machine,
@@ -260,7 +260,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the kind of a reversal's report among the events",
-    ["1.4", "derived of the event by one table"],
+    ["1.4", "one table derives them from the event"],
     ["test/tp-manager/attempts/attempt-event.test.ts"],
     [
       events,
@@ -270,7 +270,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale of an attempt that the supervisor has handed back",
-    ["9.6", "is replayed from what the supervisor handed back."],
+    ["9.6", "is replayed from what the supervisor gave back."],
     ["test/tp-manager/audit/taken-over.test.ts", "test/tp-manager/attempts/attempt-event.test.ts"],
     [events, "newerState(state ?? undefined, {", "newerState(undefined, {"],
   ),

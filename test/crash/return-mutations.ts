@@ -45,13 +45,13 @@ export const returnMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the notification of a lost order that has to come again",
-    ["8.6", "it is put off with 503, not refused"],
+    ["8.6", "such a notification gets 503 and is not refused"],
     listener,
     [arbiter, "if (!this.#parts.losses.isWhole) return this.#putOff();", ""],
   ),
   oneEdit(
     "the notification that agrees when it comes again",
-    ["8.6", "it counts as if it were new"],
+    ["8.6", "it counts as new"],
     listener,
     [documents, 'if (document.verdict === "accepted") {', 'if (document.operation === "") {'],
   ),
