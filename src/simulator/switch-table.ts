@@ -43,7 +43,7 @@ export class ValueError extends Error {
 export type Asked<T> =
   | { readonly ask: "help"; readonly text: string }
   | { readonly ask: "start"; readonly options: T; readonly readyFile: string | null }
-  /** Exit code 64. */
+  /** The command line is mistyped: the program ends with exit code 64. */
   | { readonly ask: "wrong"; readonly problem: string };
 
 interface CommandLine<D extends { readyFile?: string }, T> {

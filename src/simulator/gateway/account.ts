@@ -33,7 +33,7 @@ const websiteSchema = z.strictObject({
   passphrase: z.string().min(1).optional(),
 });
 
-/** Real logins are longer than the table of the order request says (docs/gateway.md 2.2). */
+/** Length of real logins, which the order request's table puts lower (docs/gateway.md 2.2). */
 export const LOGIN_LENGTH_MAX = 255;
 export const LOGIN_LENGTH_DESCRIBED = 32;
 

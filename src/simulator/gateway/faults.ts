@@ -9,7 +9,7 @@ export type FaultKind = keyof typeof faultKinds;
 
 export const faultSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
-  /** How many requests, operations or events it strikes; missing: all until it is cleared. */
+  /** How many requests, operations or events the fault strikes; missing: all of them. */
   times: z.int().min(1).optional(),
   /** Strikes only SOAP requests of this operation; missing: of all operations. */
   operation: z.enum(operationNames as [string, ...string[]]).optional(),

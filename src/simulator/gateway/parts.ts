@@ -15,7 +15,7 @@ export interface SandboxOptions {
   /** Path of the database file, or ":memory:" for one that ends with the sandbox. */
   readonly database: string;
   readonly host?: string;
-  /** 0, the default, lets the system choose. */
+  /** Port to listen on; 0, the default, lets the system choose. */
   readonly port?: number;
   readonly tls?: Tls;
   readonly faults?: readonly FaultInput[];

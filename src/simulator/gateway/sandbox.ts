@@ -16,7 +16,7 @@ export interface GatewaySandbox {
   addFault(fault: FaultInput): void;
   faults(): readonly Fault[];
   clearFaults(): void;
-  /** Newest first, as `GET /sandbox/orders` shows them. */
+  /** Returns the orders as `GET /sandbox/orders` shows them, newest first. */
   orders(): ReturnType<typeof orderView>[];
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export async function startGatewaySandbox(options: SandboxOptions): Promise<Gate
   const { host = "127.0.0.1", port = 0, tls } = options;
   const closing = new AbortController();
   const toReport = options.report ?? ((error: Error) => console.error(error));
-  // Waits that end because the sandbox ends are no fault of it.
+  // Waits that end because the sandbox closes are no fault of the sandbox.
   const report = (error: Error): void => {
     if (!closing.signal.aborted) toReport(error);
   };

@@ -16,7 +16,7 @@ export interface CardAction {
   readonly card?: CardName;
   /** The bank's answer for this card; missing: as the switches say. */
   readonly outcome?: OutcomeRule;
-  /** Missing: no PIN is entered, and the card is accepted. */
+  /** How the PIN is entered; missing: the card is accepted without one. */
   readonly pin?: PinEntry;
 }
 
@@ -49,7 +49,7 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
 
 /** The customer, for whom the terminal waits; the control API can play one. */
 export class Cardholder {
-  /** "manual": nothing happens until the control API says so. */
+  /** Who plays the customer; "manual": nothing happens until the control API says so. */
   plays: "auto" | "manual";
   #waiting: { readonly wanted: Wanted; act(action: CustomerAction): void } | undefined;
 
@@ -65,7 +65,7 @@ export class Cardholder {
     return this.#waiting?.wanted ?? null;
   }
 
-  /** Lets the customer act; false when the terminal is not waiting for that. */
+  /** Lets the customer act. Returns false if the terminal is not waiting for that action. */
   act(action: CustomerAction): boolean {
     const waiting = this.#waiting;
     if (!waiting || !fitting[waiting.wanted].includes(action.action)) return false;

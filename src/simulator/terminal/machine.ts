@@ -86,7 +86,7 @@ export abstract class Machine<
   /** Members that the protocol adds to the answer of `GET /state`. */
   abstract state(): object;
   abstract get condition(): Condition;
-  /** The kinds of its lines: some faults need one of them. */
+  /** The kinds of the terminal's lines; some faults need one of them. */
   abstract get traits(): readonly LineTrait[];
   abstract addRoutes(server: FastifyInstance): void;
   /** Returns what the trace says of a message, without a card number. */
@@ -142,10 +142,10 @@ export interface TerminalProtocol<
   readonly faults: FaultTable;
   /** Jobs that may be due, for `POST /state`. */
   readonly demands: readonly string[];
-  /** Switches of its own, and what `--help` says about their values. */
+  /** The protocol's own switches, and what `--help` says about their values. */
   readonly switches: SwitchTable<Draft<O>>;
   readonly help: readonly HelpSection[];
-  /** Puts the terminal together; what the last run of a state file left undone is done first. */
+  /** Makes the terminal; what the last run of a state file left undone is done first. */
   machine(host: Host<O>): M;
 }
 

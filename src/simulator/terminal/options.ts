@@ -14,16 +14,16 @@ export interface PaymentScript {
 
 /** Options of every terminal; a protocol adds its own and supplies the defaults. */
 export interface TerminalOptions {
-  /** null: no TCP. Port 0 takes a free one. */
+  /** Where the terminal listens on TCP, port 0 for a free one; null: nowhere. */
   readonly tcp: { readonly host: string; readonly port: number } | null;
-  /** null: no pseudo-terminal. `link` is a symbolic link that always points to it. */
+  /** The pseudo-terminal; null: none. `link` is a symbolic link that always points to it. */
   readonly pty: { readonly link: string | null } | null;
   readonly serial: SerialDevice | null;
   /** Bits per second that a serial line is slowed down to; null: as fast as it goes. */
   readonly lineSpeed: number | null;
-  /** null: no control API. Always on 127.0.0.1; port 0 takes a free one. */
+  /** Port of the control API on 127.0.0.1, 0 for a free one; null: no control API. */
   readonly controlPort: number | null;
-  /** Keeps ledger and turnover; null: in memory only. */
+  /** File that keeps ledger and turnover; null: they are in memory only. */
   readonly stateFile: string | null;
   readonly pace: Pace;
   readonly device: Device;
@@ -31,7 +31,7 @@ export interface TerminalOptions {
   readonly faults: readonly FaultRequest[];
   /** Scripts of the first, second ... payment. */
   readonly payments: readonly PaymentScript[];
-  /** Wire events that `GET /trace` keeps. */
+  /** How many wire events `GET /trace` keeps. */
   readonly traceEvents: number;
   readonly clock: Clock;
 }
@@ -47,12 +47,12 @@ export interface SerialLine {
   readonly stopBits: 1 | 2;
 }
 
-/** The kinds of line that a register can have. */
+/** Returns the kinds of line that a register can have. */
 export function lineTraits({ tcp, pty, serial }: TerminalOptions): readonly LineTrait[] {
   return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
 }
 
-/** No delay but those of the protocol. */
+/** A pace without any delay but those of the protocol. */
 export const instantPace: Partial<Pace> = {
   customerMs: 0,
   walkAwayMs: 0,
@@ -69,18 +69,18 @@ const pace = {
   cardWaitMs: 60_000,
   /** How long a customer who walks away is waited for. */
   walkAwayMs: 5_000,
-  /** The bank's answer. */
+  /** Until the bank answers. */
   hostMs: 300,
-  /** Automatic reversal. */
+  /** How long an automatic reversal takes. */
   reversalMs: 300,
-  /** Initialisation, diagnosis, end of day. */
+  /** How long initialisation, diagnosis and end of day take. */
   administrationMs: 300,
   rebootMs: 3_000,
 };
 type Pace = Readonly<typeof pace>;
 
 const device = {
-  /** Eight digits. */
+  /** The terminal's id, eight digits. */
   terminalId: "52500042",
   serialNumber: "0000000000123456",
   name: "TERMINAL SIMULATOR",
@@ -97,7 +97,7 @@ export type Device = Readonly<typeof device>;
 const behaviour = {
   outcome: "by-amount" as OutcomeRule,
   card: "mastercard" as CardName,
-  /** "manual": nothing happens until the control API says so. */
+  /** Who plays the customer; "manual": nothing happens until the control API says so. */
   customer: "auto" as "auto" | "manual",
   /** ISO 4217 numeric codes with a leading zero; the first is used when a command names none. */
   currencies: ["0978"] as readonly string[],

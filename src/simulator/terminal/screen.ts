@@ -46,7 +46,7 @@ export class Screen {
     this.#clock = clock;
   }
 
-  /** An amount stays until the display is idle. */
+  /** Shows a moment; an amount stays on the display until it is idle. */
   show(stage: Stage, amount?: DisplayAmount): void {
     this.#stage = stage;
     if (amount) this.#amount = amount;
@@ -62,7 +62,7 @@ export class Screen {
   read(language: ScreenLanguage): {
     readonly stage: Stage;
     readonly text: string;
-    /** As printed, "12.00 EUR". */
+    /** The amount as the display shows it, "12.00 EUR". */
     readonly amount: string | null;
   } {
     const over = this.#clock.monotonicMs() - this.#sinceMs >= END_DISPLAY_MS;

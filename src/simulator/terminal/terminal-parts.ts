@@ -1,4 +1,4 @@
-import { type Clock, sleep } from "../../shared/time.ts";
+import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
 import { type CardName, maskedPan, testCards } from "./bank/cards.ts";
 import {
   authorisationNumber,
@@ -14,7 +14,7 @@ import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory
 import type { PaymentScript, TerminalOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
 
-/** The command ends without another message: the power is off, or a fault wants it so. */
+/** Ends a command without another message: the power is off, or a fault wants it so. */
 export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
@@ -86,7 +86,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   get device(): O["device"] {
     const { device } = this.options;
     const { serialNumber: own } = device;
-    // Of the same length, because devices write serial numbers in whole bytes.
+    // The other number is as long, because devices write serial numbers in whole bytes.
     const other = `${own.slice(0, -1)}${(Number(own.slice(-1)) + 1) % 10}`;
     return this.swapped ? { ...device, serialNumber: other } : device;
   }
@@ -197,10 +197,10 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   async #hold(limitMs: number, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const released = new Promise<void>((resolve) => this.#holds.add(resolve));
-    const waits = [released, aborted(signal)];
+    const waits = [released];
     if (limitMs > 0) waits.push(sleep(this.clock, "fault hold", limitMs, over.signal));
     try {
-      await Promise.race(waits);
+      await unlessAborted(Promise.race(waits), signal);
     } finally {
       this.#holds.clear();
       over.abort();
@@ -222,13 +222,6 @@ function nextRestart(now: Date, restartAt: string | null): Date | undefined {
   next.setHours(Number(restartAt.slice(0, 2)), Number(restartAt.slice(3, 5)), 0, 0);
   if (next <= now) next.setDate(next.getDate() + 1);
   return next;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
 }
 
 /** The one PIN that no simulated card has. */
@@ -281,12 +274,12 @@ export interface Booking {
   readonly ledgerKind: LedgerKind;
   readonly order: Pick<StoredTransaction, "amountMinor" | "currency" | "currencyTold">;
   readonly card: CardName;
-  /** Missing: the next number. */
+  /** The trace number; missing: the next one. */
   readonly trace?: number;
   readonly originalTrace?: number;
   readonly originalId?: number;
   readonly reason?: LedgerReason;
-  /** Was given on the telephone; missing: the bank makes one. */
+  /** Number that was given on the telephone; missing: the bank makes one. */
   readonly authorisation?: string;
   /** A tip may be booked on it later (docs/zvt.md 6.3). */
   readonly tipAllowed?: boolean;

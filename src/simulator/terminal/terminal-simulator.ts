@@ -98,7 +98,7 @@ export class TerminalSimulator<
     return this.#control?.url;
   }
 
-  /** Arms a fault, given as in `--fault`. Throws FaultError. */
+  /** Arms a fault, given as in `--fault`. Throws ValueError. */
   arm(fault: string): ArmedFault {
     return this.faults.arm(parseFault(this.protocol.faults, fault));
   }
@@ -119,7 +119,7 @@ export class TerminalSimulator<
   }
 
   /**
-   * Pulls the cable or puts it back, one that a fault has pulled too; what runs goes on. Resolves
+   * Pulls the cable or puts it back, also one that a fault has pulled; what runs goes on. Resolves
    * when the lines are gone.
    */
   async setCable(isIn: boolean): Promise<void> {
@@ -145,7 +145,7 @@ export class TerminalSimulator<
     this.terminal.parts.screen.show("idle");
   }
 
-  /** May be called again. */
+  /** Closes the simulator. May be called again. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;

@@ -15,7 +15,7 @@ export interface TraceEvent extends TraceEntry {
 
 export interface TraceEntry {
   readonly what: string;
-  /** Seen from the terminal: "in" comes from the register. */
+  /** As the terminal sees it: "in" comes from the register. */
   readonly direction?: "in" | "out";
   /** Message in hexadecimal with two dots for every byte that is not shown. */
   readonly hex?: string;
@@ -33,7 +33,7 @@ export interface TraceEntry {
 
 /** One field of a message, without a card number. */
 export interface TraceField {
-  /** Its letters on the wire, if it has any. */
+  /** The field's letters on the wire, if it has any. */
   readonly tag?: string;
   readonly name: string;
   readonly value: string;
@@ -81,7 +81,7 @@ export class TraceLog {
       ...this.#whereabouts(),
     };
     this.#events.push(added);
-    // Cut rarely, so that a long run does not copy the list for every event.
+    // The list is cut rarely, so that a long run does not copy the list for every event.
     if (this.#events.length > 2 * this.#eventsMax) {
       this.#events = this.#events.slice(-this.#eventsMax);
     }

@@ -8,7 +8,7 @@ import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
 import { autoPayment, paymentWith, testCards } from "../pages/test-cards.ts";
 import type { SandboxParts } from "../parts.ts";
 
-/** Tests send ten thousand queued transactions; a longer list would only fill the memory. */
+/** How many orders a list may hold: tests send ten thousand, more would fill the memory. */
 const ORDERS_LISTED_MAX = 50_000;
 
 const limitSchema = z.coerce.number().int().min(1).max(ORDERS_LISTED_MAX);
@@ -60,7 +60,17 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
     sender.kick();
     return notifications.latest(NOTIFICATIONS_LISTED);
   });
-  demandRoutes(app, parts, showOperatorPage);
+  // JSON gets the order back; a form of the operator page gets the page, or why it was refused.
+  app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
+    if (!isForm(request)) return orderView(demanded(request, parts));
+    try {
+      demanded(request, parts);
+      return reply.redirect("/", 303);
+    } catch (error) {
+      if (!(error instanceof RequestRefused)) throw error;
+      return showOperatorPage(reply.code(error.statusCode), error.message);
+    }
+  });
   faultRoutes(app, parts);
 }
 
@@ -108,27 +118,6 @@ const actions: Readonly<Record<string, Action>> = {
 
 type Target = { Params: { id: string; action: string } };
 
-/**
- * POST /sandbox/orders/{transactionPublicId}/{action}: JSON gets the order back, a form of the
- * operator page is sent back to it, with the reason when it was refused.
- */
-function demandRoutes(
-  app: FastifyInstance,
-  parts: SandboxParts,
-  showOperatorPage: (reply: FastifyReply, problem: string) => FastifyReply,
-): void {
-  app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
-    if (!isForm(request)) return orderView(demanded(request, parts));
-    try {
-      demanded(request, parts);
-      return reply.redirect("/", 303);
-    } catch (error) {
-      if (!(error instanceof RequestRefused)) throw error;
-      return showOperatorPage(reply.code(error.statusCode), error.message);
-    }
-  });
-}
-
 /** Carries the demand out. Throws {@link RequestRefused} with the reason. */
 function demanded(request: FastifyRequest<Target>, parts: SandboxParts): Order {
   const { id, action } = request.params;
@@ -136,12 +125,8 @@ function demanded(request: FastifyRequest<Target>, parts: SandboxParts): Order {
   const act = Object.hasOwn(actions, action) ? actions[action] : undefined;
   if (!order || !act) throw new RequestRefused(404, `there is no order ${id} or no ${action}`);
   const amountMinor = amountOf(request, order);
-  return transaction(parts.database, () => refusable(() => act(order, parts, amountMinor)));
-}
-
-function refusable(act: () => Order): Order {
   try {
-    return act();
+    return transaction(parts.database, () => act(order, parts, amountMinor));
   } catch (error) {
     if (!(error instanceof DemandRefused)) throw error;
     throw new RequestRefused(409, error.message);

@@ -50,7 +50,7 @@ export function describeIssues({ issues }: z.ZodError): string {
     .join("; ");
 }
 
-/** An order with a full cart is below 100 KiB. */
+/** The largest body that is read; an order with a full cart is below 100 KiB. */
 const BODY_BYTES_MAX = 256 * 1024;
 
 const heads = { maxHeaderSize: PAGE_HEADER_BYTES_MAX };

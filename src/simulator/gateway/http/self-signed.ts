@@ -40,7 +40,7 @@ function authority(): Buffer {
   return sequence(objectId("2.5.29.19"), yes, tagged(0x04, sequence(yes)));
 }
 
-/** RFC 5280 chapter 4.2.1.6: names under tag 2, addresses as bytes under tag 7. */
+/** Returns names under tag 2, addresses as bytes under tag 7 (RFC 5280 chapter 4.2.1.6). */
 function alternativeNames(hosts: readonly string[]): Buffer {
   const names = hosts.map((host) =>
     isIP(host) === 0 ? tagged(0x82, Buffer.from(host, "ascii")) : tagged(0x87, addressBytes(host)),

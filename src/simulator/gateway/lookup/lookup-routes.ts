@@ -13,10 +13,8 @@ const errors = {
   transaction: { status: 404, code: 3_000_002, message: "Unknown Transaction" },
 } as const;
 
-type ById = { Params: { id: string } };
-
 /**
- * GET /v3/transaction(s)/{id} and /v3/order(s)/{id}: plural on the event page, singular in the
+ * Adds GET /v3/transaction(s)/{id} and /v3/order(s)/{id}: plural on the event page, singular in the
  * published API.
  */
 export function lookupRoutes(root: FastifyInstance, parts: SandboxParts): void {
@@ -32,35 +30,36 @@ function addLookups(app: FastifyInstance, parts: SandboxParts): void {
     const status = parts.faults.takeForLookup(/^\/v3\/(orders|transactions)\//.test(url));
     if (status !== undefined) await reply.code(status).send({ message: "sandbox fault" });
   });
-  for (const url of ["/v3/transaction/:id", "/v3/transactions/:id"]) {
-    app.get<ById>(url, (request, reply) => {
+  const route = <P extends object>(
+    url: string,
+    find: (account: Account, params: P) => object | keyof typeof errors,
+  ): void => {
+    app.get(url, (request, reply) => {
       const account = authenticated(request, parts.accounts);
-      if (!account) return fail(reply, "credentials");
-      const order = orderOf(request.params.id, parts);
-      if (order?.login !== account.login) return fail(reply, "transaction");
-      return reply.send(transactionView(order, orders.operations(order.id)));
+      const found = account ? find(account, request.params as P) : "credentials";
+      return typeof found === "string" ? fail(reply, found) : reply.send(found);
+    });
+  };
+  for (const url of ["/v3/transaction/:id", "/v3/transactions/:id"]) {
+    route<{ id: string }>(url, ({ login }, { id }) => {
+      const order = orderOf(id, parts);
+      if (order?.login !== login) return "transaction";
+      return transactionView(order, orders.operations(order.id));
     });
   }
-  app.get<{ Params: { type: string; value: string } }>(
+  route<{ type: string; value: string }>(
     "/v3/transactions/:type/:value",
-    (request, reply) => {
-      const account = authenticated(request, parts.accounts);
-      if (!account) return fail(reply, "credentials");
-      const { type, value } = request.params;
-      if (!["arn", "opid", "acquirerid"].includes(type)) return fail(reply, "parameter");
+    ({ login }, { type, value }) => {
+      if (!["arn", "opid", "acquirerid"].includes(type)) return "parameter";
       const order = type === "acquirerid" ? orders.byPublicId(value.toUpperCase()) : undefined;
-      const found = order?.login === account.login ? [order] : [];
-      return reply.send({
-        transactions: found.map((one) => transactionView(one, orders.operations(one.id))),
-      });
+      const found = order?.login === login ? [order] : [];
+      return { transactions: found.map((one) => transactionView(one, orders.operations(one.id))) };
     },
   );
   for (const url of ["/v3/order/:id", "/v3/orders/:id"]) {
-    app.get<ById>(url, (request, reply) => {
-      const account = authenticated(request, parts.accounts);
-      if (!account) return fail(reply, "credentials");
-      const order = orders.byReference(account.login, request.params.id);
-      return order ? reply.send(orderObject(order)) : fail(reply, "order");
+    route<{ id: string }>(url, ({ login }, { id }) => {
+      const order = orders.byReference(login, id);
+      return order ? orderObject(order) : "order";
     });
   }
 }

@@ -1,7 +1,7 @@
 import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 
-/** Ids of the real service need more than 32 bits, so the sandbox's begin here. */
+/** Where transaction ids begin: those of the real service need more than 32 bits. */
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
 
@@ -124,7 +124,7 @@ function operationObject(order: Order, operation: OrderOperation): Record<string
   ];
 }
 
-/** ISO 8601 with an offset, without a fraction. */
+/** Returns a time of ISO 8601 with an offset, without a fraction. */
 function isoDate(stored: string): string {
   return stored.replace(/(\.\d+)?Z$/, "+00:00");
 }

@@ -15,7 +15,7 @@ const PORT_MAX = 65_535;
 export function parseMailTarget(text: string): MailTarget {
   if (!/^smtp:/i.test(text)) return { file: text };
   const [, host = "", port = ""] = /^smtp:\/\/(\[::1\]|[^:/]+):(\d+)$/i.exec(text) ?? [];
-  // No mail of a stand-in may ever reach a stranger.
+  // A mail of the sandbox must stay on this machine.
   if (!/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(host)) {
     throw new ValueError(
       "right would be a file, or smtp://127.0.0.1:25 with a host of this machine",
@@ -46,9 +46,9 @@ function mboxEntry({ writtenAt, text }: Mail): string {
 /** A mail to `emailCallback` about an operation; the real form is not public. */
 interface Mail {
   readonly to: readonly string[];
-  /** ISO 8601. */
+  /** Time of the mail, ISO 8601. */
   readonly writtenAt: string;
-  /** Header and body, lines end with CR LF, every byte is ASCII. */
+  /** Header and body in ASCII; lines end with CR LF. */
   readonly text: string;
 }
 
@@ -133,7 +133,7 @@ class Refusal extends Error {
 
 /**
  * Hands a mail to a server over a plain connection (RFC 5321). The mail is taken when one receiver
- * is; a refusal for ever begins with 5. Rejects for connections that fail and for what is no SMTP.
+ * is; a refusal for ever begins with 5. Rejects if the connection fails or the peer speaks no SMTP.
  */
 export async function deliverBySmtp(
   { host, port }: { readonly host: string; readonly port: number },
@@ -177,7 +177,7 @@ async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
   wanted(await say("DATA"), 354);
   // A line that begins with a dot gets another one, so that a lone dot is the end alone.
   const { answer } = wanted(await say(`${text.replace(/^\./gm, "..")}.`), 250);
-  // The mail is the server's now, however the farewell goes.
+  // The server has the mail now, whatever it answers to QUIT.
   await say("QUIT").catch(() => undefined);
   return [answer, ...refused.map((reply) => `refused: ${reply.answer}`)].join("; ");
 }

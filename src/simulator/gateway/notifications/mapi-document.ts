@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type FreeDatum, formatAmount, type Order, type OrderOperation } from "../orders/order.ts";
 import { textOf, type Values } from "../soap/parameters.ts";
-import { type XmlOutput, xml, xmlDocument, xmlElement } from "../soap/xml.ts";
+import { type XmlOutput, xml, xmlDocument } from "../soap/xml.ts";
 
 /** The children of `result` in their order; free data becomes elements of its own. */
 export type ResultFields = ReadonlyArray<
@@ -16,7 +16,7 @@ export type ResultFields = ReadonlyArray<
 export function mapiDocument(fields: ResultFields, secret: string, badDigest = false): string {
   const result = xml("result", fields.map(resultChild));
   const digest = createHash("md5")
-    .update(xmlElement(result))
+    .update(result.text)
     .update(badDigest ? `${secret}?` : secret)
     .digest("hex");
   const mapi = xml("mapi", [xml("mapiversion", "1.0"), xml("md5content", digest), result]);
@@ -41,7 +41,7 @@ function reasonOf({ type, status }: OrderOperation) {
     : { code: "96", short: "Failed", long: `The ${type} did not succeed` };
 }
 
-/** The members of a notification: docs/design.md 12.17; docs/gateway.md 3.1. */
+/** Returns the members of a notification (docs/design.md 12.17, docs/gateway.md 3.1). */
 export function resultFields(order: Order, operation: OrderOperation): ResultFields {
   const [date = "", clock = ""] = operation.createdAt.split("T");
   const reason = reasonOf(operation);
@@ -72,7 +72,7 @@ export function resultFields(order: Order, operation: OrderOperation): ResultFie
   ];
 }
 
-/** One refProduct<n> for each item of the order's cart. */
+/** Returns one refProduct<n> for each item of the order's cart. */
 function productReferences({ items }: Values): ResultFields {
   if (!Array.isArray(items)) return [];
   return (items as readonly Values[]).map((item, i) => [

@@ -36,7 +36,7 @@ export function stateAfter(verdict: Attempt["verdict"], attempts: number): Deliv
 
 export interface NewNotification {
   readonly orderId: number;
-  /** For people: "capture ok", "fraud". */
+  /** What the notification is about, for people: "capture ok", "fraud". */
   readonly subject: string;
   readonly url: string;
   readonly contentType: string;

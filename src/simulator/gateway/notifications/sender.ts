@@ -9,7 +9,7 @@ import {
   verdictOf,
 } from "./notification-store.ts";
 
-/** A merchant's listener that has not answered after this time is stuck. */
+/** How long the answer of a merchant's listener is waited for. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
 const ORDERS_AT_ONCE = 16;
@@ -42,7 +42,7 @@ export class Sender {
   kick(): void {
     const { notifications, clock, closing } = this.#parts;
     if (closing.aborted) return;
-    // One time for both questions: what falls due between them would be in neither answer.
+    // Both questions use one time: what falls due between them would be in neither answer.
     const nowMs = clock.now();
     const due = notifications.due(nowMs, ORDERS_AT_ONCE * 4);
     for (const [row, mine] of Map.groupBy(due, (one) => `${one.orderId} ${isMail(one)}`)) {
@@ -124,7 +124,7 @@ function isMail({ url }: Notification): boolean {
   return url.startsWith(MAILTO);
 }
 
-/** The body of the merchant's answer is read to here and ignored. */
+/** How much of the merchant's answer is read; its content is ignored. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** Posts on a new connection and returns the HTTP status; follows no redirect. */
@@ -152,7 +152,7 @@ function post(
       });
       response.on("error", () => response.destroy());
     });
-    // A status that came before the connection broke is an answer all the same.
+    // A status that came before the connection broke is an answer.
     outgoing.on("error", (error) => (status === undefined ? reject(error) : resolve(status)));
     outgoing.on("close", () => resolve(status ?? 0));
     outgoing.end(body);

@@ -175,7 +175,7 @@ export class OrderStore {
     insertRow(this.#database, "operations", { orderId, type, status, amountMinor, ...times });
   }
 
-  /** Marks the capture of an order as fraudulent; false when there is none. */
+  /** Marks the capture of an order as fraudulent. Returns false if there is none. */
   markFraud(orderId: number): boolean {
     const now = this.#now();
     const { changes } = this.#database
@@ -187,7 +187,7 @@ export class OrderStore {
     return changes > 0;
   }
 
-  /** Oldest first. */
+  /** Returns the history of an order, oldest first. */
   operations(orderId: number): OrderOperation[] {
     return this.#database
       .prepare(

@@ -2,7 +2,7 @@ import currencyCodes from "currency-codes";
 import type { Values } from "../soap/parameters.ts";
 
 /**
- * Where an order stands: docs/design.md 12.16. `waiting` is a payment that is not decided yet,
+ * The state of an order (docs/design.md 12.16). `waiting` is a payment that is not decided yet,
  * `declined` and `aborted` end an order that was never paid; their names are not published.
  */
 export type OrderState =
@@ -16,7 +16,7 @@ export type OrderState =
   | "declined"
   | "aborted";
 
-/** docs/design.md 12.18: the operation types of notifications. */
+/** The operation types of notifications (docs/design.md 12.18). */
 type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
 
 type OperationStatus = "ok" | "nok" | "cancel" | "waiting";
@@ -66,9 +66,9 @@ export interface NewOrder {
 
 export interface Order extends NewOrder, Payment {
   readonly id: number;
-  /** 16 upper-case hex digits: the name that merchants know the transaction by. */
+  /** The name that merchants know the transaction by, 16 upper-case hex digits. */
   readonly transactionPublicId: string;
-  /** 32 hex digits: last part of the payment page's address. */
+  /** Last part of the payment page's address, 32 hex digits. */
   readonly pageId: string;
   readonly state: OrderState;
   readonly capturedMinor: number;
@@ -206,7 +206,7 @@ export function currencyDecimals(currency: string): number | undefined {
 const AMOUNT_DIGITS_MAX = 15;
 
 /**
- * Minor units of a decimal text, also with an exponent as clients print an xsd:float. Nothing when
+ * Returns the minor units of a decimal text, also with an exponent as in an xsd:float; undefined if
  * it is no number, negative, too long or finer than the currency.
  */
 export function parseAmount(text: string, decimals: number): number | undefined {
@@ -226,22 +226,22 @@ function minorUnits(digits: string): number | undefined {
   return significant.length > AMOUNT_DIGITS_MAX ? undefined : Number(significant);
 }
 
-/** 1999 with two decimals is "19.99". */
+/** Returns an amount as decimal text: 1999 with two decimals is "19.99". */
 export function formatAmount(minor: number, decimals: number): string {
   const digits = String(minor).padStart(decimals + 1, "0");
   const whole = digits.slice(0, digits.length - decimals);
   return decimals === 0 ? whole : `${whole}.${digits.slice(digits.length - decimals)}`;
 }
 
-/** As an xsd:float is printed: without the zeros at the end ("4", "9.99"; docs/gateway.md 2.3). */
+/** Returns an amount without zeros at the end, as an xsd:float ("9.9"; docs/gateway.md 2.3). */
 export function formatFloat(minor: number, decimals: number): string {
   const text = formatAmount(minor, decimals);
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
 /**
- * An order as `GET /sandbox/orders` shows it. Amounts are decimal text in major units, with the
- * currency's decimals; `page` is the path of the payment page.
+ * Returns an order as `GET /sandbox/orders` shows it. Amounts are decimal text in major units, with
+ * the currency's decimals; `page` is the path of the payment page.
  */
 export function orderView(order: Order) {
   const amount = (minor: number): string => formatAmount(minor, order.decimals);

@@ -138,7 +138,7 @@ function paymentPage(context: PageContext, retry?: Retry): string {
   const css = context.website?.css;
   const style = css && html`<link rel="stylesheet" href="${css}">`;
   const head = html`${style}${open ? undefined : refresh(order, state)}`;
-  // The title is what a screen reader says first.
+  // A screen reader says the title first.
   const title = open ? texts.title : texts[outcomes[state][1]];
   return htmlPage(
     { lang, title, head },
@@ -193,7 +193,7 @@ function refresh(order: Order, state: Exclude<OrderState, "created">): Html | un
   return url === "" ? undefined : html`<meta http-equiv="refresh" content="5;url=${url}">`;
 }
 
-/** The field of each fault. */
+/** The field of the form that each fault belongs to. */
 const faulty: Readonly<Record<EntryFault, string>> = {
   wrongEmail: "email",
   wrongNumber: "tokenCardNumber",

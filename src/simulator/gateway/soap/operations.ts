@@ -174,7 +174,7 @@ function websiteOf(values: Values, websites: readonly Website[]): Website {
 
 function checkCategory(values: Values, { id, categories }: Website, baseUrl: string): void {
   const category = Number(textOf(values, "categoryId"));
-  // docs/gateway.md 2.3: one module always sends 0.
+  // One shop module always sends 0 (docs/gateway.md 2.3).
   if (category === 0 || categories.some((candidate) => candidate.id === category)) return;
   throw new ParameterRefused(
     "categoryId",
@@ -188,7 +188,7 @@ function orderedAmount(
 ): { currency: string; decimals: number; amountMinor: number } {
   const currency = textOf(values, "currency");
   const decimals = currencyDecimals(currency);
-  // docs/design.md 12.10: the currency set on the account.
+  // The currency must be that of the website (docs/design.md 12.10).
   if (decimals === undefined || currency !== website.currency) {
     throw new ParameterRefused("currency", `website ${website.id} sells in ${website.currency}`);
   }
@@ -266,8 +266,8 @@ function answer({ transactionPublicId }: Order, description: string): Result {
 }
 
 /**
- * The merchant's order that a request names, by transaction or else by the merchant's reference.
- * Another merchant's order is as unknown as none.
+ * Returns the merchant's order that a request names, by transaction or else by the merchant's
+ * reference. Another merchant's order is as unknown as none.
  */
 function transactionOf(values: Values, { account, orders }: OperationContext): Order {
   const publicId = textOf(values, "transactionPublicId");

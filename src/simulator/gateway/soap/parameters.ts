@@ -23,7 +23,7 @@ export interface ListType {
   readonly item: RecordType;
 }
 
-/** Returns what a value must be ("must be ..."); undefined: it is right. Gets no empty text. */
+/** Returns what a value must be ("must be ..."); undefined: it is right. Never gets empty text. */
 type ValueRule = (value: string) => string | undefined;
 
 export interface Field {
@@ -58,7 +58,7 @@ export const credentialFields: readonly Field[] = [
   { name: "wsPassword", type: "string", mandatory: true, lengthMax: 32 },
   { name: "wsSubAccountLogin", type: "string", nillable: true },
   { name: "wsSubAccountId", type: "int", nillable: true },
-  // docs/gateway.md 2.2: present in the real types, use unknown.
+  // The real types have this field; its use is unknown (docs/gateway.md 2.2).
   { name: "authenticationToken", type: "string", nillable: true, unpublished: true },
 ];
 
@@ -83,7 +83,7 @@ export const locale = matches(/^[a-z]{2}_[A-Z]{2}$/, "must look like en_GB");
 
 export const email = matches(/^[^\s@,;]+@[^\s@,;]+$/, "must be one e-mail address");
 
-/** Several addresses too: some shops use `emailCallback` so. */
+/** One address or several: some shops use `emailCallback` so. */
 export const emails = matches(/^[^\s@]+@[^\s@]+([,;]\s*[^\s@]+@[^\s@]+)*$/, "must be e-mail");
 
 export const ipAddress: ValueRule = (value) =>
@@ -91,7 +91,7 @@ export const ipAddress: ValueRule = (value) =>
 
 export const webAddress: ValueRule = (value) => addressRule(value, ["http:", "https:"]);
 
-/** docs/design.md 12.21: urlLogo must use HTTPS. */
+/** An address over HTTPS, as urlLogo must be (docs/design.md 12.21). */
 export const secureAddress: ValueRule = (value) => addressRule(value, ["https:"]);
 
 function addressRule(value: string, protocols: readonly string[]): string | undefined {
@@ -101,25 +101,21 @@ function addressRule(value: string, protocols: readonly string[]): string | unde
 }
 
 /**
- * Y-m-dTH:i:s, and the forms that clients make of it: a blank or the name of a zone in place of the
- * T, a fraction of seconds, an offset at the end (docs/gateway.md 2.3).
+ * Dates as Y-m-dTH:i:s, and the forms that clients make of it: a blank or the name of a zone in
+ * place of the T, a fraction of seconds, an offset at the end (docs/gateway.md 2.3).
  */
 const executionDatePattern = new RegExp(
-  String.raw`^(\d{4})-(\d{2})-(\d{2})(?:T| |[A-Z]{2,5}|[+-]\d{2}(?::?\d{2})?)` +
-    String.raw`(\d{2}):(\d{2}):(\d{2})(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?$`,
+  String.raw`^(\d{4}-\d{2}-\d{2})(?:T| |[A-Z]{2,5}|[+-]\d{2}(?::?\d{2})?)` +
+    String.raw`(\d{2}:\d{2}:\d{2})(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?$`,
 );
 
 export const executionDate: ValueRule = (value) => {
-  const [year, month, day, hour, minute, second] = (executionDatePattern.exec(value) ?? [])
-    .slice(1)
-    .map(Number);
-  const wrong = "must be a date and time like 2026-07-05T03:09:26";
-  if (year === undefined || month === undefined || day === undefined) return wrong;
-  const date = new Date(Date.UTC(year, month - 1, day));
-  const real = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-  return real && (hour ?? 24) < 24 && (minute ?? 60) < 60 && (second ?? 60) < 60
-    ? undefined
-    : wrong;
+  const [, date, time] = executionDatePattern.exec(value) ?? [];
+  const moment = new Date(`${date}T${time}Z`);
+  // A day or an hour that does not exist makes another moment, or none.
+  const exists =
+    !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(`${date}T${time}`);
+  return exists ? undefined : "must be a date and time like 2026-07-05T03:09:26";
 };
 
 /** Formats N and R of the tables, with their names in XML Schema. */
@@ -142,7 +138,7 @@ export interface Values {
  */
 export class ParameterRefused extends Error {
   override readonly name = "ParameterRefused";
-  /** Missing and unknown parameters are answered with HTTP 500 (docs/design.md 12.20). */
+  /** Whether a parameter is missing or unknown: the answer is HTTP 500 (docs/design.md 12.20). */
   readonly structural: boolean;
 
   constructor(field: string, why: string, structural = false) {
@@ -239,9 +235,9 @@ export function textOf(values: Values, name: string): string {
 }
 
 /**
- * A parameter as it may be stored: without secrets, and with every text that is a card number
- * masked. Texts that only look like one somewhere inside a longer number stay as they are, or
- * merchants would not find their own references again.
+ * Returns a parameter as it may be stored: without secrets, and with every text that is a card
+ * number masked. Texts that only look like one somewhere inside a longer number stay as they are,
+ * or merchants would not find their own references again.
  */
 export function maskStored<T extends Value>(value: T): T {
   return mask(value) as T;

@@ -177,13 +177,13 @@ const refundFields: readonly Field[] = [
   ...credentialFields,
 ];
 
-/** websiteId is optional: the table calls it mandatory, the real types of 2019 do not have it. */
+/** The card refund's parameters: the table makes websiteId mandatory, real types lack it. */
 const cardParameters = record("CardParameters", [
   { name: "websiteId", ...number, lengthMax: 32 },
   ...refundFields,
 ]);
 
-/** websiteId is mandatory, as the table says. */
+/** The card refund's parameters with a mandatory websiteId, as the table says. */
 const documentedCardParameters = record("CardParameters", [
   { name: "websiteId", ...int, mandatory: true, lengthMax: 32 },
   ...refundFields,
@@ -214,7 +214,7 @@ export interface Service {
   readonly operations: readonly Operation[];
 }
 
-/** docs/design.md 12.14; getDetails: docs/gateway.md 2.1. */
+/** All services (docs/design.md 12.14; getDetails: docs/gateway.md 2.1). */
 export const services: readonly Service[] = [
   {
     path: "payment-v2",
@@ -240,14 +240,11 @@ export const services: readonly Service[] = [
 /** Returns the service at a path, with the types that `--website-id-mandatory` chooses. */
 export function serviceAt(path: string, websiteIdMandatory: boolean): Service | undefined {
   const service = services.find((candidate) => candidate.path === path);
-  return service && websiteIdMandatory ? documented(service) : service;
-}
-
-function documented({ operations, ...service }: Service): Service {
-  const withWebsite = operations.map((operation) =>
+  if (!service || !websiteIdMandatory) return service;
+  const operations = service.operations.map((operation) =>
     operation.name === "card" ? { ...operation, parameters: documentedCardParameters } : operation,
   );
-  return { ...service, operations: withWebsite };
+  return { ...service, operations };
 }
 
 export const operationNames: readonly OperationName[] = services.flatMap(({ operations }) =>

@@ -22,8 +22,8 @@ type Address = { Params: { service: string; operation?: string } };
 const XML = "text/xml; charset=utf-8";
 
 /**
- * Every service at its own address and at that of each operation: clients with a WSDL post to the
- * first, others to the documented path (docs/gateway.md 2.1).
+ * Adds every service at its own address and at that of each operation: clients with a WSDL post to
+ * the first, others to the documented path (docs/gateway.md 2.1).
  */
 export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
   for (const url of ["/soap/:service", "/soap/:service/:operation"]) {
@@ -108,7 +108,7 @@ function refuseOtherContent(contentType: string | undefined): void {
     throw new RequestRefused(415, `send text/xml; charset=utf-8, not ${contentType}`);
   }
   const charset = /charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1];
-  // docs/design.md 12.14: texts are UTF-8, other encodings are converted before they are sent.
+  // Texts are UTF-8; clients convert other encodings (docs/design.md 12.14).
   if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
     throw new RequestRefused(415, `send UTF-8, not ${charset}`);
   }

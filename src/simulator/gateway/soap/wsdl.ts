@@ -46,7 +46,7 @@ export function wsdlOf({ title, operations }: Service, address: string): string 
   ].join("");
 }
 
-/** A type stands after the types it uses, and once. */
+/** Returns each type once, after the types that it uses. */
 function typesOf(types: readonly ComplexType[]): ReadonlySet<string> {
   return new Set(
     types.flatMap((type) => {

@@ -13,20 +13,20 @@ export interface XmlElement {
   readonly text: string;
 }
 
-/** The first child with this local name, whatever its namespace. */
+/** Returns the first child with this local name, whatever its namespace. */
 export function childNamed(parent: XmlElement, name: string): XmlElement | undefined {
   return parent.children.find((child) => child.name === name);
 }
 
-/** A document that is refused: it is broken, or uses what a request never needs. */
+/** A document that is refused: it is broken, or has parts that no request needs. */
 export class XmlRefused extends Error {
   override readonly name = "XmlRefused";
 }
 
-/** An order request has five levels; deeper documents only exhaust the stack. */
+/** The deepest document that is read; an order request has five levels. */
 const DEPTH_MAX = 24;
 
-/** A full cart has some hundred elements; more only exhaust the memory. */
+/** The most elements that are read; a full cart has some hundred. */
 const ELEMENTS_MAX = 20_000;
 
 const TEXT = "#text";
@@ -55,13 +55,13 @@ const parser = new XMLParser({
  * UTF-8 XML 1.0, for a document type declaration and for unusual depth or number of elements.
  */
 export function readXml(bytes: Uint8Array): XmlElement {
-  // XML 1.0 chapter 2.11: line ends are line feeds.
+  // Line ends become line feeds (XML 1.0 chapter 2.11).
   const text = decodeUtf8(bytes).replace(/\r\n?/g, "\n");
   refuseOtherEncoding(text);
   if (/<!DOCTYPE|<!ENTITY/i.test(text)) {
     throw new XmlRefused("a document type declaration is not allowed");
   }
-  // Characters that XML 1.0 chapter 2.2 excludes.
+  // XML 1.0 chapter 2.2 excludes some characters.
   if (hasIllegalCharacter(text)) throw new XmlRefused("a character is not allowed in XML");
   const verdict = XMLValidator.validate(text);
   if (verdict !== true) {
@@ -196,38 +196,33 @@ function numbered(body: string): string | undefined {
   return hasIllegalCharacter(character) ? undefined : character;
 }
 
-/** One element to be written. `content` is text, or elements; names are given with prefix. */
+/** One element as it is written. */
 export interface XmlOutput {
-  readonly name: string;
-  readonly attributes?: Readonly<Record<string, string>>;
-  readonly content?: string | readonly XmlOutput[];
+  readonly text: string;
 }
 
+/**
+ * Writes an element in the form that every known reader of signed notifications accepts
+ * (docs/gateway.md 3.4): no blanks between elements, `<x/>` when empty, only & < > escaped, other
+ * characters literal, line feeds only. Names are given with prefix.
+ */
 export function xml(
   name: string,
   content: string | readonly XmlOutput[] = "",
   attributes: Readonly<Record<string, string>> = {},
 ): XmlOutput {
-  return { name, attributes, content };
-}
-
-/** A whole document: declaration, line feed, root element, nothing after it. */
-export function xmlDocument(root: XmlOutput): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${xmlElement(root)}`;
-}
-
-/**
- * The form every known reader of signed notifications accepts (docs/gateway.md 3.4): no blanks
- * between elements, `<x/>` when empty, only & < > escaped, other characters literal, line feeds
- * only.
- */
-export function xmlElement({ name, attributes = {}, content = "" }: XmlOutput): string {
   const inner =
-    typeof content === "string" ? escapeText(content) : content.map(xmlElement).join("");
+    typeof content === "string" ? escapeText(content) : content.map(({ text }) => text).join("");
   const written = Object.entries(attributes)
     .map(([key, value]) => ` ${key}="${escapeText(value).replaceAll('"', "&quot;")}"`)
     .join("");
-  return inner === "" ? `<${name}${written}/>` : `<${name}${written}>${inner}</${name}>`;
+  const start = `<${name}${written}`;
+  return { text: inner === "" ? `${start}/>` : `${start}>${inner}</${name}>` };
+}
+
+/** Returns a whole document: declaration, line feed, root element, nothing after it. */
+export function xmlDocument(root: XmlOutput): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${root.text}`;
 }
 
 function escapeText(text: string): string {
@@ -240,7 +235,7 @@ function escapeText(text: string): string {
 
 const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
 
-/** SOAP 1.1 chapter 4.4.1. */
+/** The fault codes (SOAP 1.1 chapter 4.4.1). */
 type FaultCode = "Client" | "Server" | "VersionMismatch" | "MustUnderstand";
 
 /** A request that cannot be dispatched: the only case in which a SOAP fault is right. */
@@ -254,7 +249,7 @@ export class SoapFault extends Error {
   }
 }
 
-/** The first element of the body: its name chooses the operation (document/literal wrapped). */
+/** Returns the first element of the body, whose name chooses the operation. */
 export function readEnvelope(body: Uint8Array): XmlElement {
   const envelope = refusing(
     () => readXml(body),
@@ -283,8 +278,8 @@ function refuseMandatoryHeaders(header: XmlElement | undefined): void {
 }
 
 /**
- * The answer of an operation. Prefixes and bare result element are fixed: real clients read them by
- * name (docs/gateway.md 2.5). `times`: a broken answer has its result more than once.
+ * Returns the answer of an operation. Prefixes and bare result element are fixed: real clients read
+ * them by name (docs/gateway.md 2.5). `times`: a broken answer has its result more than once.
  */
 export function responseEnvelope(
   operation: string,

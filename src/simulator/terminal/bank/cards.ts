@@ -6,10 +6,10 @@ import cards from "./cards.json" with { type: "json" };
  */
 export interface TestCard {
   readonly name: CardName;
-  /** As printed. */
+  /** Name of the scheme, as receipts print it. */
   readonly scheme: string;
   readonly maskedDigits: string;
-  /** YYMM. */
+  /** End of validity, YYMM. */
   readonly expiry: string;
   readonly sequence: string;
   readonly aid: string;

@@ -14,18 +14,15 @@ export type Outcome =
 /** An amount with these cents means that the customer walks away. */
 const CUSTOMER_TIMEOUT_CENTS = 68;
 
-/** Returns the outcome by the cents: 00 approves, 68 walks away, others are an ISO 8583 code. */
-function outcomeOfAmount(amountMinor: number): Outcome {
+export type OutcomeRule = "by-amount" | Outcome;
+
+/** Returns the outcome; by the cents: 00 approves, 68 walks away, others are an ISO 8583 code. */
+export function outcomeOf(rule: OutcomeRule, amountMinor: number): Outcome {
+  if (rule !== "by-amount") return rule;
   const cents = amountMinor % 100;
   if (cents === 0) return { kind: "approve" };
   if (cents === CUSTOMER_TIMEOUT_CENTS) return { kind: "customer-timeout" };
   return { kind: "decline", code: cents };
-}
-
-export type OutcomeRule = "by-amount" | Outcome;
-
-export function outcomeOf(rule: OutcomeRule, amountMinor: number): Outcome {
-  return rule === "by-amount" ? outcomeOfAmount(amountMinor) : rule;
 }
 
 /** Reads the value of `--outcome`. Throws {@link ValueError}. */
@@ -40,7 +37,7 @@ export function parseOutcomeRule(text: string): OutcomeRule {
 /** One movement of money as the bank has it, whatever terminal and register believe. */
 interface LedgerEntry {
   readonly id: number;
-  /** ISO 8601, UTC. */
+  /** Time of the entry, ISO 8601 in UTC. */
   readonly at: string;
   readonly kind: LedgerKind;
   readonly amountMinor: number;
@@ -50,7 +47,7 @@ interface LedgerEntry {
   readonly trace: number;
   readonly maskedPan: string;
   readonly authorisationNumber: string;
-  /** ISO 8583. */
+  /** Response code of ISO 8583. */
   readonly responseCode: string;
   /** The terminal has stored it for good: its acknowledgements came (docs/zvt.md 9.1). */
   readonly final: boolean;

@@ -12,7 +12,7 @@ import {
 import type { Disturbance } from "../port/register-line.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** A moment of a payment at which a fault can strike, in their order. */
+/** A moment of a payment at which a fault can strike; the order is that of a payment. */
 export type Point = keyof typeof texts.moments.concert;
 export const points = Object.keys(texts.moments.concert) as readonly Point[];
 
@@ -21,7 +21,7 @@ const noise = hex("the bytes", "7f553041");
 const sessions = ["sessions"] as const;
 const bareTcp = ["tcp", "bare"] as const;
 
-/** The dialogue of ENQ, frames and EOT; bytes of the reply; moments; contents of the reply. */
+/** Faults of both families: of the dialogue, of the reply's bytes and contents, of moments. */
 const commonFaults = faultsOf(texts.faults.common, {
   "silent-enq": { needs: sessions },
   "nak-enq": { needs: sessions },
@@ -97,54 +97,18 @@ export class ConcertFaultyWire extends FaultyWire<FaultName> {
     super(box, names);
   }
 
-  /** The reply to an ENQ in place of the usual one; undefined: no fault. */
-  enquiry(): "silence" | "nak" | undefined {
-    if (this.#fault("silent-enq")) return "silence";
-    return this.#fault("nak-enq") ? "nak" : undefined;
-  }
-
-  /** The reply to a good request in place of ACK, and how late it comes. */
-  request(): {
-    readonly reply?: "silence" | "nak";
-    readonly taken?: boolean;
-    readonly delayMs: number;
-  } {
-    if (this.#fault("nak-frame")) return { reply: "nak", taken: false, delayMs: 0 };
-    if (this.#fault("no-ack")) return { reply: "silence", taken: true, delayMs: 0 };
-    return { delayMs: Number(this.#fault("late-ack")?.["ms"] ?? 0) };
+  /** Returns the arguments of the armed fault of this name, which uses it; undefined: none. */
+  fault(name: FaultName): FaultArguments | undefined {
+    return this.take(name, { command: undefined });
   }
 
   rewrite(body: Uint8Array): Uint8Array {
-    const by = Number(this.#fault("wrong-length")?.["by"] ?? 0);
+    const by = Number(this.fault("wrong-length")?.["by"] ?? 0);
     if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));
     return Uint8Array.of(...body, ...new Uint8Array(by).fill(BLANK));
   }
 
   disturb(): readonly Disturbance[] {
     return this.disturbances({ command: undefined });
-  }
-
-  /** Whether the EOT that ends the terminal's session is left out. */
-  withholdsEot(): boolean {
-    return this.#fault("no-eot") !== undefined;
-  }
-
-  /** Whether every byte carries the bit of even parity. */
-  parity(): boolean {
-    return this.#fault("parity") !== undefined;
-  }
-
-  /**
-   * Over TCP without sessions, when the connection closes, seen from the reply; `left-open`: the
-   * terminal does not close it; undefined: after the reply.
-   */
-  closing(): "before" | "middle" | "left-open" | undefined {
-    if (this.#fault("left-open")) return "left-open";
-    const closes = this.#fault("close");
-    return closes && (closes["when"] === "before" ? "before" : "middle");
-  }
-
-  #fault(name: FaultName): FaultArguments | undefined {
-    return this.take(name, { command: undefined });
   }
 }

@@ -12,7 +12,7 @@ export type Report = (typeof reports)[number];
 
 /** Everything that can be set of a simulated terminal of these protocols. */
 export interface ConcertOptions extends TerminalOptions {
-  /** The dialogue of ENQ, frames and EOT; false: messages as they are. */
+  /** Whether the dialogue of ENQ, frames and EOT is spoken; false: messages as they are. */
   readonly sessions: boolean;
   readonly timers: Timers;
   /** How often the terminal sends ENQ to report a result; 0 without end. */
@@ -22,13 +22,13 @@ export interface ConcertOptions extends TerminalOptions {
 
 /** Times of this simulator: those of real terminals are not public (docs/concert.md 2.5). */
 const timers = {
-  /** For the answer to the terminal's ENQ and to its frame. */
+  /** How long the answer to the terminal's ENQ or frame is waited for. */
   answerMs: 3_000,
   /** A register's session that stands still so long is over, and so is an incomplete message. */
   sessionMs: 3_000,
   /** A frame that stands still so long is cut. */
   silenceMs: 1_000,
-  /** Between two tries of ENQ. */
+  /** Pause between two tries of ENQ. */
   enqPauseMs: 1_000,
   /** Without sessions: the silence that ends a message with all members that it needs. */
   gapMs: 100,
@@ -52,7 +52,7 @@ export const fixedDefaults: Omit<ConcertOptions, "clock"> = {
   sessions: true,
 };
 
-/** docs/concert.md 4.7 */
+/** The defaults of Caisse-AP (docs/concert.md 4.7). */
 export const taggedDefaults: Omit<ConcertOptions, "clock"> = {
   ...common,
   tcp: { host: "127.0.0.1", port: 8_888 },
@@ -64,7 +64,7 @@ type Table = SwitchTable<Draft<ConcertOptions>>;
 const behaviour = members<ConcertOptions, "behaviour">("behaviour", fixedDefaults);
 const pause = durations<ConcertOptions, "timers">("timers", fixedDefaults);
 
-/** docs/concert.md 2.1 */
+/** Settings of serial lines (docs/concert.md 2.1). */
 export const serialLines = {
   "7E1": { baudRate: 9_600, dataBits: 7, parity: "even", stopBits: 1 },
   "8N1": { baudRate: 9_600, dataBits: 8, parity: "none", stopBits: 1 },

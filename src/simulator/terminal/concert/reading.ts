@@ -193,7 +193,10 @@ export class TaggedReading implements MessageReading {
     return {
       ...(direction === "in" ? request(tags) : answer(tags)),
       ...(fault === null ? {} : { note: at }),
-      fields: [...tags.flatMap((one) => fieldsOf(one, tags)), ...restField(rest)],
+      fields: [
+        ...tags.flatMap((one) => fieldsOf(one, tags)),
+        ...(rest === "" ? [] : [field("cannot be read", rest)]),
+      ],
       text: [...tags.map(tagText), ...(rest === "" ? [] : [rest])].join(BETWEEN_FIELDS),
     };
   }
@@ -246,10 +249,6 @@ function fieldsOf([tag, value]: Tagged, all: readonly Tagged[]): readonly TraceF
   return [{ tag, ...field(name, safeValue(tag, value), meaning(tag, value, all)) }];
 }
 
-function restField(rest: string): readonly TraceField[] {
-  return rest === "" ? [] : [field("cannot be read", rest)];
-}
-
 function safeValue(tag: string, value: string): string {
   return ownForms[tag]?.test(value) ? value : maskedField(value).replace(/[^ -~]/g, ".");
 }
@@ -265,7 +264,7 @@ function meaning(tag: string, value: string, all: readonly Tagged[]): string | u
     case "CB":
       return amountOf(all);
     case "CJ":
-      // Both sides name themselves; only an answer has a state.
+      // Both sides name themselves in CJ; only the terminal's answer has a state.
       return tagValue(all, "AE") === undefined ? undefined : "the terminal's own";
     case "CC":
       return value === "000" ? "any" : paymentModeText(value.slice(-1));

@@ -3,9 +3,9 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import { z } from "zod";
 import { PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
 import { pageFile } from "../../../shared/process/page-packages.ts";
+import { ValueError } from "../../switch-table.ts";
 import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../cardholder.ts";
-import { FaultError } from "../faults/fault-kinds.ts";
 import type { Machine } from "../machine.ts";
 import texts from "../texts.json" with { type: "json" };
 import { arm, type Controlled, disarm, faultsHere, hands, say } from "./hands.ts";
@@ -14,7 +14,7 @@ const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const TRACE_EVENTS_DEFAULT = 200;
 
-/** Path and member, as published, by which a hand is named. */
+/** The published path and member by which a hand is named. */
 const HANDS = "/words";
 const NAME = "word";
 
@@ -28,7 +28,7 @@ export async function startControlApi(port: number, simulator: Controlled) {
   guardAnswers(server);
   refuseCrossOriginRequests(server);
   server.setErrorHandler((error, _request, reply) => {
-    const refused = error instanceof FaultError || error instanceof z.ZodError;
+    const refused = error instanceof ValueError || error instanceof z.ZodError;
     const message = error instanceof z.ZodError ? z.prettifyError(error) : (error as Error).message;
     const status = refused ? 400 : ((error as { statusCode?: number }).statusCode ?? 500);
     void reply.code(status).send({ error: message });
@@ -199,7 +199,7 @@ function conditions({ toggles }: Machine): Readonly<Record<string, boolean>> {
   return Object.fromEntries(Object.entries(toggles).map(([name, { isOn }]) => [name, isOn()]));
 }
 
-/** Nothing but the page's own files and calls to this program; no script inside the page. */
+/** Content policy: the page loads its own files, calls this program and holds no script. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -248,7 +248,7 @@ function guardAnswers(server: FastifyInstance): void {
   });
 }
 
-/** Values of the header that browsers send with every request, and programs never. */
+/** Values of Sec-Fetch-Site for our own page; browsers send the header, programs do not. */
 const ownSites = new Set(["same-origin", "none"]);
 
 /**

@@ -1,13 +1,8 @@
 import { z } from "zod";
+import { ValueError } from "../../switch-table.ts";
 import { cardNames } from "../bank/cards.ts";
 import { type CardAction, type CustomerAction, keys } from "../cardholder.ts";
-import {
-  canStrike,
-  FaultError,
-  type FaultTable,
-  faultRequest,
-  type LineTrait,
-} from "../faults/fault-kinds.ts";
+import { canStrike, type FaultTable, faultRequest, type LineTrait } from "../faults/fault-kinds.ts";
 import type { Machine, TerminalProtocol } from "../machine.ts";
 import type { Endpoints } from "../port/connections.ts";
 import type { Host } from "../terminal-parts.ts";
@@ -31,7 +26,7 @@ export function faultsHere({ protocol, terminal }: Controlled): FaultTable {
   return { ...others, kinds: Object.fromEntries(here) };
 }
 
-/** Arms a fault given as a name and loose arguments. Throws {@link FaultError}. */
+/** Arms a fault given as a name and loose arguments. Throws {@link ValueError}. */
 export function arm(simulator: Controlled, name: string, given: Readonly<Record<string, unknown>>) {
   const { faults, protocol, terminal } = simulator;
   const { kinds } = protocol.faults;
@@ -39,7 +34,7 @@ export function arm(simulator: Controlled, name: string, given: Readonly<Record<
   const missing = needs.filter((trait) => !terminal.traits.includes(trait));
   if (missing.length > 0) {
     const lacking = missing.map((trait) => traitTexts[trait]).join(" and ");
-    throw new FaultError(`fault ${name} cannot strike here: this terminal has no ${lacking}`);
+    throw new ValueError(`fault ${name} cannot strike here: this terminal has no ${lacking}`);
   }
   return faults.arm(faultRequest(faultsHere(simulator), name, given));
 }
@@ -74,7 +69,7 @@ type Asked = Readonly<Record<string, string>>;
 
 /** One thing that a person can do at a terminal. */
 interface Hand {
-  /** The arguments that may follow, for people. */
+  /** The arguments that may follow the name, as people read them. */
   readonly takes?: string;
   act(simulator: Controlled, asked: Asked): unknown;
 }
@@ -192,7 +187,7 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
       await simulator.setPower(true);
       await simulator.setCable(true);
       if (wasSwapped) simulator.reboot();
-      // A payment that waits for hands would hold up every other one.
+      // A payment that waits for its customer would hold up every other one.
       if (parts.customer.act({ action: "cancel" })) await simulator.terminal.idle();
     },
   },

@@ -1,10 +1,10 @@
-import { type Disturbance, disturbanceKinds, type Interference } from "../port/register-line.ts";
+import { type Disturbance, disturbanceKinds } from "../port/register-line.ts";
 import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
 /** An armed fault. */
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
-  /** How often it strikes yet; null: without end. */
+  /** How often the fault still strikes; null: without end. */
   readonly remaining: number | null;
   readonly struck: number;
 }
@@ -32,7 +32,7 @@ export type PointFault = (typeof pointFaults)[number];
 export class FaultBox {
   readonly #loaded = new Set<Loaded>();
   #lastId = 0;
-  /** Nothing leaves any line, see the fault `mute`. */
+  /** Whether the fault `mute` keeps all bytes from leaving any line. */
   muted = false;
   /** Called at every strike, for the trace. */
   onStrike: (name: string) => void = () => {};
@@ -78,7 +78,7 @@ export class FaultBox {
     return undefined;
   }
 
-  /** The faults that strike at this moment, each used once. */
+  /** Returns the faults that strike at this moment, each used once. */
   takeAt(
     point: string,
     command: number | undefined,
@@ -110,8 +110,12 @@ function view({ id, request, remaining, struck }: Loaded): ArmedFault {
   };
 }
 
-/** The armed faults, asked by a line before it answers and before bytes leave it. */
-export abstract class FaultyWire<N extends string> implements Interference {
+/**
+ * The armed faults, asked by a line before it answers and before bytes leave it. A protocol's own
+ * class adds `rewrite`, asked once for each message for the bytes sent in its place, and `disturb`,
+ * asked for each transmission, repeats included. A fault that is handed out counts as used.
+ */
+export abstract class FaultyWire<N extends string> {
   readonly #box: FaultBox;
   readonly #names: Readonly<Partial<Record<Disturbance["kind"], N>>>;
 
@@ -121,12 +125,10 @@ export abstract class FaultyWire<N extends string> implements Interference {
     this.#names = names;
   }
 
+  /** Whether the register hears nothing at all from the terminal, not even ACK. */
   get mute(): boolean {
     return this.#box.muted;
   }
-
-  abstract rewrite(message: Uint8Array): Uint8Array;
-  abstract disturb(message: Uint8Array): readonly Disturbance[];
 
   protected take(name: N, occasion: Occasion): FaultArguments | undefined {
     return this.#box.take(name, occasion);

@@ -14,7 +14,7 @@ export interface FaultTable {
 }
 
 export interface FaultKind {
-  /** Strikes only lines that have all of these. */
+  /** The properties that a line must have for the fault to strike. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;
   /** Arguments added to those of every fault, or replacing them. */
@@ -36,7 +36,7 @@ export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
 /** What is particular about a fault: the lines that it needs, and its own arguments. */
 type Particulars = Partial<Pick<FaultKind, "needs" | "arguments">>;
 
-/** Returns a fault for each text, with its particulars; one without any only takes the shared. */
+/** Returns a fault for each text; one without particulars takes the shared arguments only. */
 export function faultsOf<N extends string>(
   texts: Readonly<Record<N, string>>,
   particulars: Readonly<Partial<Record<NoInfer<N>, Particulars>>>,
@@ -83,35 +83,30 @@ export interface FaultRequest {
 
 export type FaultArguments = Readonly<Record<string, number | string>>;
 
-/** A fault that cannot be armed; the message says what would be right. */
-export class FaultError extends ValueError {
-  override readonly name = "FaultError";
-}
-
-/** Reads `NAME` or `NAME:key=value,key=value`. Throws {@link FaultError}. */
+/** Reads `NAME` or `NAME:key=value,key=value`. Throws {@link ValueError}. */
 export function parseFault(table: FaultTable, text: string): FaultRequest {
   const [name = "", rest] = splitOnce(text, ":");
   const given: Record<string, string> = {};
   for (const pair of rest === undefined || rest === "" ? [] : rest.split(",")) {
     const [key = "", value] = splitOnce(pair, "=");
-    if (value === undefined) throw new FaultError(`fault ${name}: ${pair} is not key=value`);
+    if (value === undefined) throw new ValueError(`fault ${name}: ${pair} is not key=value`);
     given[key] = value;
   }
   return faultRequest(table, name, given);
 }
 
-/** Checks a fault given as a name and loose arguments, as in JSON. Throws {@link FaultError}. */
+/** Checks a fault given as a name and loose arguments, as in JSON. Throws {@link ValueError}. */
 export function faultRequest(
   { kinds, shared }: FaultTable,
   name: string,
   given: Readonly<Record<string, unknown>>,
 ): FaultRequest {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  if (!kind) throw new FaultError(`no fault ${name}; there are ${Object.keys(kinds).join(", ")}`);
+  if (!kind) throw new ValueError(`no fault ${name}; there are ${Object.keys(kinds).join(", ")}`);
   const known: Readonly<Record<string, FaultArgument>> = { ...shared, ...kind.arguments };
   for (const key of Object.keys(given)) {
     if (known[key]) continue;
-    throw new FaultError(
+    throw new ValueError(
       `fault ${name} has no argument ${key}; it has ${Object.keys(known).join(", ")}`,
     );
   }
@@ -126,21 +121,21 @@ function argumentValue(what: string, argument: FaultArgument, value: unknown): n
   const text = String(value);
   switch (argument.type) {
     case "number":
-      if (!/^-?\d{1,9}$/.test(text)) throw new FaultError(`${what}=${text} is not a whole number`);
+      if (!/^-?\d{1,9}$/.test(text)) throw new ValueError(`${what}=${text} is not a whole number`);
       return Number(text);
     case "hex":
       if (text.length % 2 !== 0 || !/^[0-9a-fA-F]+$/.test(text)) {
-        throw new FaultError(`${what}=${text} is not an even number of hexadecimal digits`);
+        throw new ValueError(`${what}=${text} is not an even number of hexadecimal digits`);
       }
       return text.toLowerCase();
     case "control":
       if (!/^([0-9a-fA-F]{4}|any)$/.test(text)) {
-        throw new FaultError(`${what}=${text} is not four hexadecimal digits or any`);
+        throw new ValueError(`${what}=${text} is not four hexadecimal digits or any`);
       }
       return text.toLowerCase();
     case "word":
       if (!argument.choices?.includes(text)) {
-        throw new FaultError(`${what}=${text} is none of ${argument.choices?.join(", ")}`);
+        throw new ValueError(`${what}=${text} is none of ${argument.choices?.join(", ")}`);
       }
       return text;
   }

@@ -3,9 +3,9 @@ import type { StateFile } from "./state-file.ts";
 
 /** An entry of the turnover list, which the terminal keeps with its counters. */
 export interface StoredTransaction {
-  /** 1 to 9999. */
+  /** Receipt number, 1 to 9999. */
   readonly receiptNumber: number;
-  /** 1 to 999999. */
+  /** Trace number, 1 to 999999. */
   readonly trace: number;
   readonly kind: TransactionKind;
   readonly amountMinor: number;
@@ -15,9 +15,9 @@ export interface StoredTransaction {
   readonly currencyTold: boolean;
   readonly card: CardName;
   readonly authorisation: string;
-  /** Terminal clock, milliseconds since 1970. */
+  /** Time of the terminal's clock, milliseconds since 1970. */
   readonly atMs: number;
-  /** Entry of the bank's ledger. */
+  /** Id of the entry in the bank's ledger. */
   readonly ledgerId: number;
   /** Trace of the transaction that this one reverses or books. */
   readonly originalTrace: number | null;
@@ -39,9 +39,9 @@ interface Counters {
   /** Receipt number of the transaction that Repeat Receipt reports; 0: none. */
   readonly lastReceiptNumber: number;
   readonly demands: readonly string[];
-  /** Set by command 06 1B; null: as the simulator was started. */
+  /** Id that command 06 1B has set; null: as the simulator was started. */
   readonly terminalId: string | null;
-  /** Set by command 06 95; null: as the simulator was started. */
+  /** Password that command 06 95 has set; null: as the simulator was started. */
   readonly password: string | null;
 }
 
@@ -50,9 +50,9 @@ export class Memory {
   readonly #file: StateFile | undefined;
   #counters: Counters;
   #turnover: StoredTransaction[];
-  /** An end of day clears the turnover, and keeps the last transaction. */
+  /** The last transaction; an end of day clears the turnover and keeps this one. */
   #last: StoredTransaction | undefined;
-  /** The last one before the end of day: reported again if all later ones are taken out. */
+  /** The last one before an end of day; reported again if all later ones are taken out. */
   #lastClosed: StoredTransaction | undefined;
 
   constructor(first: { receiptNumber: number; trace: number }, file?: StateFile) {

@@ -33,7 +33,7 @@ export class StateFile {
     this.#forget = database.prepare("DELETE FROM turnover WHERE closed = 1 AND trace <> ?");
   }
 
-  /** Every kept object of one kind, oldest first. */
+  /** Returns every kept object of one kind, oldest first. */
   read<T>(what: "entry" | "counters" | "stored"): readonly T[] {
     const from = {
       entry: "ledger ORDER BY id",
@@ -60,7 +60,7 @@ export class StateFile {
     this.#forget.run(exceptTrace);
   }
 
-  /** Everything that `work` keeps, memory and ledger, is kept, or nothing of it. */
+  /** Runs `work`, so that all it keeps of memory and ledger is kept, or nothing of it. */
   together<T>(work: () => T): T {
     return transaction(this.#database, work);
   }

@@ -33,7 +33,7 @@ export class Connections {
   #opening: Promise<boolean> = Promise.resolve(true);
   #listener: TcpListener | undefined;
   #ports: BytePort[] = [];
-  /** Kept from the first opening, so that the same port comes back. */
+  /** TCP port of the first opening, kept so that the same port comes back. */
   #tcpPort: number | undefined;
   #endpoints: Endpoints = { tcp: null, pty: null, serial: null };
 

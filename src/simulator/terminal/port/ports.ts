@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, constants, openSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import { createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { ReadStream } from "node:tty";
 import type { SerialPort } from "serialport";
 import { type Clock, sleep } from "../../../shared/time.ts";
@@ -39,18 +40,13 @@ export class TcpListener {
     this.#onPort = onPort;
   }
 
-  /** Begins to listen; answers the port number that was taken. */
-  open(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
-      const server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
-      this.#server = server;
-      server.once("error", reject);
-      server.listen(port, host, () => {
-        server.off("error", reject);
-        const address = server.address();
-        resolve(typeof address === "object" && address ? address.port : port);
-      });
-    });
+  /** Begins to listen. Returns the port number that was taken. */
+  async open(host: string, port: number): Promise<number> {
+    const server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+    this.#server = server;
+    server.listen(port, host);
+    await once(server, "listening");
+    return (server.address() as AddressInfo).port;
   }
 
   /** Closes the connection and listens no longer. */
@@ -100,11 +96,6 @@ class TcpPort implements BytePort {
   }
 }
 
-/** There is no pseudo-terminal; the message says what to do. */
-class PseudoTerminalError extends Error {
-  override readonly name = "PseudoTerminalError";
-}
-
 /** The real result of the package's `open()`; its own types leave the two streams out. */
 interface OpenPty {
   readonly ptsName: string;
@@ -121,7 +112,7 @@ export class PseudoTerminal implements BytePort {
   readonly path: string;
   readonly #master: ReadStream;
   readonly #link: string | null;
-  /** Held open: without any opener the kernel ends the master. Never read from. */
+  /** The register's end, open and never read: without an opener the kernel ends the master. */
   readonly #slave: number;
   #closed = false;
 
@@ -138,11 +129,10 @@ export class PseudoTerminal implements BytePort {
     if (link) replaceLink(this.path, link);
   }
 
-  /** Throws {@link PseudoTerminalError}. */
+  /** Rejects if there is no pseudo-terminal; the message says what to do. */
   static async open(link: string | null): Promise<PseudoTerminal> {
     const { open } = await loadPackage();
-    const pty = open({ encoding: null }) as unknown as OpenPty;
-    return new PseudoTerminal(pty, link);
+    return new PseudoTerminal(open({ encoding: null }), link);
   }
 
   start({ data, closed }: BytePortHandlers): void {
@@ -166,13 +156,13 @@ export class PseudoTerminal implements BytePort {
   }
 }
 
-async function loadPackage(): Promise<{ open(options: { encoding: null }): unknown }> {
+async function loadPackage() {
   try {
     return (await import("@lydell/node-pty")) as unknown as {
-      open(options: { encoding: null }): unknown;
+      open(options: { encoding: null }): OpenPty;
     };
   } catch (error) {
-    throw new PseudoTerminalError(
+    throw new Error(
       "--pty needs the optional package @lydell/node-pty: run npm ci with optional packages " +
         "(Linux and macOS only), or use --tcp or --serial",
       { cause: error },
@@ -186,7 +176,7 @@ function setRaw(path: string): void {
   try {
     execFileSync("stty", [device, path, "raw", "-echo"], { stdio: "pipe" });
   } catch (error) {
-    throw new PseudoTerminalError(`cannot set ${path} raw: the program stty is needed`, {
+    throw new Error(`cannot set ${path} raw: the program stty is needed`, {
       cause: error,
     });
   }
@@ -200,7 +190,7 @@ function replaceLink(path: string, link: string): void {
     symlinkSync(path, fresh);
     renameSync(fresh, link);
   } catch (error) {
-    throw new PseudoTerminalError(`cannot make the link ${link}: ${(error as Error).message}`, {
+    throw new Error(`cannot make the link ${link}: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -217,7 +207,7 @@ export class SerialDevicePort implements BytePort {
   }
 
   static async open(device: SerialDevice): Promise<SerialDevicePort> {
-    // Loaded only where it is needed: the package brings a native part.
+    // The package is loaded only where it is needed, because it brings a native part.
     const { SerialPort } = await import("serialport");
     return await new Promise((resolve, reject) => {
       const port = new SerialPort(device, (error) =>
@@ -245,10 +235,10 @@ export class SerialDevicePort implements BytePort {
   }
 }
 
-/** Start bit, eight data bits and stop bit. */
+/** Bits of a byte on the line: start bit, eight data bits and stop bit. */
 const BITS_PER_BYTE = 10;
 
-/** So much of a second leaves at once, because timers are not finer. */
+/** Bytes of so much time leave at once, because timers are not finer. */
 const PIECE_MS = 10;
 
 /** Slows a port down to the speed of a real line, in both directions. */

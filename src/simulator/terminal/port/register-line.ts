@@ -80,22 +80,10 @@ export interface WireEvent extends TraceEntry {
   readonly bytes?: Uint8Array;
 }
 
-/**
- * Asked by a line before bytes leave. The armed faults answer; without any, nothing is disturbed.
- * A fault that is handed out here counts as used.
- */
-export interface Interference {
-  /** The register hears nothing at all from the terminal, not even ACK. */
-  readonly mute: boolean;
-  /** Asked once for each message: the bytes sent in its place, the same in every repeat. */
-  rewrite(message: Uint8Array): Uint8Array;
-  /** Asked for each transmission, repeats included. */
-  disturb(message: Uint8Array): readonly Disturbance[];
-}
-
 export interface LineOptions {
   readonly clock: Clock;
-  readonly interference: Interference;
+  /** The armed faults; `mute`: the register hears nothing at all from the terminal. */
+  readonly interference: { readonly mute: boolean };
   readonly onWire: (event: WireEvent) => void;
 }
 

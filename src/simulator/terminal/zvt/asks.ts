@@ -49,7 +49,7 @@ export async function askRegister(
 
 async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
   const { pace, timers } = process.parts.options;
-  // People choose and type: the time of a card, not of a machine.
+  // A person chooses and types, so the time is that of a card, not that of a machine.
   const timeoutMs = Math.max(pace.cardWaitMs, timers.t3Ms);
   switch (kind) {
     case "menu":

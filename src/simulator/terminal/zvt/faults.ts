@@ -117,7 +117,7 @@ export class ZvtFaultyWire extends FaultyWire<FaultName> {
     return this.disturbances({ command: this.#runningCommand(), message: messageKindOf(apdu) });
   }
 
-  /** How a good frame of the register on a serial line is acknowledged. */
+  /** Returns how a good frame of the register on a serial line is acknowledged. */
   acknowledge(
     apdu: Uint8Array,
   ): { readonly how: "ack"; readonly delayMs: number } | { readonly how: "nak" | "nothing" } {

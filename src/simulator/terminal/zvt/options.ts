@@ -10,7 +10,7 @@ export interface ZvtOptions extends TerminalOptions {
   readonly behaviour: ZvtBehaviour;
 }
 
-/** docs/zvt.md 5.1. */
+/** Times of the protocol (docs/zvt.md 5.1). */
 const timers = {
   /** Between two bytes of a frame. */
   t1Ms: 200,
@@ -96,7 +96,7 @@ export const askKinds = {
 export type AskKind = keyof typeof askKinds;
 export const askNames = Object.keys(askKinds) as AskKind[];
 
-/** When: in a payment, or on the occasion of a status enquiry (docs/zvt.md 6.5). */
+/** When the register is asked: in a payment, or after a status enquiry (docs/zvt.md 6.5). */
 export type AskOccasion = "payment" | "status";
 
 /** How the register answered a request, for `GET /state`. */
@@ -118,7 +118,7 @@ export class AskList {
   #once: { readonly kind: AskKind; readonly occasion: AskOccasion }[] = [];
   #asked: Asked[] = [];
 
-  /** `always`: in every payment. */
+  /** `always`: the requests of every payment. */
   constructor(always: readonly AskKind[]) {
     this.#always = always;
   }

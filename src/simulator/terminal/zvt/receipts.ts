@@ -15,7 +15,7 @@ import {
   writeTags,
 } from "../../../zvt/index.ts";
 import { maskedPan, testCards } from "../bank/cards.ts";
-import type { StoredTransaction } from "../memory/memory.ts";
+import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";
 import type { Device } from "../options.ts";
 import { has, localTime, type Outgoing } from "./machine/parts.ts";
 import type { Process } from "./machine/process.ts";
@@ -24,11 +24,14 @@ import { type Reported, zvtCard } from "./machine/report.ts";
 /** One line of paper. */
 export interface ReceiptLine {
   readonly text: string;
-  readonly centred: boolean;
-  readonly large: boolean;
+  /** Attribute bits (docs/zvt.md 7.3). */
+  readonly attribute: number;
 }
 
-/** Tag 1F07 (docs/zvt.md 7.3). */
+const CENTRED = 0x40;
+const LARGE = 0x30;
+
+/** The kind of a receipt, tag 1F07 (docs/zvt.md 7.3). */
 type ReceiptType = "merchant" | "customer" | "administration";
 
 const copyTitles: Readonly<Record<ReceiptType, string>> = {
@@ -39,10 +42,10 @@ const copyTitles: Readonly<Record<ReceiptType, string>> = {
 
 interface ReceiptContent {
   readonly type: ReceiptType;
-  /** "PURCHASE", "REVERSAL". */
+  /** Title of the receipt, "PURCHASE" for example. */
   readonly title: string;
   readonly transaction: Reported;
-  /** "APPROVED", "DECLINED 05". */
+  /** Result on the receipt, "DECLINED 05" for example. */
   readonly result: string;
 }
 
@@ -56,12 +59,12 @@ function transactionReceipt(
   const { date, time } = localTime(new Date(transaction.atMs));
   const day = `${date.slice(6)}.${date.slice(4, 6)}.${date.slice(0, 4)}`;
   const clock = `${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}`;
-  const pair = (left: string, right: string) => plain(spread(left, right, width));
+  const pair = (left: string, right: string) => spread(left, right, width);
   return [
     centred(`** ${copyTitles[type]} **`),
     centred(device.name),
     plain(""),
-    { text: title, centred: true, large: width >= 24 },
+    { text: title, attribute: CENTRED + (width >= 24 ? LARGE : 0) },
     pair(day, clock),
     pair("Terminal:", device.terminalId),
     pair("Trace:", String(transaction.trace).padStart(6, "0")),
@@ -85,22 +88,19 @@ function amountText({ amountMinor, currency }: Pick<Reported, "amountMinor" | "c
   return `${code} ${(amountMinor / 10 ** digits).toFixed(digits).replace(".", ",")}`;
 }
 
-export function plain(text: string): ReceiptLine {
-  return { text, centred: false, large: false };
+function plain(text: string): ReceiptLine {
+  return { text, attribute: 0 };
 }
 
 export function centred(text: string): ReceiptLine {
-  return { text, centred: true, large: false };
+  return { text, attribute: CENTRED };
 }
 
 /** Returns a line with a text at each edge and at least one blank between them. */
-export function spread(left: string, right: string, width: number): string {
-  return left + right.padStart(Math.max(width - left.length, right.length + 1));
+export function spread(left: string, right: string, width: number): ReceiptLine {
+  return plain(left + right.padStart(Math.max(width - left.length, right.length + 1)));
 }
 
-/** Attribute bits (docs/zvt.md 7.3). */
-const CENTRED = 0x40;
-const LARGE = 0x30;
 /** Last line of a receipt; the value 80 itself is not used. */
 const LAST = 0x81;
 const LAST_OF_SOME = 0x8f;
@@ -108,7 +108,7 @@ const LAST_OF_SOME = 0x8f;
 const PRINT_TEXT_BLOCK = 0x06d3;
 /** A container with tag 1F07, whose value follows. */
 const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
-/** Some terminals do not mark the end of the configuration receipt. */
+/** The command whose receipt some terminals print without an end mark. */
 const UNENDED = 0x061a;
 /** Bytes of a block in addition to its lines. */
 const BLOCK_OVERHEAD_BYTES = 32;
@@ -119,7 +119,7 @@ const receiptTypeCodes: Readonly<Record<ReceiptType, number>> = {
   administration: 0x03,
 };
 
-export type Printed = "printed" | "printer-not-ready" | "silent";
+type Printed = "printed" | "printer-not-ready" | "silent";
 
 /** Whether the register prints this receipt, and wants it as messages (docs/zvt.md 6.1). */
 export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
@@ -147,7 +147,7 @@ export async function print(
   for (const input of messages) {
     const answer = await process.say(asBlock ? "print-text-block" : "print-line", input);
     if (answer.kind === "silent") return "silent";
-    // 84 CC 00 says so; any other refusal means no paper either.
+    // 84 CC 00 says that there is no paper; any other refusal means the same.
     if (answer.kind === "negative") return "printer-not-ready";
   }
   return "printed";
@@ -170,11 +170,19 @@ const wantedBits = {
   declined: { customer: 0x40, merchant: 0x10 },
 } as const;
 
+const titles: Readonly<Record<TransactionKind, string>> = {
+  payment: "PURCHASE",
+  reversal: "REVERSAL",
+  refund: "REFUND",
+  reservation: "RESERVATION",
+  booking: "BOOKING",
+};
+
 /** Prints the copies that the register asks for, else those that are set. */
 export async function printReceipts(
   process: Process,
-  title: string,
-  transaction: Reported,
+  transaction: StoredTransaction,
+  title = titles[transaction.kind],
 ): Promise<Printed> {
   const { receipts } = process.parts.options.behaviour;
   const both = receipts === "both" ? (["merchant", "customer"] as const) : [receipts];
@@ -189,8 +197,9 @@ export async function printDeclined(
   resultCode: number,
 ): Promise<Printed> {
   const copies = wantedCopies(process, "declined") ?? [];
+  const { payment: title } = titles;
   const result = `DECLINED ${String(resultCode).padStart(2, "0")}`;
-  return await printCopies(process, copies, { title: "PURCHASE", transaction, result });
+  return await printCopies(process, copies, { title, transaction, result });
 }
 
 type Copy = "merchant" | "customer";
@@ -223,14 +232,10 @@ async function printCopies(
   return "printed";
 }
 
-function attribute({ centred, large }: ReceiptLine): number {
-  return (centred ? CENTRED : 0) + (large ? LARGE : 0);
-}
-
 interface Paper {
   readonly type: ReceiptType;
   readonly charset: Charset;
-  /** Attribute of the last line; null: no mark. */
+  /** Attribute of the last line; null: the last line has no mark. */
   readonly last: number | null;
 }
 
@@ -243,11 +248,7 @@ function printLines(
   const code = Uint8Array.of(receiptTypeCodes[type]);
   const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
   return [
-    ...lines.map((line) => ({
-      parts: { attribute: attribute(line), text: line.text },
-      charset,
-      ...tail,
-    })),
+    ...lines.map((parts) => ({ parts, charset, ...tail })),
     ...(last === null ? [] : [{ parts: { attribute: last, text: "" }, charset, ...tail }]),
   ];
 }
@@ -267,12 +268,12 @@ function blocks(
       attributeNow = 0;
       bytes = 0;
     }
-    const wanted = attribute(line);
     // Tag 09 holds for the lines after it (docs/zvt.md 7.3).
-    const added = wanted === attributeNow ? [text] : [tag("attribute", wanted), text];
+    const { attribute } = line;
+    const added = attribute === attributeNow ? [text] : [tag("attribute", attribute), text];
     texts.at(-1)?.push(...added);
     bytes += writeTags(added).length;
-    attributeNow = wanted;
+    attributeNow = attribute;
   }
   if (last !== null) texts.at(-1)?.push(tag("attribute", last));
   return texts.map((tags) => ({
@@ -284,7 +285,7 @@ function blocks(
   }));
 }
 
-/** One byte for the count in field 60 (docs/zvt.md 7.1). */
+/** The largest count in field 60, which has one byte (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
 
 /**
@@ -315,9 +316,7 @@ export async function reportTotals(
   });
   const currency = options.behaviour.currencies[0] as string;
   const line = (name: string, count: number, amountMinor: number) =>
-    plain(
-      spread(`${count} ${name}`, amountText({ amountMinor, currency }), registration.printerWidth),
-    );
+    spread(`${count} ${name}`, amountText({ amountMinor, currency }), registration.printerWidth);
   return [
     ...totals.groups
       .filter(({ count }) => count > 0)

@@ -143,21 +143,28 @@ function lineOf({ steps, protocol }: Vector) {
   const replies = steps.filter((step) => fromTerminal(step) && step.name === "frame");
   const takes = (body: Uint8Array): boolean =>
     requests.shift()?.name !== "NAK" && (protocol === "caisse-ap" || isRequest(body));
+  let answer: Step | undefined;
+  const strikes = (name: string): boolean => {
+    switch (name) {
+      case "silent-enq":
+        answer = enquiries.shift();
+        return !answer || !fromTerminal(answer);
+      case "nak-enq":
+        return answer?.name === "NAK";
+      case "no-ack":
+        return steps.at(-1)?.name === "frame" && !fromTerminal(steps.at(-1) as Step);
+      case "no-eot":
+        return !steps.some((step) => fromTerminal(step) && step.name === "EOT");
+      default:
+        return false;
+    }
+  };
   return quietLine(!isBare, takes, {
-    enquiry: () => {
-      const answer = enquiries.shift();
-      if (!answer || !fromTerminal(answer)) return "silence";
-      return answer.name === "NAK" ? "nak" : undefined;
-    },
-    request: () => {
-      const isSilent = steps.at(-1)?.name === "frame" && !fromTerminal(steps.at(-1) as Step);
-      return isSilent ? { word: "silence", taken: true, delayMs: 0 } : { delayMs: 0 };
-    },
+    fault: (name) => (strikes(name) ? {} : undefined),
     disturb: () => {
       const reply = replies.shift();
       return reply && isSpoilt(reply) ? [{ kind: "bad-check", given: {} }] : [];
     },
-    withholdsEot: () => !steps.some((step) => fromTerminal(step) && step.name === "EOT"),
   });
 }
 

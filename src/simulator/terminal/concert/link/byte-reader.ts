@@ -1,20 +1,16 @@
-/** Control bytes of a session, by their value (docs/concert.md 2.2). */
+/** Bytes around a frame's body (docs/concert.md 2.3). */
 const STX = 0x02;
 const ETX = 0x03;
-const EOT = 0x04;
-const ENQ = 0x05;
-const ACK = 0x06;
-const NAK = 0x15;
 
-export const controlBytes = { enq: ENQ, ack: ACK, nak: NAK, eot: EOT } as const;
-type ControlName = keyof typeof controlBytes;
-
-const controlNames = new Map<number, ControlName>([
-  [ENQ, "enq"],
-  [ACK, "ack"],
-  [NAK, "nak"],
-  [EOT, "eot"],
-]);
+/** Control bytes of a session, with their meaning for the trace (docs/concert.md 2.2). */
+export const controls = {
+  enq: { byte: 0x05, says: "asks to speak" },
+  ack: { byte: 0x06, says: "understood" },
+  nak: { byte: 0x15, says: "no" },
+  eot: { byte: 0x04, says: "has said all" },
+} as const;
+export type ControlName = keyof typeof controls;
+const controlNames = Object.keys(controls) as readonly ControlName[];
 
 /** One thing that a register has sent in a session. */
 export type Received =
@@ -23,7 +19,7 @@ export type Received =
   /** Bytes that are no frame; `why` is for the trace. */
   | { readonly kind: "junk"; readonly why: string };
 
-/** Far above every message that a terminal takes: a register that floods us fills no memory. */
+/** The longest body that is kept, above every real one: a flood must not fill the memory. */
 const BODY_BYTES_MAX = 2_048;
 const BLANK = 0x20;
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
@@ -55,7 +51,7 @@ export class ByteReader {
     return [...bytes].flatMap((byte) => this.#take(byte) ?? []);
   }
 
-  /** Ends what began, because nothing came for too long. */
+  /** Ends a frame that began, because no byte came for too long. */
   silence(): readonly Received[] {
     const why = this.#position === "noise" ? "bytes that are no frame" : "a frame that was cut";
     return this.isInside ? [this.#junk(why)] : [];
@@ -81,7 +77,7 @@ export class ByteReader {
   }
 
   #outside(byte: number): Received | undefined {
-    const control = controlNames.get(byte);
+    const control = controlNames.find((name) => controls[name].byte === byte);
     if (control) {
       this.#position = "outside";
       return { kind: control };
@@ -94,8 +90,12 @@ export class ByteReader {
   #inBody(byte: number): void {
     if (byte === STX) this.#open();
     else if (byte === ETX) this.#position = "check";
-    else if (mayStandInBody(byte) && this.#body.length < BODY_BYTES_MAX) this.#body.push(byte);
-    else this.#position = "broken";
+    else {
+      // A body may hold no control byte but a receipt's line ends.
+      const isAllowed = byte >= BLANK || lineEnds.has(byte);
+      if (isAllowed && this.#body.length < BODY_BYTES_MAX) this.#body.push(byte);
+      else this.#position = "broken";
+    }
   }
 
   #checked(byte: number): Received {
@@ -115,11 +115,6 @@ export class ByteReader {
     this.#position = "outside";
     return { kind: "junk", why };
   }
-}
-
-/** Whether a body may hold this byte: no control byte but a receipt's line ends. */
-function mayStandInBody(byte: number): boolean {
-  return (byte >= BLANK && byte < 0x100) || lineEnds.has(byte);
 }
 
 /** Returns a frame around a body; `damaged`: its check byte is wrong by one bit. */

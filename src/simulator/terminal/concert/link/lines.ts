@@ -4,7 +4,7 @@ import * as port from "../../port/register-line.ts";
 import { disturbedPieces, type Pieces } from "../../port/register-line.ts";
 import type { ConcertFaultyWire } from "../faults.ts";
 import type { Timers } from "../options.ts";
-import { ByteReader, controlBytes, framed, type Received } from "./byte-reader.ts";
+import { ByteReader, type ControlName, controls, framed, type Received } from "./byte-reader.ts";
 
 interface LineHandlers {
   /** Whether a register that asks to speak may speak. */
@@ -30,7 +30,7 @@ interface LineOptions extends port.LineOptions, Timers {
  */
 export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "body";
-  /** A line without sessions carries the answer to its request, and nothing else. */
+  /** Whether the line has sessions; one without carries only the answer to its request. */
   abstract readonly inSessions: boolean;
 
   get transport(): port.Transport {
@@ -44,7 +44,7 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
   abstract finish(): void;
 }
 
-/** No message that a terminal accepts is longer. */
+/** The longest message that a terminal accepts. */
 const MESSAGE_BYTES_MAX = 8_192;
 
 /**
@@ -54,7 +54,8 @@ const MESSAGE_BYTES_MAX = 8_192;
 export class BareLine extends ConcertLine {
   readonly inSessions = false;
   #read: Uint8Array = new Uint8Array(0);
-  #closing: ReturnType<Interference["closing"]>;
+  /** When the connection closes, seen from the reply; undefined: after it. */
+  #closing: "before" | "middle" | "left-open" | undefined;
   #out: Promise<unknown> = Promise.resolve();
 
   /** A message counts as delivered when it was handed to the network. */
@@ -74,7 +75,7 @@ export class BareLine extends ConcertLine {
   async #deliver(body: Uint8Array): Promise<Delivery> {
     const { interference } = this.options;
     const bytes = interference.rewrite(body);
-    this.#closing = this.transport === "tcp" ? interference.closing() : undefined;
+    this.#closing = this.transport === "tcp" ? closing(interference) : undefined;
     if (this.#closing !== "before") {
       const half = this.#closing === "middle" ? [{ kind: "half", given: {} } as const] : [];
       await this.leave(disturbedPieces(bytes, [...half, ...interference.disturb()]));
@@ -114,6 +115,12 @@ export class BareLine extends ConcertLine {
   }
 }
 
+function closing(interference: Interference): "before" | "middle" | "left-open" | undefined {
+  if (interference.fault("left-open")) return "left-open";
+  const closes = interference.fault("close");
+  return closes && (closes["when"] === "before" ? "before" : "middle");
+}
+
 const CR = 0x0d;
 const LF = 0x0a;
 
@@ -122,15 +129,6 @@ function trimmed(bytes: Uint8Array): Uint8Array {
   const last = bytes.findLastIndex((byte) => byte !== CR && byte !== LF);
   return bytes.slice(0, last + 1);
 }
-
-/** The control bytes in the trace (docs/concert.md 2.2). */
-const controls = {
-  enq: { message: "ENQ", says: "asks to speak", hex: "05" },
-  ack: { message: "ACK", says: "understood", hex: "06" },
-  nak: { message: "NAK", says: "no", hex: "15" },
-  eot: { message: "EOT", says: "has said all", hex: "04" },
-} as const;
-type Control = keyof typeof controls;
 
 /** How the terminal's own session ended. */
 type Delivery =
@@ -156,9 +154,9 @@ type Session =
   | { readonly at: "listening" }
   /** The request was taken: its EOT is awaited. */
   | { readonly at: "taken"; readonly request: Uint8Array }
-  /** Our ENQ is out. */
+  /** The terminal's ENQ is out. */
   | { readonly at: "calling" }
-  /** Our frame is out; the register has refused it so many times. */
+  /** The terminal's frame is out; the register has refused it so many times. */
   | { readonly at: "sending"; readonly naks: number };
 
 /** A reply is repeated after NAK at most so often. */
@@ -178,7 +176,7 @@ export class SessionLine extends ConcertLine {
   #session: Session = { at: "idle" };
   /** Pieces with pauses that are on their way; others wait for them. */
   #out: Promise<void> | undefined;
-  /** A fault delays the next ACK by so much. */
+  /** By how much a fault delays the next ACK. */
   #ackDelayMs = 0;
 
   protected override received(bytes: Uint8Array): void {
@@ -226,8 +224,10 @@ export class SessionLine extends ConcertLine {
     else this.#goOn(kind);
   }
 
-  #control(direction: "in" | "out", what: Control): void {
-    this.options.onWire({ what, direction, ...controls[what] });
+  #control(direction: "in" | "out", what: ControlName): void {
+    const { byte, says } = controls[what];
+    const hex = byte.toString(16).padStart(2, "0");
+    this.options.onWire({ what, direction, message: what.toUpperCase(), says, hex });
   }
 
   #move(next: Session): void {
@@ -242,12 +242,15 @@ export class SessionLine extends ConcertLine {
       this.#say("nak");
       return;
     }
-    const usual = this.handlers?.mayBegin() ? "ack" : "nak";
-    const reply = this.options.interference.enquiry() ?? usual;
-    if (reply === "silence") return;
-    if (reply === "ack") this.#move({ at: "listening" });
-    this.#say(reply);
-    if (reply === "ack") this.#startTimer("session");
+    const { interference } = this.options;
+    if (interference.fault("silent-enq")) return;
+    if (interference.fault("nak-enq") || !this.handlers?.mayBegin()) {
+      this.#say("nak");
+      return;
+    }
+    this.#move({ at: "listening" });
+    this.#say("ack");
+    this.#startTimer("session");
   }
 
   /** Answers a frame; outside of a session of the register it is not even read. */
@@ -259,13 +262,15 @@ export class SessionLine extends ConcertLine {
       this.#startTimer("session");
     }
     if (session.at !== "listening") return;
-    const fault = this.options.interference.request();
-    const { reply = "ack", taken = reply !== "nak" } = fault;
-    this.#ackDelayMs = fault.delayMs;
-    const begin = taken ? this.handlers?.request(body) : undefined;
+    const { interference } = this.options;
+    const isRefused = interference.fault("nak-frame") !== undefined;
+    const isSilent = !isRefused && interference.fault("no-ack") !== undefined;
+    const late = isRefused || isSilent ? undefined : interference.fault("late-ack");
+    this.#ackDelayMs = Number(late?.["ms"] ?? 0);
+    const begin = isRefused ? undefined : this.handlers?.request(body);
     if (begin) this.#move({ at: "taken", request: body });
     if (!begin) this.#say("nak");
-    else if (reply !== "silence") this.#say(reply);
+    else if (!isSilent) this.#say("ack");
     begin?.();
     this.#startTimer("session");
   }
@@ -326,12 +331,12 @@ export class SessionLine extends ConcertLine {
     this.wait(name, name === "session" ? sessionMs : answerMs, () => this.#goOn("time"));
   }
 
-  #say(what: Control): void {
+  #say(what: ControlName): void {
     const { interference } = this.options;
-    if (what === "eot" && interference.withholdsEot()) return;
+    if (what === "eot" && interference.fault("no-eot")) return;
     const pauseMs = what === "ack" ? this.#ackDelayMs : 0;
     this.#ackDelayMs = 0;
-    this.#leave([{ pauseMs, bytes: Uint8Array.of(controlBytes[what]) }]);
+    this.#leave([{ pauseMs, bytes: Uint8Array.of(controls[what].byte) }]);
     if (!interference.mute) this.#control("out", what);
   }
 
@@ -362,7 +367,7 @@ export class SessionLine extends ConcertLine {
   protected override write(bytes: Uint8Array): void {
     const { interference } = this.options;
     if (this.closed || interference.mute) return;
-    this.port.write(interference.parity() ? bytes.map(withParity) : bytes);
+    this.port.write(interference.fault("parity") ? bytes.map(withParity) : bytes);
   }
 
   protected override ended(): void {

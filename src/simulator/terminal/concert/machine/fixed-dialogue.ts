@@ -8,7 +8,6 @@ import {
   REPORT_CHARACTERS,
   textOf,
 } from "../../../../concert/index.ts";
-import type { Variant } from "../options.ts";
 import {
   actions,
   type ConcertParts,
@@ -19,7 +18,7 @@ import {
 } from "./payment.ts";
 import { printedPan, receiptLines } from "./receipt.ts";
 
-/** docs/concert.md 3.3 */
+/** Values of the status (docs/concert.md 3.3). */
 const status = { accepted: "0", refused: "7", taken: "9" } as const;
 const AT_ONCE = "A011";
 const NO_TICKET = "T010";
@@ -42,7 +41,7 @@ export class FixedDialogue implements Dialogue {
     return this.#request(request, { action, amountMinor, currency });
   }
 
-  /** There is no reply: the line has answered NAK. */
+  /** Returns no reply: the line has answered NAK. */
   busy(): undefined {
     return undefined;
   }
@@ -79,7 +78,7 @@ export class FixedDialogue implements Dialogue {
   #decoded(body: Uint8Array): FixedRequest | undefined {
     const { variant } = this.#parts.options.behaviour;
     const read = decoded(body);
-    if (read && knows(variant, read.options.variant)) return read;
+    if (read && ["e", variant].includes(read.options.variant)) return read;
     return this.#parts.fault("any-body") ? decoded(atPositionsOfE(body)) : undefined;
   }
 
@@ -118,10 +117,6 @@ const AMOUNT_END = 10;
 function atPositionsOfE(body: Uint8Array): Uint8Array {
   const digits = textOf(body).slice(0, AMOUNT_END).padEnd(AMOUNT_END, "0");
   return bytesOf(`${digits}110978${" ".repeat(PRIVATE_CHARACTERS)}`);
-}
-
-function knows(variant: Variant, asked: Variant): boolean {
-  return asked === "e" || asked === variant;
 }
 
 function decoded(body: Uint8Array): FixedRequest | undefined {

@@ -11,7 +11,7 @@ import { type ConcertOptions, type Report, reports } from "../options.ts";
 
 /** The parts that all requests of the terminal share. */
 export class ConcertParts extends TerminalParts<ConcertOptions> {
-  /** The arguments of the armed fault of this name, which uses it; undefined: none. */
+  /** Returns the arguments of the armed fault of this name, and uses it; undefined: none. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.faults.take(name, { command: undefined });
   }
@@ -61,7 +61,7 @@ export interface Done {
 }
 
 export type Refusal =
-  /** The bank said no. */
+  /** The bank declined. */
   | "declined"
   | "cancelled"
   | "timed-out"
@@ -73,9 +73,9 @@ export type Refusal =
 
 /** A message of a register that was read, and how to answer it. */
 export interface Request {
-  /** null: nothing is carried out, the answer is there at once. */
+  /** What is carried out; null: nothing, the answer is there at once. */
   readonly order: Order | null;
-  /** Sent at once, before anything is carried out. */
+  /** Reply that is sent at once, before anything is carried out. */
   readonly early: Uint8Array | null;
   /** Whether the end is reported. */
   readonly repliesAtEnd: boolean;

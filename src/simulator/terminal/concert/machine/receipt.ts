@@ -19,7 +19,7 @@ export function printedPan(name: CardName, as: Report, mask: string): string {
 }
 
 /**
- * A number in clear as real terminals may send it: zeros in place of the masked digits, and one
+ * Returns a number in clear as real terminals may send it: zeros for the masked digits, and one
  * digit that makes the check digit right. No such card exists.
  */
 function madeUpPan({ maskedDigits }: TestCard): string {
@@ -40,13 +40,12 @@ function isChecked(pan: string): boolean {
   return sum % 10 === 0;
 }
 
-const COLUMNS = 76;
 const USUAL = "100";
 const HTML_AT = 2;
 
 /**
- * The container of the receipt, for a register that asked for one with CK, also after a refusal
- * (docs/concert.md 4.6). The fault sends it to everybody.
+ * Returns the receipt's container for a register that asked for one with CK, also after a refusal
+ * (docs/concert.md 4.6). The fault `receipt` sends it always.
  */
 export function receiptTags(
   parts: ConcertParts,
@@ -64,14 +63,15 @@ export function receiptTags(
     : lines.map((line) => `${line}\n`).join("");
   const inner = encodeTagged([
     ["CK", form],
-    ["AK", inLines(Buffer.from(text, "latin1").toString("base64"))],
+    // Each line of 76 characters has a line feed (docs/concert.md 4.6).
+    [
+      "AK",
+      Buffer.from(text, "latin1")
+        .toString("base64")
+        .replaceAll(/.{1,76}/g, "$&\n"),
+    ],
   ]);
   return [["ZT", textOf(inner)]];
-}
-
-/** Returns the text in lines of 76 characters, each with a line feed (docs/concert.md 4.6). */
-function inLines(base64: string): string {
-  return base64.replaceAll(new RegExp(`.{1,${COLUMNS}}`, "g"), "$&\n");
 }
 
 /** Returns the lines of the customer's receipt. */

@@ -14,7 +14,7 @@ import { applicationOf, printedPan, receiptTags } from "./receipt.ts";
 
 const IDENTIFICATION = "I";
 
-/** docs/concert.md 4.4 */
+/** Values of AE (docs/concert.md 4.4). */
 const state = { done: "10", notDone: "01", taken: "11" } as const;
 const reasonOf: Readonly<Record<Refusal, string>> = {
   declined: "04",
@@ -53,8 +53,12 @@ export class TaggedDialogue implements Dialogue {
     const asked: Asked = new Map(tags);
     if (asked.get("CD") === IDENTIFICATION) return this.#answered(asked, [["AE", state.done]]);
     const order = fault ? undefined : orderOf(asked);
-    if (!order) return this.#answered(asked, refusal("message-wrong"));
-    return this.#request(asked, order);
+    if (order) return this.#request(asked, order);
+    const wrong: readonly Tagged[] = [
+      ["AE", state.notDone],
+      ["AF", reasonOf["message-wrong"]],
+    ];
+    return this.#answered(asked, wrong);
   }
 
   busy(body: Uint8Array): Uint8Array {
@@ -191,13 +195,6 @@ function orderOf(asked: Asked): Order | undefined {
   if (!saysAll(asked)) return undefined;
   if (!/^\d{1,12}$/.test(amount) || !/^\d{3}$/.test(currency)) return undefined;
   return { action, amountMinor: Number(amount), currency };
-}
-
-function refusal(how: Refusal): readonly Tagged[] {
-  return [
-    ["AE", state.notDone],
-    ["AF", reasonOf[how]],
-  ];
 }
 
 /** Returns the amount with at least two digits (docs/concert.md 4.2). */

@@ -102,7 +102,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     });
   }
 
-  /** Sells without a request and reports it; false when that is impossible now. */
+  /** Sells without a request and reports it. Returns false if that is impossible now. */
   #sell(order: Order, reference: string): boolean {
     const line = this.#line;
     if (this.running || !this.parts.options.sessions || !line) return false;
@@ -110,7 +110,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     return true;
   }
 
-  /** Sends the last reply again; false without one, or while something runs. */
+  /** Sends the last reply again. Returns false without one, or while a payment runs. */
   #sendAgain(): boolean {
     const [line, last] = [this.#line, this.#last];
     if (this.running || !last || !line?.inSessions) return false;
@@ -189,5 +189,5 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
 
 const AMOUNT_MAX = 99_999_999;
 
-/** For answers that nothing ends. */
+/** The signal of answers that nothing ends. */
 const never = new AbortController().signal;

@@ -7,7 +7,6 @@ import { code, failByFault } from "../machine/sale.ts";
 import { languageOfCode, status } from "../machine/texts.ts";
 import {
   centred,
-  plain,
   print,
   type ReceiptLine,
   registerPrints,
@@ -59,8 +58,7 @@ export const administrationCommands: readonly Command[] = [
   command(0x0679, async (process) => {
     const { memory, ledger, registration } = process.parts;
     await work(process);
-    const row = (name: string, value: string) =>
-      plain(spread(name, value, registration.printerWidth));
+    const row = (name: string, value: string) => spread(name, value, registration.printerWidth);
     await printAdministration(process, "SELFTEST", [
       row("Turnover:", String(memory.turnover.length)),
       row("Bank entries:", String(ledger.entries.length)),
@@ -189,8 +187,7 @@ const SET_REGISTER_TIME = 0x0401;
 function configurationLines(parts: Parts): readonly ReceiptLine[] {
   const { device, options, registration } = parts;
   const { serial, lineSpeed, behaviour, timers } = options;
-  const pair = (left: string, right: string) =>
-    plain(spread(left, right, registration.printerWidth));
+  const pair = (left: string, right: string) => spread(left, right, registration.printerWidth);
   return [
     pair("Device:", device.name),
     pair("Serial:", device.serialNumber),
@@ -223,8 +220,8 @@ async function printAdministration(
   const { date, time } = localTime(now);
   await print(process, "administration", [
     centred(`** ${title} **`),
-    plain(spread(date, time, registration.printerWidth)),
-    plain(spread("Terminal:", device.terminalId, registration.printerWidth)),
+    spread(date, time, registration.printerWidth),
+    spread("Terminal:", device.terminalId, registration.printerWidth),
     ...lines,
   ]);
 }

@@ -18,7 +18,7 @@ export const displayCommands: readonly Command[] = [
     const { tags, fields } = process.request;
     const reportsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === REPORT_CARD;
     const action = await waited(process, reportsCard ? "key-or-card" : "key");
-    if (action === "cancelled") return; // 80 00 to the abort has ended it
+    if (action === "cancelled") return; // the 80 00 to Abort has ended the command
     if (action.action === "insert") {
       const { card = process.parts.options.behaviour.card } = action;
       process.parts.readCard = { card, inside: true };
@@ -80,7 +80,7 @@ const keyCodes: Readonly<Record<KeyName, number>> = {
   f3: 0x33,
   f4: 0x34,
 };
-/** Answers of a key that no key gives (docs/zvt.md 6.8). */
+/** Answers without a key: the time is over, a card is in (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
 /** Field F9: report an inserted card too. */

@@ -1,8 +1,8 @@
 import { container, findTags, tag } from "../../../../zvt/index.ts";
-import { type CardName, isDebitCard, maskedPan, testCards } from "../../bank/cards.ts";
+import { type CardName, isDebitCard, maskedPan } from "../../bank/cards.ts";
 import type { Outcome } from "../../bank/ledger.ts";
 import type { PaymentScript } from "../../options.ts";
-import { PIN_TRIES_OVER, PinPad } from "../../terminal-parts.ts";
+import { type Booking, PIN_TRIES_OVER, PinPad } from "../../terminal-parts.ts";
 import { askRegister, beforeHost } from "../asks.ts";
 import { localTime } from "../machine/parts.ts";
 import { type Command, command, type Process } from "../machine/process.ts";
@@ -45,15 +45,8 @@ export const paymentCommands: readonly Command[] = [
       return await process.abort(code.notPossible);
     }
     await askHost(process);
-    const transaction = charge(process, {
-      title: "TIP",
-      kind: "payment",
-      ledgerKind: "charge",
-      order,
-      card: original.card,
-      trace: memory.takeTrace(),
-      stands: false,
-    });
+    const tip = { ...purchase, order, card: original.card, trace: memory.takeTrace() };
+    const transaction = charge(process, tip, "TIP");
     await settle(transaction);
     // A tip that was not acknowledged has been taken back, and can be booked again.
     if (ledger.find(transaction.stored.ledgerId)?.final) {
@@ -71,17 +64,8 @@ export const paymentCommands: readonly Command[] = [
     if (card === undefined) return;
     if (isDebitCard(card)) return await process.abort(code.notForDebitCards);
     const trace = process.parts.memory.takeTrace();
-    const transaction = charge(process, {
-      title: "TELEPHONIC",
-      kind: "payment",
-      ledgerKind: "charge",
-      order,
-      card,
-      trace,
-      authorisation,
-      stands: false,
-    });
-    await settle(transaction);
+    const sale = { ...purchase, order, card, trace, authorisation };
+    await settle(charge(process, sale, "TELEPHONIC"));
   }),
   /** Account balance 06 03 (docs/zvt.md 6.3): reported, and nothing is stored. */
   command(0x0603, async (process) => {
@@ -95,7 +79,7 @@ export const paymentCommands: readonly Command[] = [
     await process.report({
       fields: {
         resultCode: 0x00,
-        amount: Math.max(BALANCE_AT_FIRST - spent(process, name), 0),
+        amount: Math.max(BALANCE_AT_FIRST - parts.ledger.chargedTo(maskedPan(card)), 0),
         trace: String(parts.memory.takeTrace()).padStart(6, "0"),
         time,
         date: date.slice(4),
@@ -111,21 +95,11 @@ export const paymentCommands: readonly Command[] = [
 
 const CARD_POLL = 0x06e6;
 
-type Sale = Pick<Parameters<typeof charge>[1], "title" | "kind" | "ledgerKind" | "stands">;
+type Sale = Pick<Booking, "kind" | "ledgerKind">;
 
-const purchase: Sale = {
-  title: "PURCHASE",
-  kind: "payment",
-  ledgerKind: "charge",
-  stands: false,
-};
-const hold: Sale = {
-  title: "RESERVATION",
-  kind: "reservation",
-  ledgerKind: "reservation",
-  stands: false,
-};
-const toCard: Sale = { title: "REFUND", kind: "refund", ledgerKind: "refund", stands: true };
+const purchase: Sale = { kind: "payment", ledgerKind: "charge" };
+const hold: Sale = { kind: "reservation", ledgerKind: "reservation" };
+const toCard: Sale = { kind: "refund", ledgerKind: "refund" };
 
 /** Customer, host, report, receipts: the long sequence of docs/zvt.md 1.3. */
 async function sell(process: Process, sale: Sale): Promise<void> {
@@ -232,8 +206,8 @@ async function decline(
 
 /**
  * Tag 1F1F (docs/zvt.md 9.4): the register names the last receipt number it knows, or sends the tag
- * empty when it knows none. Ours one higher: it missed that one, which is reversed and its number
- * used again. Equal, or any other difference: nothing.
+ * empty when it knows none. If the terminal's last number is one higher, the register missed that
+ * transaction, which is reversed and its number used again; otherwise nothing happens.
  */
 async function reverseMissed(process: Process): Promise<void> {
   const { ledger, memory, options } = process.parts;
@@ -243,11 +217,9 @@ async function reverseMissed(process: Process): Promise<void> {
   const { last } = memory;
   if (typeof named !== "string" || !last) return;
   // A register that knows no receipt number can have missed the very first one only.
-  const missed =
-    named === ""
-      ? last.receiptNumber === options.behaviour.firstReceiptNumber
-      : follows(named, last.receiptNumber);
-  if (!missed || ledger.remaining(last.ledgerId) === 0) return;
+  const next = Number(named) === 9_999 ? 1 : Number(named) + 1;
+  const missed = named === "" ? options.behaviour.firstReceiptNumber : next;
+  if (missed !== last.receiptNumber || ledger.remaining(last.ledgerId) === 0) return;
   await process.pause("reversal", options.pace.reversalMs);
   memory.together(() => {
     ledger.takeBack(last.ledgerId, "register-missed-it", { trace: memory.takeTrace() });
@@ -255,18 +227,8 @@ async function reverseMissed(process: Process): Promise<void> {
   });
 }
 
-function follows(named: string, receiptNumber: number): boolean {
-  const known = Number(named);
-  return receiptNumber === (known === 9_999 ? 1 : known + 1);
-}
-
 /** The balance of every card of the bank at first, in minor units. */
 const BALANCE_AT_FIRST = 100_000;
-
-function spent({ parts }: Process, name: CardName): number {
-  const pan = maskedPan(testCards[name]);
-  return parts.ledger.chargedTo(pan);
-}
 
 /** Returns the card; without one that can be used it ends the command and returns undefined. */
 async function presentedCard(process: Process): Promise<CardName | undefined> {

@@ -54,7 +54,7 @@ export const registrationCommands: readonly Command[] = [
   /** Log-Off 06 02 (docs/zvt.md 6.4). */
   commandWhenLocked(0x0602, async (process) => {
     await process.finish();
-    // card complete keeps BE (docs/zvt.md 6.4).
+    // A terminal of card complete keeps configuration byte BE (docs/zvt.md 6.4).
     const byte = process.parts.is("log-off-be") ? { configByte: 0xbe } : {};
     process.parts.registration = { ...loggedOff, ...byte };
   }),
@@ -64,7 +64,7 @@ export const registrationCommands: readonly Command[] = [
     const service = request.fields.serviceByte ?? 0;
     const softwareVersion = parts.device.version;
     await process.accept();
-    // Its own jobs begin on this occasion (docs/zvt.md 6.5); an answer changes nothing here.
+    // The terminal's own jobs begin here (docs/zvt.md 6.5); an answer changes nothing.
     await askRegister(process, "status", askNames);
     const status: Outgoing = {
       parts: {
@@ -90,12 +90,12 @@ const MESSAGE_BYTES_MIN = 255;
 
 const REGISTRATION = 0x0600;
 const CURRENCY_FIELD = 0x49;
-/** Password and configuration byte come first. */
+/** Where the currency begins: after password and configuration byte. */
 const CURRENCY_AT = 4;
 
 /**
- * Some registers write the currency as field 49 in place of two bare bytes (docs/zvt.md 6.1). No
- * currency begins with 49: answers the message as it should be, undefined when it is already.
+ * Returns the message with a bare currency; undefined: it has one already. Some registers write the
+ * currency as field 49 (docs/zvt.md 6.1), and no currency begins with 49.
  */
 export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
   if (control !== REGISTRATION || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;

@@ -1,12 +1,12 @@
 import { container, tag, tagValue } from "../../../../zvt/index.ts";
 import { isDebitCard } from "../../bank/cards.ts";
-import type { LedgerKind } from "../../bank/ledger.ts";
-import type { StoredTransaction, TransactionKind } from "../../memory/memory.ts";
+import type { StoredTransaction } from "../../memory/memory.ts";
+import type { Booking } from "../../terminal-parts.ts";
 import type { Parts } from "../machine/parts.ts";
 import { type Command, command, type Process } from "../machine/process.ts";
 import { approvedReport } from "../machine/report.ts";
 import { askHost, code } from "../machine/sale.ts";
-import { charge, type NewTransaction, settle } from "../machine/transaction.ts";
+import { charge, settle } from "../machine/transaction.ts";
 import { printReceipts } from "../receipts.ts";
 
 export const storedCommands: readonly Command[] = [
@@ -27,12 +27,7 @@ export const storedCommands: readonly Command[] = [
       return await process.abort(code.reversalImpossible);
     }
     await askHost(process);
-    await follow(process, original, {
-      title: "REVERSAL",
-      kind: "reversal",
-      ledgerKind: "reversal",
-      amountMinor: original.amountMinor,
-    });
+    await follow(process, original);
   }),
   /** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
   command(0x0623, async (process) => {
@@ -52,7 +47,7 @@ export const storedCommands: readonly Command[] = [
   command(0x0625, async (process) => {
     const original = await openReservation(process);
     if (!original) return;
-    // Those the terminal lets go by itself (docs/zvt.md 6.3).
+    // The terminal lets reservations of debit cards go by itself (docs/zvt.md 6.3).
     if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
     await book(process, original, 0);
   }),
@@ -70,7 +65,7 @@ export const storedCommands: readonly Command[] = [
     }
     const selection = tagValue(request.tags, "receiptSelection");
     if ((service & WITHOUT_PRINT) === 0 && (selection ?? 1) <= 3) {
-      await printReceipts(process, titles[last.kind], last);
+      await printReceipts(process, last);
     }
     await process.complete();
   }),
@@ -85,7 +80,7 @@ export const storedCommands: readonly Command[] = [
     );
     if (found.length === 0) return await process.abort(code.notPossible);
     for (const stored of found) {
-      const how = await printReceipts(process, titles[stored.kind], stored);
+      const how = await printReceipts(process, stored);
       if (how !== "printed") return await process.abort(code.printerNotReady);
     }
     await process.complete();
@@ -134,60 +129,43 @@ async function book(
     return await process.abort(code.preAuthorisationWrong);
   }
   await askHost(process);
-  const { ledger } = process.parts;
-  if (usedMinor === 0) {
-    return await follow(process, reservation, {
-      title: "RESERVATION REVERSAL",
-      kind: "reversal",
-      ledgerKind: "release",
-      amountMinor: 0,
-      releasedMinor: ledger.remaining(reservation.ledgerId),
-    });
+  if (usedMinor > 0) {
+    const { ledgerId, trace } = reservation;
+    process.parts.ledger.takeBack(ledgerId, "booking", { trace });
   }
-  const trace = reservation.trace;
-  ledger.takeBack(reservation.ledgerId, "booking", { trace });
-  await follow(process, reservation, {
-    title: "BOOKING",
-    kind: "booking",
-    ledgerKind: "charge",
-    amountMinor: usedMinor,
-  });
+  await follow(process, reservation, usedMinor);
 }
 
-interface FollowUp {
-  readonly title: string;
-  readonly kind: NewTransaction["kind"];
-  readonly ledgerKind: LedgerKind;
-  /** Reported to the register. */
-  readonly amountMinor: number;
-  /** Minor units that the bank releases, if other than the reported amount. */
-  readonly releasedMinor?: number;
-}
-
-/** Books a movement that changes an earlier one; it is final as soon as the bank has agreed. */
-async function follow(
-  process: Process,
-  original: StoredTransaction,
-  { amountMinor, releasedMinor, ...followUp }: FollowUp,
-): Promise<void> {
-  const { memory } = process.parts;
-  const transaction = charge(process, {
-    ...followUp,
+/**
+ * Books what changes an earlier transaction: the sale of `usedMinor` of a reservation, else the
+ * reversal. For a reversed reservation zero is reported, and the bank releases what is left of it.
+ */
+async function follow(process: Process, original: StoredTransaction, usedMinor = 0): Promise<void> {
+  const { ledger, memory } = process.parts;
+  const isRelease = original.kind === "reservation" && usedMinor === 0;
+  const left = isRelease ? ledger.remaining(original.ledgerId) : original.amountMinor;
+  const reversal = {
+    kind: "reversal",
+    ledgerKind: isRelease ? "release" : "reversal",
+    reason: "asked",
+    originalId: original.ledgerId,
+  } as const;
+  const sale = { kind: "booking", ledgerKind: "charge", reason: "booking" } as const;
+  const booking: Booking = {
+    ...(usedMinor > 0 ? sale : reversal),
     order: {
-      amountMinor: releasedMinor ?? amountMinor,
+      amountMinor: usedMinor > 0 ? usedMinor : left,
       currency: original.currency,
       currencyTold: process.request.fields.currency !== undefined,
     },
     card: original.card,
     trace: memory.takeTrace(),
     originalTrace: original.trace,
-    ...(followUp.ledgerKind === "charge" ? {} : { originalId: original.ledgerId }),
-    reason: followUp.kind === "booking" ? "booking" : "asked",
-    stands: true,
-  });
-  memory.change({ ...original, state: followUp.kind === "booking" ? "booked" : "reversed" });
-  if (releasedMinor !== undefined) {
-    transaction.stored = { ...transaction.stored, amountMinor };
+  };
+  const transaction = charge(process, booking, isRelease ? "RESERVATION REVERSAL" : undefined);
+  memory.change({ ...original, state: usedMinor > 0 ? "booked" : "reversed" });
+  if (isRelease) {
+    transaction.stored = { ...transaction.stored, amountMinor: 0 };
     memory.change(transaction.stored);
   }
   await settle(transaction);
@@ -208,17 +186,9 @@ async function reportOpen(process: Process): Promise<void> {
   });
 }
 
-/** Service byte (docs/zvt.md 6.4). */
+/** Bits of the service byte (docs/zvt.md 6.4). */
 const WITH_STATUS = 0x01;
 const WITHOUT_PRINT = 0x02;
-
-const titles: Readonly<Record<TransactionKind, string>> = {
-  payment: "PURCHASE",
-  reversal: "REVERSAL",
-  refund: "REFUND",
-  reservation: "RESERVATION",
-  booking: "BOOKING",
-};
 
 function reportedTransaction({ memory, ledger, options }: Parts): StoredTransaction | undefined {
   if (options.behaviour.repeatsUnacknowledged) return memory.last;

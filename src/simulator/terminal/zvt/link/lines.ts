@@ -182,7 +182,7 @@ export class SerialLine extends Line {
   async #sendUntilAcknowledged(apdu: Uint8Array): Promise<"sent" | "failed"> {
     for (let sends = 1; sends <= SENDS_MAX; sends++) {
       if (this.closed) return "failed";
-      // Waiter first, write second, clock third: T2 runs from the end of the frame.
+      // The waiter is set before the write; T2 runs from the end of the frame.
       const answer = new Promise<"ack" | "again" | "gone">((resolve) => {
         this.#outgoing = { apdu, sends, settle: resolve };
       });

@@ -27,41 +27,28 @@ const configBits = {
   printMessages: 0x80,
 } as const;
 
-/** The terms that a register has agreed on. */
-export interface Registration {
-  readonly registered: boolean;
-  readonly configByte: number;
-  /** ISO 4217 numeric with a leading zero; null when the register named none. */
-  readonly currency: string | null;
-  /** The register may be sent containers (docs/zvt.md 4.3). */
-  readonly containers: boolean;
-  /** Control fields of tag 26. */
-  readonly permitted: ReadonlySet<number>;
-  readonly charset: Charset;
-  readonly printerWidth: number;
-  /** Tag 1F04: which receipts the register wants; null when it did not say. */
-  readonly receiptsWanted: number | null;
-  /** Largest message the register takes, tag 1A. */
-  readonly messageBytesMax: number;
-  /** Both sides number their messages, tag 1F73. */
-  readonly messageIds: boolean;
-}
-
-const PRINTER_COLUMNS = 24;
-
 /** Without a registration a terminal prints by itself and sends no intermediate status. */
-export const unregistered: Registration = {
+export const unregistered = {
   registered: false,
   configByte: 0x00,
-  currency: null,
+  /** ISO 4217 numeric with a leading zero; null when the register named none. */
+  currency: null as string | null,
+  /** The register may be sent containers (docs/zvt.md 4.3). */
   containers: false,
-  permitted: new Set(),
-  charset: "cp437",
-  printerWidth: PRINTER_COLUMNS,
-  receiptsWanted: null,
+  /** Control fields of tag 26. */
+  permitted: new Set() as ReadonlySet<number>,
+  charset: "cp437" as Charset,
+  printerWidth: 24,
+  /** Tag 1F04: which receipts the register wants; null when it did not say. */
+  receiptsWanted: null as number | null,
+  /** Largest message the register takes, tag 1A. */
   messageBytesMax: 0xffff,
+  /** Both sides number their messages, tag 1F73. */
   messageIds: false,
 };
+
+/** The terms that a register has agreed on. */
+export type Registration = Readonly<typeof unregistered>;
 
 /** After Log-Off: configuration byte 86 and no containers (docs/zvt.md 6.4). */
 export const loggedOff: Registration = { ...unregistered, configByte: 0x86 };
@@ -117,7 +104,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return this.#quirks.has(quirk);
   }
 
-  /** With the changes that commands have made. */
+  /** The device with the changes that commands have made. */
   override get device(): Device {
     const device = super.device;
     const { terminalId, password } = this.memory.settings;
@@ -188,9 +175,9 @@ export class Parts extends TerminalParts<ZvtOptions> {
 
 /** The time of the machine's zone. */
 interface LocalTime {
-  /** YYYYMMDD. */
+  /** The day, YYYYMMDD. */
   readonly date: string;
-  /** HHMMSS. */
+  /** The time of day, HHMMSS. */
   readonly time: string;
 }
 

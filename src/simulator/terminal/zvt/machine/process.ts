@@ -1,6 +1,5 @@
 import {
   type Apdu,
-  type Charset,
   decodeMessage,
   encodeApdu,
   errorCodeOf,
@@ -47,13 +46,13 @@ export type Answer =
 type Silence =
   /** T3 is over, or the time that a sale with goods has. */
   | "time-out"
-  /** All repeats without ACK. */
+  /** Every repeat stayed without ACK. */
   | "not-delivered"
   | "line-closed";
 
 /** How a message of ours is asked about. */
 interface Asking {
-  /** Missing: T3. */
+  /** How long the answer is waited for; missing: T3. */
   readonly timeoutMs?: number | undefined;
   /** The moment that is reached when the message has left. */
   readonly sent?: Point;
@@ -238,7 +237,7 @@ export class Process extends RunningCommand<Parts, Point> {
   async #ask(apdu: Uint8Array, { timeoutMs, sent, id }: Asking): Promise<Answer> {
     this.signal.throwIfAborted();
     this.#askedUnder = id;
-    // Waiter first, write second, clock third.
+    // The waiter is set before the write, and the clock starts after it.
     const answer = new Promise<Answer>((resolve) => {
       this.#waiter = resolve;
     });
@@ -328,7 +327,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
 
-  /** The arguments of the armed fault of this name, which uses it; undefined: none. */
+  /** Returns the arguments of the armed fault of this name, and uses it; undefined: none. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.parts.faults.take(name, { command: this.control });
   }
@@ -362,9 +361,12 @@ export class Process extends RunningCommand<Parts, Point> {
 }
 
 /** Returns the message of an APDU; undefined: it cannot be read. */
-export function readable(apdu: Apdu, charset?: Charset): Message | undefined {
+export function readable(
+  apdu: Apdu,
+  context?: Parameters<typeof decodeMessage>[1],
+): Message | undefined {
   try {
-    return decodeMessage(apdu, charset && { charset });
+    return decodeMessage(apdu, context);
   } catch (error) {
     if (error instanceof ZvtCodecError) return undefined;
     throw error;

@@ -15,9 +15,9 @@ import { localTime, type Parts } from "./parts.ts";
 
 /** A card of the simulated customer with the codes that ZVT has for it. */
 export interface ZvtCard extends TestCard {
-  /** Field 8A and tag 41 (docs/zvt.md 11.6). */
+  /** Card type of field 8A and tag 41 (docs/zvt.md 11.6). */
   readonly cardType: number;
-  /** Its group in the totals of field 60 (docs/zvt.md 7.1). */
+  /** The card's group in the totals of field 60 (docs/zvt.md 7.1). */
   readonly totalsGroup: number;
 }
 
@@ -34,9 +34,9 @@ export function zvtCard(name: CardName): ZvtCard {
   return { ...testCards[name], ...codes[name] };
 }
 
-/** Tag 1F12 (docs/zvt.md 11.2). */
+/** Values of tag 1F12 (docs/zvt.md 11.2). */
 const technologyCodes = { chip: 1, contactless: 2 } as const;
-/** Tag 1F10 (docs/zvt.md 11.2). */
+/** Values of tag 1F10 (docs/zvt.md 11.2). */
 const holderCheckCodes = { none: 0, "online-pin": 2 } as const;
 
 /** The facts of a transaction that 04 0F reports. */
@@ -104,7 +104,7 @@ const privateTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0506")),
 ];
 
-/** Marked as containers (bit 6), with content that is no list of tags. */
+/** Tags that are marked as containers (bit 6), with content that is no list of tags. */
 export const opaqueTags: readonly RawTag[] = [
   rawTag(0xff40, fromHex("123456")),
   rawTag(0xff41, fromHex("d5b7136976c101")),

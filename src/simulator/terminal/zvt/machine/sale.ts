@@ -17,7 +17,7 @@ import { status } from "./texts.ts";
 /** Amount and currency of a sale, after the command has been checked. */
 export type Order = Booking["order"];
 
-/** Result codes (docs/zvt.md 11.4). */
+/** Result codes by their meaning (docs/zvt.md 11.4). */
 export const code = {
   wrongPin: 0x37,
   noCardData: 0x65,
@@ -37,7 +37,7 @@ export const code = {
   amountTooHigh: 0xc3,
   printerNotReady: 0xcc,
   messageWrong: 0x9a,
-  /** Also: wait (docs/zvt.md 8.1). */
+  /** The register asks for the report again, or to wait (docs/zvt.md 8.1). */
   askAgain: 0x9c,
   partlyIssued: 0x9d,
   memoryFull: 0xb1,
@@ -167,17 +167,17 @@ export function scriptedOutcome(process: Process, order: Order, script: PaymentS
 
 /** How the register took a good report (docs/zvt.md 8.1). */
 type Taken =
-  | { readonly how: "acknowledged" }
+  | "acknowledged"
   /** Only goods of this value came out. */
-  | { readonly how: "partly"; readonly amountMinor: number }
-  | { readonly how: "undo"; readonly because: UndoReason };
+  | { readonly issuedMinor: number }
+  | UndoReason;
 
 export type UndoReason =
   | "not-issued"
   /** The register answered "ask again" more often than it had allowed. */
   | "asked-too-often"
   /** No answer in time, on an open line. */
-  | "no-word"
+  | "no-answer"
   | "line-lost";
 
 /** Sends the report until the register says what became of the goods (docs/zvt.md 8.1). */
@@ -192,22 +192,16 @@ export async function reportSale(process: Process, input: MessageInput): Promise
     if (answer.kind !== "negative" || answer.code !== code.askAgain) {
       return taken(answer, !parts.is("no-partial-issue"));
     }
-    if (repeats >= repeatsMax) return undo("asked-too-often");
+    if (repeats >= repeatsMax) return "asked-too-often";
     await process.pause("goods", parts.options.pace.goodsPauseMs);
   }
 }
 
-function undo(because: UndoReason): Taken {
-  return { how: "undo", because };
-}
-
 function taken(answer: Answer, knowsPartly: boolean): Taken {
-  if (answer.kind === "positive") return { how: "acknowledged" };
-  if (answer.kind === "silent") {
-    return undo(answer.because === "time-out" ? "no-word" : "line-lost");
-  }
-  if (answer.code !== code.partlyIssued || !knowsPartly) return undo("not-issued");
+  if (answer.kind === "positive") return "acknowledged";
+  if (answer.kind === "silent") return answer.because === "time-out" ? "no-answer" : "line-lost";
+  if (answer.code !== code.partlyIssued || !knowsPartly) return "not-issued";
   // An answer that cannot be read says that nothing was issued.
-  const amountMinor = readable(answer.apdu)?.fields.amount;
-  return amountMinor === undefined ? undo("not-issued") : { how: "partly", amountMinor };
+  const issuedMinor = readable(answer.apdu)?.fields.amount;
+  return issuedMinor === undefined ? "not-issued" : { issuedMinor };
 }

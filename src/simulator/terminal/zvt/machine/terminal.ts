@@ -3,13 +3,11 @@ import { z } from "zod";
 import {
   type Apdu,
   decodeApdu,
-  decodeMessage,
   encodeApdu,
   encodeMessage,
   type Message,
   messageTitle,
   safeHex,
-  ZvtCodecError,
 } from "../../../../zvt/index.ts";
 import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
@@ -188,7 +186,7 @@ export class Terminal extends Machine<Parts, Process> {
     } else if (!message) {
       this.#refuse(line, code.messageWrong);
     } else if (this.#hasAnotherMood(line, message)) {
-      // Said, or deliberately not.
+      // The terminal has refused, or stays silent on purpose.
     } else if (this.#isWrong(message)) {
       this.#refuse(line, code.wrongPin);
     } else if (!command.whenLocked && this.#registerFirst) {
@@ -231,7 +229,7 @@ export class Terminal extends Machine<Parts, Process> {
   #readable(apdu: Apdu): Message | undefined {
     const bare = withBareCurrency(apdu);
     if (bare && this.parts.is("no-currency-field")) return undefined;
-    return readable(bare ?? apdu, this.parts.registration.charset);
+    return readable(bare ?? apdu, { charset: this.parts.registration.charset });
   }
 
   async #begun(command: Command, process: Process): Promise<void> {
@@ -322,25 +320,20 @@ function described(bytes: Uint8Array, answering: number | undefined): Partial<Tr
 
 /** Returns the facts of a message, without card data. */
 function decoded(apdu: Apdu, context: { readonly answering?: number }): string {
-  try {
-    const { fields, parts } = decodeMessage(apdu, context);
-    const resultCode = fields.resultCode ?? parts.resultCode;
-    const status = parts.status === undefined ? "" : statusText(parts.status, "en");
-    const facts = {
-      amount: fields.amount === undefined ? undefined : `${fields.amount} minor units`,
-      currency: fields.currency,
-      result: resultCode === undefined ? undefined : hexByte(resultCode),
-      receipt: fields.receiptNumber,
-      trace: fields.trace,
-      status: status === "" ? parts.status : status,
-    };
-    return Object.entries(facts)
-      .flatMap(([name, fact]) => (fact === undefined ? [] : [`${name} ${fact}`]))
-      .join(", ");
-  } catch (error) {
-    if (error instanceof ZvtCodecError) return "";
-    throw error;
-  }
+  const message = readable(apdu, context);
+  if (!message) return "";
+  const { fields, parts } = message;
+  const resultCode = fields.resultCode ?? parts.resultCode;
+  const status = parts.status === undefined ? "" : statusText(parts.status, "en");
+  const facts = {
+    amount: fields.amount === undefined ? undefined : `${fields.amount} minor units`,
+    currency: fields.currency,
+    result: resultCode?.toString(16).padStart(2, "0"),
+    receipt: fields.receiptNumber,
+    trace: fields.trace,
+    status: status === "" ? parts.status : status,
+  };
+  return Object.entries(facts)
+    .flatMap(([name, fact]) => (fact === undefined ? [] : [`${name} ${fact}`]))
+    .join(", ");
 }
-
-const hexByte = (byte: number): string => byte.toString(16).padStart(2, "0");

@@ -17,7 +17,7 @@ export const status = {
   pleaseWait: 0x17,
   declined: 0x1d,
   serviceMode: 0x1a,
-  /** Ingenico only (docs/zvt.md 11.3). */
+  /** Statuses of Ingenico only (docs/zvt.md 11.3). */
   paidRemoveCard: 0xa1,
   cancelled: 0xa2,
 } as const;
@@ -42,7 +42,7 @@ export function statusText(code: number, language: Language): string {
   return statusTexts[code]?.[language] ?? "";
 }
 
-/** Codes of command 08 30 (docs/zvt.md 6.4). */
+/** Returns the language of a code of command 08 30 (docs/zvt.md 6.4). */
 export function languageOfCode(code: number): Language | undefined {
   return ({ 0: "de", 1: "en", 2: "fr" } as const)[code];
 }

@@ -1,43 +1,36 @@
 import { fromHex } from "../../../../zvt/index.ts";
 import type { LedgerReason } from "../../bank/ledger.ts";
-import type { StoredTransaction } from "../../memory/memory.ts";
+import type { StoredTransaction, TransactionKind } from "../../memory/memory.ts";
 import { type Booking, book } from "../../terminal-parts.ts";
-import { type Printed, printReceipts } from "../receipts.ts";
+import { printReceipts } from "../receipts.ts";
 import type { Outgoing } from "./parts.ts";
 import type { Process } from "./process.ts";
 import { approvedReport, unknownField, unknownTags } from "./report.ts";
 import { code, reportSale, stop, type UndoReason } from "./sale.ts";
 import { status } from "./texts.ts";
 
-interface Form {
-  /** Printed on the receipt. */
-  readonly title: string;
-  /**
-   * Final as soon as the bank has agreed, whatever the register says: reversals, bookings, refunds.
-   * The automatic reversal of docs/zvt.md 9.1 is for transactions that take money from a card.
-   */
-  readonly stands: boolean;
-}
-
-export type NewTransaction = Booking & Form;
-
 /** A transaction that the bank has agreed to, on its way to be final (docs/zvt.md 9.1). */
-interface Transaction extends Form {
+interface Transaction {
   readonly process: Process;
+  /** Printed on the receipt; missing: the title of the kind. */
+  readonly title: string | undefined;
   stored: StoredTransaction;
 }
 
+/**
+ * Whether a transaction is final as soon as the bank has agreed, whatever the register says. The
+ * automatic reversal of docs/zvt.md 9.1 is for those that take money from a card.
+ */
+function stands({ kind }: { readonly kind: TransactionKind }): boolean {
+  return kind !== "payment" && kind !== "reservation";
+}
+
 /** Lets the bank book; the terminal stores a transaction that is final at once. */
-export function charge(process: Process, given: NewTransaction): Transaction {
-  const { title, stands } = given;
+export function charge(process: Process, booking: Booking, title?: string): Transaction {
+  const final = stands(booking);
   // Newer terminals keep the bank's answer, whatever the register says to it (docs/zvt.md 9.1).
-  const isStored = stands || !process.parts.options.behaviour.autoReversal;
-  return {
-    process,
-    title,
-    stands,
-    stored: book(process.parts, given, { final: stands, isStored }),
-  };
+  const isStored = final || !process.parts.options.behaviour.autoReversal;
+  return { process, title, stored: book(process.parts, booking, { final, isStored }) };
 }
 
 /** Reports and prints a transaction; all acknowledgements make it final (docs/zvt.md 9.1). */
@@ -48,22 +41,25 @@ export async function settle(transaction: Transaction): Promise<void> {
     commit(transaction);
     return await process.complete();
   }
-  await sendUnknownMessage(process);
+  const unknown = process.fault("unknown-message");
+  if (unknown) await process.sayRaw(fromHex(String(unknown["hex"])));
   const isReversal = transaction.stored.kind === "reversal";
   const printsFirst =
     process.fault("print-first") !== undefined ||
     (isReversal && process.parts.is("print-first-in-reversal"));
   if (printsFirst && !(await printed(transaction))) return;
   const taken = await reportSale(process, reportInput(transaction));
-  if (taken.how === "undo") return await undo(transaction, taken.because);
-  if (taken.how === "partly" && !transaction.stands) {
-    takePartBack(transaction, taken.amountMinor);
+  if (typeof taken === "string") {
+    if (taken !== "acknowledged") return await undo(transaction, taken);
+  } else if (!stands(transaction.stored)) {
+    takePartBack(transaction, taken.issuedMinor);
     if (process.parts.ledger.remaining(transaction.stored.ledgerId) === 0)
       return await process.abort(code.aborted);
   }
   if (!printsFirst && !(await printed(transaction))) return;
   const aborts = process.fault("report-then-abort");
-  if (aborts?.["charged"] === "no" && !transaction.stands) await reverse(transaction, "fault");
+  if (aborts?.["charged"] === "no" && !stands(transaction.stored))
+    await reverse(transaction, "fault");
   else commit(transaction);
   if (!aborts && process.parts.is("statuses-a0")) await process.status(status.paidRemoveCard);
   if (aborts) return await process.abort(Number.parseInt(String(aborts["code"]), 16));
@@ -83,25 +79,21 @@ function reportInput({ process, stored }: Transaction): Outgoing {
   };
 }
 
-async function sendUnknownMessage(process: Process): Promise<void> {
-  const fault = process.fault("unknown-message");
-  if (fault) await process.sayRaw(fromHex(String(fault["hex"])));
-}
-
 /** Prints the receipts; if that fails, undoes the transaction and returns false. */
 async function printed(transaction: Transaction): Promise<boolean> {
   const { process, stored } = transaction;
   const wrong = process.parts.is("wrong-amount-on-reversal") && stored.kind === "reversal";
   const printable = wrong ? { ...stored, amountMinor: 0 } : stored;
-  const how = await printReceipts(process, transaction.title, printable);
+  const how = await printReceipts(process, printable, transaction.title);
   if (how === "printed") return true;
-  await undoUnprinted(transaction, how);
+  // The receipt counts as part of the acknowledgement (docs/zvt.md 9.1).
+  await undo(transaction, how === "silent" ? "no-answer" : "not-printed");
   return false;
 }
 
-function commit({ process, stands, stored }: Transaction): void {
+function commit({ process, stored }: Transaction): void {
   const { ledger, memory, options, screen } = process.parts;
-  if (stands) return;
+  if (stands(stored)) return;
   memory.together(() => {
     if (options.behaviour.autoReversal) memory.store(stored);
     ledger.finalise(stored.ledgerId);
@@ -123,38 +115,21 @@ function takePartBack(transaction: Transaction, issuedMinor: number): void {
   if (!options.behaviour.autoReversal) memory.change(transaction.stored);
 }
 
-async function undo(transaction: Transaction, because: UndoReason): Promise<void> {
+/** Undoes a transaction that the register did not take; one that stands is only completed. */
+async function undo(transaction: Transaction, because: UndoReason | "not-printed"): Promise<void> {
   const { process } = transaction;
   const { behaviour } = process.parts.options;
-  if (transaction.stands) {
+  if (stands(transaction.stored)) {
     if (because !== "line-lost") await process.complete();
     return;
   }
-  switch (because) {
-    case "not-issued":
-      await reverse(transaction, "goods-not-issued");
-      return await process.abort(code.aborted);
-    case "asked-too-often":
-      await reverse(transaction, "goods-not-issued");
-      return await stop(process, code.aborted);
-    case "no-word":
-      if (behaviour.autoReversal) await reverse(transaction, "not-acknowledged");
-      return await process.abort(code.aborted);
-    case "line-lost":
-      if (behaviour.autoReversal) await reverse(transaction, "not-acknowledged");
-      return;
+  if (because === "not-issued" || because === "asked-too-often") {
+    await reverse(transaction, "goods-not-issued");
+  } else if (behaviour.autoReversal) await reverse(transaction, "not-acknowledged");
+  if (because === "asked-too-often") await stop(process, code.aborted);
+  else if (because !== "line-lost") {
+    await process.abort(because === "not-printed" ? code.printerNotReady : code.aborted);
   }
-}
-
-async function undoUnprinted(
-  transaction: Transaction,
-  how: Exclude<Printed, "printed">,
-): Promise<void> {
-  const { process } = transaction;
-  if (transaction.stands) return await process.complete();
-  // The receipt counts as part of the acknowledgement (docs/zvt.md 9.1).
-  if (process.parts.options.behaviour.autoReversal) await reverse(transaction, "not-acknowledged");
-  await process.abort(how === "silent" ? code.aborted : code.printerNotReady);
 }
 
 /** Reverses a transaction without being asked by the register (docs/zvt.md 9.1). */

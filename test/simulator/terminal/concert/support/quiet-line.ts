@@ -10,13 +10,9 @@ import { MemoryPort } from "../../support/memory-port.ts";
 
 const undisturbed: Interference = {
   mute: false,
-  enquiry: () => undefined,
-  request: () => ({ delayMs: 0 }),
+  fault: () => undefined,
   rewrite: (body) => body,
   disturb: () => [],
-  withholdsEot: () => false,
-  parity: () => false,
-  closing: () => undefined,
 };
 
 export interface QuietLine {
