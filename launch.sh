@@ -55,12 +55,10 @@ install_dependencies() {
   fi
 }
 
-# Help installs nothing: without a runtime the text comes from its source.
+# Help installs nothing: without a runtime the text comes from its catalogue.
 help() {
   if find_runtime; then exec "$runtime" "$root/src/launcher/main.ts" --help; fi
-  # shellcheck disable=SC2016 # backquotes of the text's source
-  sed -n '/^export const usage = `/,/`;$/{s/^export const usage = `//;s/`;$//;p;}' \
-    "$root/src/launcher/arguments.ts"
+  sed -n '/^  "usage": \[/,/^  \]/s/^    "\(.*\)",\{0,1\}$/\1/p' "$root/src/launcher/texts-en.json"
   exit 0
 }
 

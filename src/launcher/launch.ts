@@ -5,6 +5,7 @@ import { storageFault } from "../shared/store/storage-fault.ts";
 import { systemClock } from "../shared/time.ts";
 import { defaultDataDirectory, demoDataDirectory } from "../shared/version-files.ts";
 import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
+import { keepAlive } from "./commands/keep-alive.ts";
 import { type CommandContext, createOutput, type Output } from "./output.ts";
 
 /** Carries out one command of an operator; answers the exit code. */
@@ -26,10 +27,10 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Loads what the command needs, and no more. Throws ProgramExit. */
+/** Loads what the command needs, and no more. Throws {@link ProgramExit}. */
 async function launch(given: LauncherArguments, output: Output): Promise<number> {
   const at = (dataDirectory: string): CommandContext => ({
-    installation: installationAt(given.data ?? dataDirectory),
+    ...installationAt(given.data ?? dataDirectory),
     clock: systemClock,
     output,
   });
@@ -47,52 +48,44 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     case "stop":
       return await (await import("./commands/stop.ts")).stop(await target());
     case "restart":
-      return await (await import("./commands/restart.ts")).restart(await target());
+      return await (await import("./commands/start.ts")).restart(await target());
     case "status":
-      return await (await import("./commands/status.ts")).showStatus(await target(), given);
+      return await (await import("./commands/status.ts")).showStatus(await target(), given.json);
     case "foreground":
       return await (await import("./commands/foreground.ts")).runForeground(own);
-    case "demo": {
-      const { runDemo } = await import("./commands/demo.ts");
-      return await runDemo(at(demoDataDirectory), given.protocol);
-    }
+    case "demo":
+      return await (await import("./commands/demo.ts")).runDemo(
+        at(demoDataDirectory),
+        given.protocol,
+      );
     case "kiosk":
       return (await import("./commands/kiosk.ts")).kioskAddress(await target());
-    case "simulate": {
-      const { simulate } = await import("./commands/simulate.ts");
-      return await simulate(at(demoDataDirectory), given.simulate);
-    }
+    case "simulate":
+      return await (await import("./commands/simulate.ts")).simulate(
+        at(demoDataDirectory),
+        given.simulate,
+      );
     case "doctor":
       return await (await import("./doctor/doctor.ts")).runDoctor(await target(), given);
     case "audit":
       return await (await import("./commands/audit.ts")).showAudit(await target(), given);
-    case "restore": {
-      const { restore } = await import("./commands/restore.ts");
-      const store = given.subject === "accept" ? undefined : given.subject;
-      return await restore(await target(), { store, day: given.from });
-    }
-    case "stores": {
-      const { stores } = await import("./commands/stores.ts");
-      return await stores(await target(), given.subject === "accept");
-    }
-    case "update":
-      return await (await import("./commands/update.ts")).update(own, given.update);
-    case "systemd-unit": {
-      const { systemdUnit } = await import("./schedule/systemd-unit.ts");
-      output.text(systemdUnit(own.installation.dataDirectory));
-      return exitCodes.ok;
-    }
-    case "keep-alive": {
-      const { dataDirectory } = own.installation;
-      if (given.schedule) {
-        const { changeSchedule } = await import("./schedule/schedule.ts");
-        return await changeSchedule(given.schedule, dataDirectory, output);
-      }
-      return await (await import("./commands/keep-alive.ts")).keepAlive(
-        dataDirectory,
-        given.answerWithinMs,
+    case "restore":
+      return await (await import("./commands/restore.ts")).restore(await target(), given);
+    case "stores":
+      return await (await import("./commands/stores.ts")).stores(
+        await target(),
+        given.subject === "accept",
       );
-    }
+    case "update":
+      return await (await import("./commands/update.ts")).update(own, given);
+    case "systemd-unit":
+      output.text((await import("./schedule/schedule.ts")).systemdUnit(own.dataDirectory));
+      return exitCodes.ok;
+    case "keep-alive":
+      if (given.schedule === undefined) {
+        return await keepAlive(own.dataDirectory, given.answerWithinMs);
+      }
+      return await (await import("./schedule/schedule.ts")).changeSchedule(given.schedule, own);
   }
 }
 

@@ -27,7 +27,7 @@ const codes: Record<Mood | "bold", string> = {
   bold: "1",
 };
 
-/** Columns of name and state. */
+/** The widths of the columns of name and state. */
 const ROW: Layout = { name: 19, state: 15 };
 const FINDING: Layout = { name: 11, state: 4 };
 
@@ -72,7 +72,7 @@ class Writer {
     this.text(`${head}${this.#wrapped(details, used, indent)}`.trimEnd());
   }
 
-  /** Every line by itself; what does not fit stands below the text that it belongs to. */
+  /** Prints lines; the rest of a line that is too long stands below the text that it belongs to. */
   lines(text: string, mood: Mood): void {
     const columns = this.#stream.isTTY ? this.#stream.columns : 0;
     const lines = columns > 0 ? fitted(forThisSystem(text), columns) : text.split("\n");
@@ -157,6 +157,14 @@ export function forThisSystem(text: string, platform: string = process.platform)
   return platform === "win32" ? text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd") : text;
 }
 
+/** A word of a command line, as a person copies it into the shell of this system. */
+export function shellArgument(text: string): string {
+  if (/^[\w@+=:,./-]+$/.test(text)) return text;
+  // cmd.exe knows double quotes only; curl.exe reads \" inside them.
+  if (process.platform === "win32") return `"${text.replaceAll('"', '\\"')}"`;
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
 /** no-color.org: set and not empty means none; else only to a terminal. */
 function wantsColours(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb";
@@ -173,9 +181,8 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** The surroundings that every command works on. */
-export interface CommandContext {
-  readonly installation: Installation;
+/** The installation that a command works on, with its clock and its output. */
+export interface CommandContext extends Installation {
   readonly clock: Clock;
   readonly output: Output;
   /** Of a launcher that runs the programs itself: whether they all run and nothing stops them. */

@@ -20,8 +20,13 @@ import {
 import { makeFolder, removeWhole } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import { chosenRelease, compareVersions } from "./offer-policy.ts";
-import { type OfferedRelease, releasesIn, runtimeNameOf } from "./release.ts";
-import { readSwitch } from "./switch-record.ts";
+import {
+  type Delivery,
+  deliveryIn,
+  type OfferedRelease,
+  releasesIn,
+  runtimeNameOf,
+} from "./release.ts";
 import { type TrustedTargets, TufClient } from "./tuf-client.ts";
 import { unpack } from "./unpack.ts";
 import {
@@ -30,6 +35,7 @@ import {
   installationId,
   readHold,
   readState,
+  readSwitch,
   tryUpdateLock,
   whenWanted,
   writeReady,
@@ -52,7 +58,7 @@ export interface CheckSettings {
   readonly how: "ask" | "fetch";
   /** Gets the damage that was mended, and the releases whose metadata are wrong. */
   readonly alarm: (message: string) => void;
-  /** Ends the check without a trace; the next one continues what was downloaded. */
+  /** Ends the check without a trace; the next check continues the downloads. */
   readonly signal?: AbortSignal;
   /** Free bytes of the disk; missing: those that the system reports. */
   readonly freeBytes?: () => number;
@@ -117,13 +123,6 @@ export function checkText({ version, notes, isReady }: CheckResult): string {
   return `${version} is ${isReady ? "ready" : "offered"}${more}`;
 }
 
-const deliverySchema = z.object({
-  version: z.string(),
-  platform: z.string(),
-  builtAt: z.iso.datetime().optional(),
-});
-type Delivery = z.infer<typeof deliverySchema>;
-
 /**
  * Checks for an update once (docs/updates.md 4.4): brings the metadata up to date, chooses the
  * release, downloads its programs and a runtime that is new, verifies them, unpacks them next to
@@ -164,7 +163,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
     source: new WebSource({ clock, ca }),
     signal,
     clock,
-    builtMs: builtMsOf(own),
+    builtMs: own.builtMs,
     remembersTime: true,
     alarm,
   });
@@ -178,34 +177,32 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
     }
     const { version: next, notes } = release;
     if (settings.how === "ask") return { version: next, notes, isReady: false };
-    if (!isUnpacked(settings, release, targets.all)) {
-      await fetchRelease(settings, own, release, targets).catch((error: unknown) => {
-        // Parts are kept for the next night, but never at the cost of the day's payments.
-        if (isDiskFull(error)) makeRoom(dataDirectory, { storesToo: false });
-        throw error;
-      });
-    }
+    await fetchRelease(settings, own.platform, release, targets).catch((error: unknown) => {
+      // Parts are kept for the next night, but never at the cost of the day's payments.
+      if (isDiskFull(error)) makeRoom(dataDirectory, { storesToo: false });
+      throw error;
+    });
     const isReady = readHold(dataDirectory, clock.now()) === undefined;
     if (isReady) writeReady(dataDirectory, next, clock.now());
     return { version: next, notes, isReady };
   });
 }
 
-/** Remembers the offer, so that a share that is lowered later does not take it back. */
+/** The release to take; its offer is remembered, so that a lowered share does not take it back. */
 function chosen(
   { dataDirectory, channel, clock, version }: CheckSettings,
-  own: Delivery,
+  { platform, builtMs }: Delivery,
   releases: readonly OfferedRelease[],
 ): OfferedRelease | undefined {
   const { offered, barred } = readState(dataDirectory);
   const { taken } = chosenRelease(releases, {
     installation: installationId(dataDirectory),
     version,
-    platform: own.platform,
+    platform,
     channel,
     offered,
     barred: barred.map((one) => one.version),
-    nowMs: Math.max(clock.now(), builtMsOf(own)),
+    nowMs: Math.max(clock.now(), builtMs),
   });
   if (taken && !offered.includes(taken.version)) {
     const newer = offered.filter((one) => compareVersions(one, version) > 0);
@@ -214,32 +211,31 @@ function chosen(
   return taken;
 }
 
-/** Whether a whole version came from its signed archive; that of `--delivery` is not signed. */
-function isUnpacked(
-  { dataDirectory, root }: CheckSettings,
-  { version, target }: OfferedRelease,
-  all: readonly TargetFile[],
-): boolean {
-  if (!existsSync(join(versionFolder(version, root), "complete"))) return false;
-  // Programs of another data folder may run from it.
-  if (lineIn(join(root, "current"))[0] === version) return true;
-  const last = readState(dataDirectory).laid;
-  return last?.version === version && last.hashes === hashesOf(all, target);
-}
+/** A runtime unpacks to some three times its archive, which is there at the same time. */
+const RUNTIME_GROWTH = 4;
 
-function hashesOf(all: readonly TargetFile[], path: string): string {
-  return JSON.stringify(Object.entries(targetOf(all, path).hashes).sort());
-}
-
-/** When it resolves, the version is whole next to the present one; its mark came last. */
+/**
+ * Downloads and unpacks a release, unless that was done before. When it resolves, the version is
+ * whole next to the present one; its mark came last.
+ */
 async function fetchRelease(
-  settings: CheckSettings,
-  { platform }: Delivery,
+  { dataDirectory, root, url, version, freeBytes }: CheckSettings,
+  platform: string,
   release: OfferedRelease,
   { all, download }: TrustedTargets,
 ): Promise<void> {
-  const { dataDirectory, root, version } = settings;
   const programs = targetOf(all, release.target);
+  const to = versionFolder(release.version, root);
+  const unpacked = {
+    version: release.version,
+    hashes: JSON.stringify(Object.entries(programs.hashes).sort()),
+  };
+  const { laid: last } = readState(dataDirectory);
+  // A version that came by `--delivery` is whole, but not signed; the named one may be in use by
+  // programs of another data folder.
+  const isNamed = lineIn(join(root, "current"))[0] === release.version;
+  const isSigned = last?.version === unpacked.version && last.hashes === unpacked.hashes;
+  if (existsSync(join(to, "complete")) && (isNamed || isSigned)) return;
   const runtime = targetOf(all, release.runtime);
   const runtimeName = runtimeNameOf(runtime, platform);
   const runtimeFolder = join(root, "runtimes", runtimeName);
@@ -247,18 +243,19 @@ async function fetchRelease(
   clearOldVersions(root, [version, release.version], [runtimeName]);
   const bytes = programs.length + (isNewRuntime ? runtime.length * RUNTIME_GROWTH : 0);
   const needed = roomNeeded(dataDirectory, versionFolder(version, root), bytes);
-  requireRoom(dataDirectory, needed, settings.freeBytes?.());
-  const base = `${withoutSlash(settings.url)}/targets`;
+  requireRoom(dataDirectory, needed, freeBytes?.());
   const downloads = downloadsFor(dataDirectory, release.version);
+  const fetch = async (target: TargetFile, name: string): Promise<string> => {
+    const archive = join(downloads, `${name}.tar.gz`);
+    await download(target, `${withoutSlash(url)}/targets`, archive);
+    return archive;
+  };
   if (isNewRuntime) {
-    const archive = join(downloads, "runtime.tar.gz");
-    await download(runtime, base, archive);
+    const archive = await fetch(runtime, "runtime");
     await unpack({ archive, to: runtimeFolder, hasMark: false });
     removeWhole(archive);
   }
-  const archive = join(downloads, "programs.tar.gz");
-  await download(programs, base, archive);
-  const to = versionFolder(release.version, root);
+  const archive = await fetch(programs, "programs");
   // Without its mark a folder that is there already is replaced.
   if (existsSync(to)) {
     rmSync(join(to, "complete"), { force: true });
@@ -266,13 +263,9 @@ async function fetchRelease(
   }
   await unpack({ archive, to, hasMark: true });
   mustBe(release, to, runtimeName);
-  const unpacked = { version: release.version, hashes: hashesOf(all, release.target) };
   changeState(dataDirectory, () => ({ laid: unpacked }));
   removeWhole(downloadsIn(dataDirectory));
 }
-
-/** A runtime unpacks to some three times its archive, which is there at the same time. */
-const RUNTIME_GROWTH = 4;
 
 function targetOf(all: readonly TargetFile[], path: string): TargetFile {
   const found = all.find((target) => target.path === path);
@@ -283,10 +276,9 @@ function targetOf(all: readonly TargetFile[], path: string): TargetFile {
 /** Removes the folder and throws when it holds another version than the signed metadata name. */
 function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: string): void {
   const delivery = deliveryIn(folder);
-  const named = readFileSync(join(folder, "runtime"), "utf8").trim();
-  const isSame =
-    delivery.version === version && delivery.platform === platform && named === runtime;
-  if (isSame) return;
+  const [named] = lineIn(join(folder, "runtime"));
+  const isPlatform = delivery.version === version && delivery.platform === platform;
+  if (isPlatform && named === runtime) return;
   removeWhole(folder);
   throw new UpdateError("archive", `the archive of ${version} holds something else: refused`);
 }
@@ -300,14 +292,6 @@ function downloadsFor(dataDirectory: string, version: string): string {
   makeFolder(folder);
   for (const name of readdirSync(folder)) if (name !== version) removeWhole(join(folder, name));
   return join(folder, version);
-}
-
-function deliveryIn(folder: string): Delivery {
-  return deliverySchema.parse(JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8")));
-}
-
-function builtMsOf({ builtAt }: Delivery): number {
-  return builtAt === undefined ? 0 : Date.parse(builtAt);
 }
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, "");

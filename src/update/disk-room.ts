@@ -6,13 +6,18 @@ import { removeWhole, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
 const MEGABYTE = 1_000_000;
-/** Payments go on and need some. */
+/** The bytes that stay free for payments. */
 const MARGIN_BYTES = 50 * MEGABYTE;
-/** The records of a switch, and the first log lines of the programs that it starts. */
+/**
+ * The bytes for the records of a switch, and for the first log lines of the programs that it
+ * starts.
+ */
 const SWITCH_MARGIN_BYTES = 5 * MEGABYTE;
-/** The next version may be larger than this one. */
+/** The factor by which the next version may be larger than this one. */
 const GROWTH = 1.25;
-/** Of each store: for the self-test, before the switch, and after a version that failed. */
+/**
+ * The copies of each store: for the self-test, before the switch, and after a version that failed.
+ */
 const STORE_COPIES = 3;
 
 /**
@@ -64,7 +69,7 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Throws {@link UpdateError} when there is less. */
+/** Throws {@link UpdateError} when the folder's disk has less room. */
 export function requireRoom(folder: string, bytes: number, free = freeBytes(folder)): void {
   if (free >= bytes) return;
   const [has, wants] = [free, bytes].map((one) => Math.ceil(one / MEGABYTE));
@@ -105,7 +110,9 @@ export function clearOldVersions(
 
 const REMOVING = ".removing";
 
-/** No runtime has that name: what a cut leaves of it is never taken for one. */
+/**
+ * Renames a runtime before it is removed: the rest of one after a cut is never taken for a runtime.
+ */
 function withoutName(runtimes: string, name: string): string {
   if (name.endsWith(REMOVING)) return join(runtimes, name);
   const to = join(runtimes, `${name}${REMOVING}`);
@@ -124,7 +131,7 @@ export function lineIn(file: string): string[] {
   return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
 }
 
-/** Windows keeps files that are in use. */
+/** Ignores failures, because Windows keeps files that are in use. */
 function quietly(remove: () => void): void {
   try {
     remove();

@@ -47,7 +47,7 @@ export function sizeOf(path: string): number {
 
 const TRIES_MAX = 100;
 const PAUSE_MS = 100;
-/** The codes of a file that another program holds. */
+/** The error codes of a file that another program holds. */
 const held = new Set(["EPERM", "EACCES", "EBUSY"]);
 
 /**
@@ -68,7 +68,7 @@ export function patiently<T>(work: () => T): T {
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "";
 
-/** As {@link replaceSynced}, also when the file is held for a moment. */
+/** Like {@link replaceSynced}, also when the file is held for a moment. */
 export function replaceHeld(path: string, text: string, mode?: number): void {
   patiently(() => replaceSynced(path, text, mode));
 }
@@ -91,7 +91,7 @@ export function writeJson(path: string, value: object): void {
   replaceHeld(path, `${JSON.stringify(value)}\n`);
 }
 
-/** The file is gone on disk when it returns. */
+/** Removes a file if it is there; the removal is on disk when this returns. */
 export function removeNow(path: string): void {
   if (!existsSync(path)) return;
   removeHeld(path);
@@ -103,7 +103,8 @@ export function readJsonIfWhole<T>(path: string, schema: z.ZodType<T>): T | unde
   try {
     return schema.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
   } catch (error) {
-    if (error instanceof SyntaxError || codeOf(error) === "ENOENT") return undefined;
+    const isMissing = ["ENOENT", "ENOTDIR"].includes(codeOf(error));
+    if (error instanceof SyntaxError || isMissing) return undefined;
     throw error;
   }
 }

@@ -30,7 +30,7 @@ type UpdateFaultCode =
 export class UpdateError extends Error {
   override readonly name = "UpdateError";
   readonly code: UpdateFaultCode;
-  /** Of `http-status`. */
+  /** The HTTP status of the fault `http-status`. */
   readonly status: number | undefined;
 
   constructor(

@@ -16,7 +16,7 @@ export interface Release {
   readonly replaces: readonly string[];
 }
 
-/** One kiosk, as far as its updates go. */
+/** The facts of one kiosk that decide about its updates. */
 export interface Candidate {
   /** Stays the same for the life of an installation. */
   readonly installation: string;
@@ -81,7 +81,8 @@ function reasonAgainst(
 ): Reason | undefined {
   const { version } = release;
   if (release.platform !== candidate.platform) return "other-platform";
-  const share = shareOf(release, candidate.channel);
+  const { channel } = candidate;
+  const share = Object.hasOwn(release.channels, channel) ? release.channels[channel] : undefined;
   if (share === undefined) return "other-channel";
   if (release.withdrawn) return "withdrawn";
   if (candidate.barred.includes(version)) return "barred";
@@ -94,10 +95,6 @@ function reasonAgainst(
   const wasOffered = candidate.offered.includes(version);
   const isInShare = rolloutPercent(candidate.installation, version) < share;
   return wasOffered || isInShare ? undefined : "not-in-share";
-}
-
-function shareOf({ channels }: Release, channel: string): number | undefined {
-  return Object.hasOwn(channels, channel) ? channels[channel] : undefined;
 }
 
 const PERCENT = 100;
@@ -122,29 +119,18 @@ export function isVersion(text: string): boolean {
 /** Numbers by size; a version with a suffix comes before the same one without. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [partsOf(left), partsOf(right)];
-  for (const i of [0, 1, 2]) {
-    const difference = Number(a[i]) - Number(b[i]);
-    if (difference !== 0) return difference;
-  }
-  const [ofA, ofB] = [a[3], b[3]];
-  if (ofA === ofB) return 0;
-  if (ofA === undefined) return 1;
-  if (ofB === undefined) return -1;
-  return compareSuffixes(ofA.split("."), ofB.split("."));
-}
-
-function compareSuffixes(a: readonly string[], b: readonly string[]): number {
   for (const [i, part] of a.entries()) {
     const other = b[i];
     if (other === undefined) return 1;
-    if (part === other) continue;
     const areNumbers = /^\d+$/.test(part) && /^\d+$/.test(other);
-    if (areNumbers) return Number(part) - Number(other);
-    return part < other ? -1 : 1;
+    const difference = areNumbers ? Number(part) - Number(other) : part < other ? -1 : 1;
+    if (part !== other && difference !== 0) return difference;
   }
   return a.length - b.length;
 }
 
-function partsOf(version: string): readonly (string | undefined)[] {
-  return versionForm.exec(version)?.slice(1) ?? ["0", "0", "0"];
+/** The three numbers, 0 or 1 for a version with or without a suffix, and the suffix's parts. */
+function partsOf(version: string): readonly string[] {
+  const [, major = "0", minor = "0", patch = "0", suffix] = versionForm.exec(version) ?? [];
+  return [major, minor, patch, suffix === undefined ? "1" : "0", ...(suffix?.split(".") ?? [])];
 }

@@ -1,8 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { UpdateError } from "./errors.ts";
 import { isVersion, type Release } from "./offer-policy.ts";
 
-/** The names of folders and of targets are made of them. */
+/** The form of names from which folders and targets are named. */
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
 const version = z.string().refine(isVersion, "is no version X.Y.Z");
 
@@ -29,6 +31,22 @@ export const runtimeSchema = z.object({
   platform: name,
   name: z.string().regex(/^[0-9a-f]{8,64}$/),
 });
+
+const deliverySchema = z
+  .object({
+    version: z.string(),
+    platform: z.string(),
+    builtAt: z.iso.datetime().default("1970-01-01T00:00:00Z"),
+    /** The newest schema of each database that the programs know. */
+    schemas: z.record(z.string(), z.int()).optional(),
+  })
+  .transform(({ builtAt, ...rest }) => ({ ...rest, builtMs: Date.parse(builtAt) }));
+export type Delivery = z.infer<typeof deliverySchema>;
+
+/** The facts of a version, from delivery.json in its folder. Throws when the file is damaged. */
+export function deliveryIn(folder: string): Delivery {
+  return deliverySchema.parse(JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8")));
+}
 
 /** A target of the signed metadata, of any kind. */
 interface Target {

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { updateFolderOf } from "../shared/process/probation.ts";
 import { finishPutBack } from "../shared/store/put-back.ts";
@@ -16,7 +16,7 @@ import { removeHeld, removeWhole, replaceHeld } from "./durable-files.ts";
 
 const databases = ["journal.db", "supervisor.db"] as const;
 
-/** Written last: without it the copies are not whole. */
+/** The list of the copies, which is written last: without it the copies are not whole. */
 const listSchema = z.object({
   files: z.array(z.string()),
   /** The schema to which the previous programs have brought each database. */
@@ -42,9 +42,9 @@ function storeFiles(dataDirectory: string): string[] {
 }
 
 /**
- * No program may have the stores open. A restore that was cut off is finished first, else its copy
- * would be moved by the new version and be missing next to the older stores. On disk when it
- * returns.
+ * Copies the stores, on disk when it returns; no program may have them open. A restore that was cut
+ * off is finished first, else the new version would move its copy, and the copy would be missing
+ * next to the older stores.
  */
 export function copyStores(dataDirectory: string): void {
   for (const name of databases) finishPutBack(join(dataDirectory, name));
@@ -64,19 +64,26 @@ export function haveCopies(dataDirectory: string): boolean {
   return existsSync(listIn(dataDirectory));
 }
 
-/** A copy that a cut left half way takes room that the programs may need. */
+/** Removes copies that a cut left half way, because the programs may need their room. */
 export function clearUnfinishedCopies(dataDirectory: string): void {
   if (!haveCopies(dataDirectory)) removeWhole(folderIn(dataDirectory));
 }
 
+/** Copies files by their paths in the data folder; they are on disk when it returns. */
+function copyFiles(paths: readonly string[], from: string, to: string): void {
+  mkdirSync(join(to, "stores"), { recursive: true, mode: 0o700 });
+  for (const path of paths) copySynced(join(from, path), join(to, path));
+  syncFolder(join(to, "stores"));
+  syncFolder(to);
+}
+
 function copyInto(folder: string, dataDirectory: string): void {
-  mkdirSync(join(folder, "stores"), { recursive: true, mode: 0o700 });
   const files = storeFiles(dataDirectory);
-  for (const path of files) copySynced(join(dataDirectory, path), join(folder, path));
-  syncFolder(join(folder, "stores"));
-  syncFolder(folder);
+  copyFiles(files, dataDirectory, folder);
   const schemas = Object.fromEntries(
-    files.filter(isDatabase).map((path) => [path, factsOf(join(dataDirectory, path)).schema]),
+    files
+      .filter((path) => databases.some((name) => name === path))
+      .map((path) => [path, factsOf(join(dataDirectory, path)).schema]),
   );
   replaceHeld(listIn(dataDirectory), `${JSON.stringify({ files, schemas })}\n`);
   syncFolder(dirname(folder));
@@ -84,7 +91,7 @@ function copyInto(folder: string, dataDirectory: string): void {
 
 /**
  * Puts all copies back; may be repeated after a cut, as long as no program was started in between.
- * The stores that the programs of the new version have left are kept aside, once.
+ * The stores that the programs of the new version have left are kept under another name, once.
  */
 export function putStoresBack(dataDirectory: string): void {
   const { files } = readList(dataDirectory);
@@ -102,11 +109,7 @@ export function putStoresBack(dataDirectory: string): void {
     }
   }
   syncFolder(dataDirectory);
-  mkdirSync(join(dataDirectory, "stores"), { recursive: true, mode: 0o700 });
-  for (const path of files)
-    copySynced(join(folderIn(dataDirectory), path), join(dataDirectory, path));
-  syncFolder(join(dataDirectory, "stores"));
-  syncFolder(dataDirectory);
+  copyFiles(files, folderIn(dataDirectory), dataDirectory);
 }
 
 function keepAside(dataDirectory: string): void {
@@ -114,15 +117,12 @@ function keepAside(dataDirectory: string): void {
   const mark = join(aside, "complete");
   if (existsSync(mark)) return;
   removeWhole(aside);
-  mkdirSync(join(aside, "stores"), { recursive: true, mode: 0o700 });
-  for (const path of storeFiles(dataDirectory)) {
-    copySynced(join(dataDirectory, path), join(aside, path));
-  }
+  copyFiles(storeFiles(dataDirectory), dataDirectory, aside);
   replaceHeld(mark, "");
   syncFolder(dirname(aside));
 }
 
-/** Before a switch: what an earlier update has left is not taken for its own. */
+/** Removes the stores that an earlier update has kept, before a switch keeps its own. */
 export function forgetGivenUpStores(dataDirectory: string): void {
   removeWhole(asideIn(dataDirectory));
 }
@@ -156,6 +156,3 @@ function factsOf(path: string): { readonly schema: number; readonly from: number
 function readList(dataDirectory: string): z.infer<typeof listSchema> {
   return listSchema.parse(JSON.parse(readFileSync(listIn(dataDirectory), "utf8")));
 }
-
-const isDatabase = (path: string): boolean =>
-  (databases as readonly string[]).includes(basename(path));

@@ -1,4 +1,4 @@
-import type { SwitchRecord } from "./switch-record.ts";
+import type { SwitchRecord } from "./update-state.ts";
 
 type SwitchStep = SwitchRecord["step"];
 

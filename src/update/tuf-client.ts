@@ -7,11 +7,17 @@ import { DownloadHTTPError, ExpiredMetadataError, PersistError } from "tuf-js/di
 import { z } from "zod";
 import { writeSynced } from "../shared/store/store-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
-import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable-files.ts";
+import {
+  makeFolder,
+  readJsonIfWhole,
+  removeWhole,
+  renameSynced,
+  syncFlatFolder,
+} from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import { allowedAddress, downloadTarget, type WebSource } from "./web-source.ts";
 
-/** Metadata are small: a server that needs longer for a file of them is given up. */
+/** The time limit for one file of metadata, which are small. */
 const METADATA_DEADLINE_MS = 5 * 60_000;
 
 export interface TufClientSettings extends MetadataStoreSettings {
@@ -167,7 +173,10 @@ function readable(error: unknown, nowMs: number): unknown {
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
 }
 
-/** In the folder of the metadata; not named `.json`, so that no role can have this name. */
+/**
+ * The name of the seal in the folder of the metadata; it does not end in `.json`, so that no role
+ * can have this name.
+ */
 const SEAL = "seal";
 
 const sealSchema = z.object({
@@ -226,10 +235,11 @@ export class MetadataStore {
     return sealOf(this.#folder)?.newestMs ?? 0;
   }
 
-  /** The work becomes the store. Nothing is written when nothing has changed. */
+  /** Makes the work the store; writes nothing when nothing has changed. */
   commit(newestMs = this.newestMs()): void {
     const seal: Seal = { files: hashesOf(this.#work), newestMs };
-    for (const name of Object.keys(seal.files)) JSON.parse(textOf(join(this.#work, name)));
+    for (const name of Object.keys(seal.files))
+      JSON.parse(readFileSync(join(this.#work, name), "utf8"));
     const before = sealOf(this.#folder);
     if (before && isWhole(this.#folder) && JSON.stringify(before) === JSON.stringify(seal)) {
       this.abandon();
@@ -295,17 +305,10 @@ function isWhole(folder: string): boolean {
   return "root.json" in there && JSON.stringify(there) === JSON.stringify(seal.files);
 }
 
-function sealOf(folder: string): Seal | undefined {
-  try {
-    return sealSchema.safeParse(JSON.parse(textOf(join(folder, SEAL)))).data;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (error instanceof SyntaxError || code === "ENOENT" || code === "ENOTDIR") return undefined;
-    throw error;
-  }
-}
+const sealOf = (folder: string): Seal | undefined =>
+  readJsonIfWhole(join(folder, SEAL), sealSchema);
 
-/** A folder among the files has no hash that a seal could have. */
+/** The SHA-256 of each file; a folder among the files has no hash that a seal could have. */
 function hashesOf(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== SEAL);
   return Object.fromEntries(
@@ -317,8 +320,4 @@ function hashesOf(folder: string): Record<string, string> {
 
 function hashOf(file: string): string {
   return createHash("sha256").update(readFileSync(file)).digest("hex");
-}
-
-function textOf(path: string): string {
-  return readFileSync(path, "utf8");
 }

@@ -30,7 +30,10 @@ interface Unpacking {
   readonly limits?: typeof limitsByDefault;
 }
 
-/** A version unpacks to some 160 MB with its runtime; this leaves room for years. */
+/**
+ * The limits of an archive: a version unpacks to some 160 MB with its runtime, which leaves room
+ * for years.
+ */
 const limitsByDefault = { bytesMax: 600_000_000, entriesMax: 20_000 };
 
 /**
@@ -110,7 +113,7 @@ class ByteReader {
 }
 
 const BLOCK = 512;
-/** Of a pax header: a few names and numbers. */
+/** The limit of a pax header, which has a few names and numbers. */
 const HEADER_BYTES_MAX = 65_536;
 const isEmpty = (block: Buffer): boolean => block.every((byte) => byte === 0);
 
@@ -208,7 +211,9 @@ class UnpackedFiles {
   readonly #limits: typeof limitsByDefault;
   /** Folders that were made, below the root; all are ours, so none of them is a link. */
   readonly #folders = new Set<string>();
-  /** In small letters, because Windows takes names that differ only in case for the same. */
+  /**
+   * The names in small letters, because Windows takes names that differ only in case for the same.
+   */
   readonly #names = new Set<string>();
   #mark: Buffer | undefined;
   #bytes = 0;

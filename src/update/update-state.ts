@@ -1,19 +1,21 @@
 import { createHash, randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "../shared/process/exclusive-lock.ts";
 import { updateFolderOf } from "../shared/process/probation.ts";
 import { type Clock, poll, sleep } from "../shared/time.ts";
-import { readyFileOf } from "../shared/version-files.ts";
+import { readyFileOf, underWayFileOf } from "../shared/version-files.ts";
 import { readJsonIfWhole, removeNow, writeJson } from "./durable-files.ts";
-import type { SwitchRecord } from "./switch-record.ts";
 
 /*
  * The memory that an installation has of its updates (docs/updates.md 4.5). Only the holder of the
  * update lock writes the state. A hold and the installation's id are files of their own, because an
  * operator sets a hold while a check or a switch has the lock, and the id never changes.
  */
+
+const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().default(null);
 
 const stateSchema = z.object({
   format: z.literal(1),
@@ -22,35 +24,31 @@ const stateSchema = z.object({
   /** Versions whose programs failed here, or from which an operator went back. */
   barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })).default([]),
   /** The last check for an update; null: never. */
-  checkedMs: z.number().nullable().default(null),
+  checkedMs: orNull(z.number()),
   /** The last time at which metadata were verified as fresh; null: never. */
-  freshMs: z.number().nullable().default(null),
+  freshMs: orNull(z.number()),
   /** The time at which the first of the metadata expires. */
-  expiresMs: z.number().nullable().default(null),
+  expiresMs: orNull(z.number()),
   /** The last check failed, and every check since `sinceMs`. */
-  fault: z
-    .object({ code: z.string(), message: z.string(), sinceMs: z.number() })
-    .nullable()
-    .default(null),
+  fault: orNull(z.object({ code: z.string(), message: z.string(), sinceMs: z.number() })),
   /** A version was ready and was not taken, each time since `sinceMs`: no fault of its own. */
-  putOff: z
-    .object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() })
-    .nullable()
-    .default(null),
+  putOff: orNull(
+    z.object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() }),
+  ),
   /** The signed version that was unpacked last, with its target's hashes; null: none yet. */
-  laid: z.object({ version: z.string(), hashes: z.string() }).nullable().default(null),
+  laid: orNull(z.object({ version: z.string(), hashes: z.string() })),
 });
 export type UpdateState = z.infer<typeof stateSchema>;
 
 const stateIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "state.json");
 
-/** A damaged state counts as none; the next write replaces it. */
+/** Reads the state of updates; a damaged one counts as none, and the next write replaces it. */
 export function readState(dataDirectory: string): UpdateState {
   return readJsonIfWhole(stateIn(dataDirectory), stateSchema) ?? stateSchema.parse({ format: 1 });
 }
 
-/** The caller holds the update lock. On disk when it returns. */
+/** Changes the state of updates, on disk when it returns. The caller holds the update lock. */
 export function changeState(
   dataDirectory: string,
   change: (state: UpdateState) => Partial<UpdateState>,
@@ -87,7 +85,8 @@ export function putOff(
   why: string,
   atMs: number,
 ): Pick<UpdateState, "putOff"> {
-  // Since the first version that was put off: a kiosk that takes none of them needs an operator.
+  // The time counts from the first version that was put off: a kiosk that takes none of them needs
+  // an operator.
   return { putOff: { version, why, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs } };
 }
 
@@ -158,12 +157,17 @@ export function checkTime(updateTime: string, installation: string): string {
   return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/** A check for an update notices so soon that the lock is wanted, also on a slow line. */
+/**
+ * The interval at which a check for an update asks whether another process wants its lock, also on
+ * a slow line.
+ */
 const WANTED_EVERY_MS = 500;
-/** Longer than a check for an update needs to end. */
+/** The time for which a process waits for the update lock: a check for an update ends sooner. */
 const GIVEN_WITHIN_MS = 5_000;
 const TRY_EVERY_MS = 50;
-/** The check itself holds the lock of those that wait for a moment, each time that it asks. */
+/**
+ * The check itself holds the lock of the waiting processes for a moment, each time that it asks.
+ */
 const CONTENTION_MS = 500;
 
 /** Takes the lock of a process that checks for a version or takes one; undefined: it is taken. */
@@ -189,7 +193,10 @@ export async function takeUpdateLock(
   );
 }
 
-/** A lock, because it is free again when the process that waits has ended, however it ends. */
+/**
+ * The lock of a process that waits; the lock is free again when that process has ended, however it
+ * ends.
+ */
 const wantedIn = (dataDirectory: string): string =>
   join(openRunDirectory(dataDirectory), "update-wanted.lock");
 
@@ -206,4 +213,81 @@ export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSigna
   };
   watch().catch(() => undefined); // over
   return wanted.signal;
+}
+
+/** The steps of an update; each is on disk before its work begins (docs/updates.md 4.2). */
+const steps = [
+  /** The new version is whole and is tested, while the programs of the present one run on. */
+  "testing",
+  /** The programs are stopped and the stores copied. */
+  "stopping",
+  /** The copies are whole; the files that name the version are being written. */
+  "switching",
+  /** The new programs are started and accept no payment. */
+  "probation",
+  /** The new version has failed, or was cut off too often: its programs are stopped. */
+  "giving-up",
+  /** The file that names the version is put back, and the stores where that is needed. */
+  "going-back",
+  /** The previous programs are started; from here on they may take payments. */
+  "restarting",
+  /** The new version stays; the mark of the probation goes. */
+  "staying",
+  "done",
+  "undone",
+] as const;
+
+/** Read by the launchers of both versions, so its form does not change (docs/updates.md 4.2). */
+const recordSchema = z.object({
+  format: z.literal(1),
+  from: z.string(),
+  to: z.string(),
+  beganMs: z.number(),
+  /** The present step began. */
+  atMs: z.number(),
+  /** The terminal was connected before. */
+  linkWasUp: z.boolean(),
+  step: z.enum(steps),
+  /** How often the probation was begun. */
+  probations: z.int(),
+  /** Why the update goes back, or is refused; for people. */
+  why: z.string().nullable(),
+  /** The version itself failed here, so it is not taken again without an operator. */
+  bars: z.boolean(),
+  /** Going back puts the stores back too. */
+  withStores: z.boolean(),
+});
+export type SwitchRecord = Readonly<z.infer<typeof recordSchema>>;
+
+/** The reason of a switch back that an operator asked for, which is no failure. */
+export const BY_OPERATOR = "an operator went back";
+
+const lastIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "last.json");
+
+export function isOver({ step }: SwitchRecord): boolean {
+  return step === "done" || step === "undone";
+}
+
+/**
+ * Writes the record, on disk when this returns. An update that has ended is kept as the last one.
+ */
+export function writeSwitch(dataDirectory: string, record: SwitchRecord): void {
+  const underWay = underWayFileOf(dataDirectory);
+  writeJson(isOver(record) ? lastIn(dataDirectory) : underWay, record);
+  if (isOver(record)) removeNow(underWay);
+}
+
+/** The update that is under way; undefined: none. Throws when the record is damaged. */
+export function readSwitch(dataDirectory: string): SwitchRecord | undefined {
+  const file = underWayFileOf(dataDirectory);
+  return existsSync(file) ? recordSchema.parse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
+}
+
+/** The last update that has ended; undefined: none, or its record is damaged. */
+export function readLastSwitch(dataDirectory: string): SwitchRecord | undefined {
+  try {
+    return readJsonIfWhole(lastIn(dataDirectory), recordSchema);
+  } catch {
+    return undefined;
+  }
 }

@@ -26,7 +26,10 @@ interface WebSourceSettings {
 }
 
 const WINDOW_MS = 30_000;
-/** A slow mobile line brings more; a server that sends single bytes is given up soon. */
+/**
+ * The bytes of a window: a slow mobile line brings more, and a server that sends single bytes is
+ * given up soon.
+ */
 const WINDOW_BYTES_MIN = 4096;
 
 interface Reading {
@@ -147,7 +150,8 @@ function watchOver(
 
 function answerOf(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // Stays for the whole life of the request: an error after the answer comes out of the body.
+    // This listener stays for the whole life of the request: an error after the answer comes out of
+    // the body.
     request.on("error", reject);
     request.once("response", resolve);
     request.end();
@@ -216,7 +220,10 @@ interface Download {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A broken line is taken up again this often by one download; later by the next download. */
+/**
+ * The number of times that one download takes up a broken line again; the next download does so
+ * too.
+ */
 const ATTEMPTS_MAX = 5;
 
 /**
@@ -234,7 +241,7 @@ export async function downloadTarget(download: Download): Promise<void> {
   await completePart(download, part);
   let fault = await faultOf(part, target);
   if (fault !== undefined && hadPart) {
-    // The old part may be the wrong one, so the file gets one try from its beginning.
+    // The old part may be wrong, so the file is read once more from its beginning.
     removeWhole(part);
     await completePart(download, part);
     fault = await faultOf(part, target);

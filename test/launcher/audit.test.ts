@@ -30,7 +30,7 @@ async function audited(data: string, file?: string) {
     fault: say,
     heading: say,
   };
-  const site = { installation: installationAt(data), clock: systemClock, output };
+  const site = { ...installationAt(data), clock: systemClock, output };
   const code = await showAudit(site, { json: false, journal: file });
   return { code, said: said.join("\n") };
 }

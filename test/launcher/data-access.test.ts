@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { checkDataAccess } from "../../src/launcher/doctor/check-surroundings.ts";
 import { closeDataFolder } from "../../src/launcher/processes/data-access.ts";
-import { installationAt } from "../../src/shared/process/installation.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const OWN = "S-1-5-21-1004336348-1177238915-682003330-1001";
@@ -41,7 +40,7 @@ function windows(icacls: string, user = `echo '"kiosk\\\\kasse","${OWN}"'`) {
   tool("icacls", icacls);
   const data = join(temporaryFolder(), "data & more");
   mkdirSync(data);
-  return { data, installation: installationAt(data) };
+  return { data };
 }
 
 /** An icacls that saves these rights, in UTF-16 as the real one does. */
@@ -49,8 +48,8 @@ const saves = (rights: string): string =>
   `printf '%s' 'data\r\n${rights}\r\n' | iconv -t UTF-16LE > "$3"`;
 
 test("the first start closes the folder to all but user, system and administrators", async () => {
-  const { data, installation } = windows("exit 0");
-  expect(await closeDataFolder(installation)).toBeUndefined();
+  const { data } = windows("exit 0");
+  expect(await closeDataFolder(data)).toBeUndefined();
   expect(calls("whoami")).toEqual(["/user", "/fo", "csv", "/nh"]);
   const words = [
     data,
@@ -63,13 +62,13 @@ test("the first start closes the folder to all but user, system and administrato
   ];
   expect(calls("icacls")).toEqual(words);
   // What an administrator allows later stays.
-  expect(await closeDataFolder(installation)).toBeUndefined();
+  expect(await closeDataFolder(data)).toBeUndefined();
   expect(calls("icacls")).toEqual(words);
 });
 
 test("the system as the user is named once", async () => {
-  const { installation } = windows("exit 0", `echo '"nt","S-1-5-18"'`);
-  await closeDataFolder(installation);
+  const { data } = windows("exit 0", `echo '"nt","S-1-5-18"'`);
+  await closeDataFolder(data);
   expect(calls("icacls").filter((word) => word.includes("S-1-5-18"))).toHaveLength(1);
 });
 
@@ -77,20 +76,20 @@ test.each([
   { what: "icacls refuses", does: "echo 'Zugriff verweigert' >&2; exit 5", says: /Zugriff verw/ },
   { what: "the user is not told", does: "exit 0", user: "echo x", says: /printed the user's SID/ },
 ])("$what: one line says so, and the next start tries again", async ({ does, user, says }) => {
-  const { data, installation } = windows(does, user);
-  const line = await closeDataFolder(installation);
+  const { data } = windows(does, user);
+  const line = await closeDataFolder(data);
   expect(line).toMatch(says);
   expect(line?.startsWith(`${data} was not closed to other users: `)).toBe(true);
   windows("exit 0");
-  expect(await closeDataFolder(installation)).toBeUndefined();
+  expect(await closeDataFolder(data)).toBeUndefined();
   expect(calls("icacls")).toContain("/inheritance:r");
 });
 
 test("a Windows without icacls: start and doctor say so", async () => {
-  const { installation } = windows("exit 0");
+  const { data } = windows("exit 0");
   vi.stubEnv("PATH", temporaryFolder());
-  expect(await closeDataFolder(installation)).toMatch(/was not closed to other users: .*ENOENT/);
-  const [finding] = await checkDataAccess(installation);
+  expect(await closeDataFolder(data)).toMatch(/was not closed to other users: .*ENOENT/);
+  const [finding] = await checkDataAccess(data);
   expect(finding).toMatchObject({ check: "access", verdict: "warn" });
   expect(finding?.says).toMatch(/^not known who may use the data folder: .*ENOENT/);
 });
@@ -106,8 +105,8 @@ test.each([
   { rights: "nothing", verdict: "warn", says: /icacls has printed no rights/ },
   { rights: "D:NO_ACCESS_CONTROL", verdict: "fail", says: /everybody/ },
 ])("the doctor on $rights: $verdict", async ({ rights, verdict, says }) => {
-  const { data, installation } = windows(saves(rights));
-  const [finding] = await checkDataAccess(installation);
+  const { data } = windows(saves(rights));
+  const [finding] = await checkDataAccess(data);
   expect(finding).toMatchObject({ check: "access", verdict });
   expect(finding?.says).toMatch(says);
   expect(calls("icacls").toSpliced(2, 1)).toEqual([data, "/save", "/q"]);
@@ -115,9 +114,9 @@ test.each([
 });
 
 test("where files have modes nothing of this is done", async () => {
-  const { installation } = windows("exit 0");
+  const { data } = windows("exit 0");
   Object.defineProperty(process, "platform", { value: "linux" });
-  expect(await closeDataFolder(installation)).toBeUndefined();
-  expect(await checkDataAccess(installation)).toEqual([]);
+  expect(await closeDataFolder(data)).toBeUndefined();
+  expect(await checkDataAccess(data)).toEqual([]);
   expect([calls("icacls"), calls("whoami")]).toEqual([[], []]);
 });

@@ -10,14 +10,17 @@ import { systemClock } from "../../src/shared/time.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 function siteWithoutPrograms() {
-  const installation = installationAt(temporaryFolder());
-  return { installation, clock: systemClock, output: createOutput() };
+  return {
+    ...installationAt(temporaryFolder()),
+    clock: systemClock,
+    output: createOutput(),
+  };
 }
 
 /** Whatever tp-manager answers to one look after the other; undefined: nothing. */
 async function tpManager(answers: Array<{ running: number } | undefined>) {
   const site = siteWithoutPrograms();
-  const run = openRunDirectory(site.installation.dataDirectory);
+  const run = openRunDirectory(site.dataDirectory);
   ipcToken(run);
   const server = createServer((request, response) => {
     const answer = answers.length > 1 ? answers.shift() : answers[0];
@@ -45,7 +48,7 @@ test("a tp-manager that stays silent takes no payment; a deliberate stop is a no
   expect(await mayGoBack(await tpManager([undefined]))).toBe(true);
   const site = siteWithoutPrograms();
   expect(await mayGoBackByItself(site)).toBe(true);
-  writeFileSync(join(openRunDirectory(site.installation.dataDirectory), "stopped"), "now");
+  writeFileSync(join(openRunDirectory(site.dataDirectory), "stopped"), "now");
   await expect(mayGoBack(site)).rejects.toThrow("stopped");
   expect(await mayGoBackByItself(site)).toBe(false);
 });

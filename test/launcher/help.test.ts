@@ -12,7 +12,7 @@ test.skipIf(process.platform === "win32")("--help of a fresh clone installs noth
   const clone = temporaryFolder();
   cpSync(join(projectRoot, "launch.sh"), join(clone, "launch.sh"));
   mkdirSync(join(clone, "src/launcher"), { recursive: true });
-  const text = "src/launcher/arguments.ts";
+  const text = "src/launcher/texts-en.json";
   cpSync(join(projectRoot, text), join(clone, text));
   const npm = join(clone, "npm"); // would be called by its name
   writeFileSync(npm, "#!/bin/sh\nexit 3\n", { mode: 0o755 });
@@ -26,6 +26,6 @@ test.skipIf(process.platform === "win32")("--help of a fresh clone installs noth
 
 test("an installation without a setup file is told that no kiosk pages are served", () => {
   const configFile = join(temporaryFolder(), "config.txt");
-  const site = { installation: { configFile } } as CommandContext;
+  const site = { configFile } as CommandContext;
   expect(() => kioskAddress(site)).toThrow(`KIOSK_PORT and KIOSK_APP in ${configFile}`);
 });

@@ -50,13 +50,13 @@ async function kiosk() {
     fault: keep,
     heading: keep,
   };
-  const site = { installation: installationAt(folder), clock, output };
+  const site = { ...installationAt(folder), clock, output };
   return { folder, clock, server, seat, site, lines, sent };
 }
 
 test("a journal that is put back takes over what was paid since, and says so", async () => {
   const { folder, clock, server, seat, site, lines } = await kiosk();
-  expect(await restore(site, { store: "journal", day: undefined })).toBe(0);
+  expect(await restore(site, { subject: "journal", from: undefined })).toBe(0);
   expect(lines.join("\n")).toMatch(/journal.db good restored from the copy of 2026-01-15/);
   const [aside = ""] = readdirSync(join(folder, "backup")).filter((name) =>
     name.startsWith("before-restore-"),
@@ -73,7 +73,7 @@ test("a journal that is put back takes over what was paid since, and says so", a
 
 test("both that are put back ask the gateway before anything is paid or sent again", async () => {
   const { folder, clock, server, seat, site, sent } = await kiosk();
-  expect(await restore(site, { store: undefined, day: "2026-01-15" })).toBe(0);
+  expect(await restore(site, { subject: undefined, from: "2026-01-15" })).toBe(0);
   const rig = await supervisorIn(folder, { server, clock });
   seat.rig = rig;
   expect(rig.losses.isWhole).toBe(false);
@@ -93,7 +93,7 @@ test("a restore after one that was cut off keeps the files of before both", asyn
   const target = join(folder, "journal.db");
   stageCopy(target, join(folder, "backup", "journal-2026-01-15.db"), "earlier");
   declareRestored(target, "it was put back", "earlier");
-  expect(await restore(site, { store: "journal", day: undefined })).toBe(0);
+  expect(await restore(site, { subject: "journal", from: undefined })).toBe(0);
   const kept = readdirSync(join(folder, "backup"))
     .filter((name) => name.startsWith("before-restore-"))
     .sort();
@@ -112,11 +112,11 @@ test("a restore after one that was cut off keeps the files of before both", asyn
 test("nothing is touched without a whole copy of that day", async () => {
   const { folder, site } = await kiosk();
   const before = readdirSync(folder).sort();
-  await expect(restore(site, { store: "journal", day: "2026-01-01" })).rejects.toThrow(
+  await expect(restore(site, { subject: "journal", from: "2026-01-01" })).rejects.toThrow(
     /there are 2026-01-15/,
   );
   writeFileSync(join(folder, "backup", "journal-2026-01-16.db"), "no database");
-  await expect(restore(site, { store: undefined, day: undefined })).rejects.toThrow(/damaged/);
+  await expect(restore(site, { subject: undefined, from: undefined })).rejects.toThrow(/damaged/);
   expect(
     readdirSync(folder)
       .filter((name) => name !== "run")
@@ -131,13 +131,13 @@ test("nothing is touched while a program runs", async () => {
   await supervisor.ready();
   const copies = readdirSync(join(folder, "backup")).sort();
   for (const store of [undefined, "journal", "supervisor"] as const) {
-    await expect(restore(site, { store, day: undefined })).rejects.toThrow(
+    await expect(restore(site, { subject: store, from: undefined })).rejects.toThrow(
       "supervisor runs: ./launch.sh stop comes first",
     );
   }
   expect(readdirSync(join(folder, "backup")).sort()).toEqual(copies);
   await supervisor.ended("SIGTERM");
-  expect(await restore(site, { store: undefined, day: undefined })).toBe(0);
+  expect(await restore(site, { subject: undefined, from: undefined })).toBe(0);
 });
 
 test("a saved copy is the newest of its day, and any copy can be named", async () => {
@@ -145,7 +145,7 @@ test("a saved copy is the newest of its day, and any copy can be named", async (
   const nightly = join(folder, "backup", "journal-2026-01-15.db");
   copyFileSync(nightly, join(folder, "backup", "journal-2026-01-15-saved-130507.db"));
   for (const from of ["2026-01-15-saved-130507", undefined, "2026-01-15"]) {
-    expect(await restore(site, { store: "journal", day: from })).toBe(0);
+    expect(await restore(site, { subject: "journal", from })).toBe(0);
     const taken = from ?? "2026-01-15-saved-130507";
     expect(lines.join("\n")).toContain(`restored from the copy of ${taken}\n`);
     lines.length = 0;
@@ -162,7 +162,7 @@ test("a nightly copy that was made behind a saved one of its day is the newest",
   const night = new Date(Date.UTC(2026, 0, 15, 3));
   utimesSync(saved, night, new Date(Date.UTC(2026, 0, 15, 1)));
   utimesSync(nightly, night, night);
-  expect(await restore(site, { store: "journal", day: undefined })).toBe(0);
+  expect(await restore(site, { subject: "journal", from: undefined })).toBe(0);
   expect(lines.join("\n")).toContain("restored from the copy of 2026-01-15\n");
 });
 

@@ -47,7 +47,7 @@ test("no beat comes when a program is silent, unless an update is at work", asyn
   await program("supervisor", run, () => supervisorAnswers, { outbox });
 
   const over = new AbortController();
-  const site = { installation, clock: systemClock, output: createOutput() };
+  const site = { ...installation, clock: systemClock, output: createOutput() };
   const watching = beatWatchdog(site, () => isAtWork, over.signal);
   await until("beats", () => beats() >= 2 || undefined);
   expect(readFileSync(beatsFile, "utf8")).toMatch(/^WATCHDOG=1\n/);
@@ -68,7 +68,7 @@ test("no beat comes when a program is silent, unless an update is at work", asyn
 test("without a service manager that watches nothing is sent", async () => {
   delete process.env["WATCHDOG_USEC"];
   const installation = installationAt(join(folder, "data"));
-  const site = { installation, clock: systemClock, output: createOutput() };
+  const site = { ...installation, clock: systemClock, output: createOutput() };
   await expect(
     beatWatchdog(site, () => true, new AbortController().signal),
   ).resolves.toBeUndefined();

@@ -68,8 +68,8 @@ test.each(Object.entries(ways))(
     expect((await at.ledger()).charged).toBe(charged);
 
     await at.tpManager?.end("SIGTERM");
-    const site = { installation: installationAt(at.data), clock: systemClock, output };
-    expect(await restore(site, { store, day: undefined })).toBe(0);
+    const site = { ...installationAt(at.data), clock: systemClock, output };
+    expect(await restore(site, { subject: store, from: undefined })).toBe(0);
     await Promise.all([at.startSupervisor(), at.startTpManager()]);
     await at.connected();
     for (const orderId of ["A", "B"]) {
@@ -102,8 +102,8 @@ test("a supervisor's database that was deleted in use is told, saved, and put ba
   expect(existsSync(join(at.data, "supervisor.db"))).toBe(false);
   const saved = readdirSync(join(at.data, "backup")).filter((name) => name.includes("-saved-"));
   expect(saved).toEqual([expect.stringMatching(/^supervisor-.*-saved-\d{6}\.db$/)]);
-  const site = { installation: installationAt(at.data), clock: systemClock, output };
-  expect(await restore(site, { store: "supervisor", day: undefined })).toBe(0);
+  const site = { ...installationAt(at.data), clock: systemClock, output };
+  expect(await restore(site, { subject: "supervisor", from: undefined })).toBe(0);
   await Promise.all([at.startSupervisor(), at.startTpManager()]);
   await at.connected();
   expect((await at.pay(9, "A")).one).toMatchObject({ status: "Success", replayed: true });

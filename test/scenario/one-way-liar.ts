@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { ConnectorClient } from "../../src/client/client.ts";
 import { encodeFixedReply, type FixedReply } from "../../src/concert/index.ts";
-import { checkPrograms, readProgramStates } from "../../src/launcher/doctor/check-programs.ts";
+import { checkPrograms } from "../../src/launcher/doctor/check-programs.ts";
+import { programStates } from "../../src/launcher/processes/programs.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts";
 import { until } from "../support/child-program.ts";
@@ -222,7 +223,7 @@ export async function installed(
     },
     status: async (orderId) => (await at.call("GET", `/payment/${orderId}`)).one.status,
     findings: async () => {
-      const conditions = await readProgramStates(at.data, systemClock);
+      const conditions = await programStates(at.data, systemClock, 3_000);
       return checkPrograms(conditions, at.data).map(({ code }) => code);
     },
     alarms: async () => (await client.health()).alarms.map(({ alarm }) => alarm),

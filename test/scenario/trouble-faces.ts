@@ -1,7 +1,7 @@
-import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { printStatus, readStatus } from "../../src/launcher/commands/status.ts";
-import { checkPrograms, readProgramStates } from "../../src/launcher/doctor/check-programs.ts";
+import { checkPrograms } from "../../src/launcher/doctor/check-programs.ts";
+import { programStates } from "../../src/launcher/processes/programs.ts";
 import { CHECK_EVERY_MS, ConditionWatch } from "../../src/shared/catalog/condition-watch.ts";
 import type { ConditionName } from "../../src/shared/catalog/conditions.ts";
 import { createIpcClient } from "../../src/shared/ipc/client.ts";
@@ -19,11 +19,6 @@ import { openRig, type RigOptions } from "../supervisor/supervisor-rig.ts";
 import { house } from "../support/payment-house.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { api, monitorOf } from "../tp-manager/http/rig.ts";
-
-const installationOf = (dataDirectory: string) => ({
-  dataDirectory,
-  configPath: join(dataDirectory, "config.txt"),
-});
 
 /** Both programs' troubles in one process: real local messages, every face, the test clock. */
 export async function openFaces(options: RigOptions = {}, at = house()) {
@@ -81,13 +76,15 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   return { ...local, rig, at, faces, lookFor, alarms, startSupervisor, stopSupervisor };
 }
 
+const ANSWER_WITHIN_MS = 3_000;
+
 /** What each face says of troubles. */
 async function facesOf({ call, data }: Pick<Local, "call"> & { data: string }) {
   const { http, one: health } = await call("GET", "/health");
   const metrics = (await call("GET", "/metrics")).text.split("\n");
   const pattern = /^connector_trouble\{trouble="([a-z-]+)"\} 1$/;
   const measured = metrics.flatMap((line) => pattern.exec(line)?.[1] ?? []);
-  const status = await readStatus(installationOf(data) as never, systemClock);
+  const status = await readStatus(data, systemClock);
   const rows: string[] = [];
   const silent = { note: () => {}, text: () => {}, fault: () => {}, heading: () => {} };
   const output = {
@@ -96,7 +93,7 @@ async function facesOf({ call, data }: Pick<Local, "call"> & { data: string }) {
     finding: () => {},
   };
   const exitCode = printStatus(status, output as never);
-  const findings = checkPrograms(await readProgramStates(data, systemClock), data);
+  const findings = checkPrograms(await programStates(data, systemClock, ANSWER_WITHIN_MS), data);
   return { http, health, metrics, measured, status, exitCode, rows, findings };
 }
 

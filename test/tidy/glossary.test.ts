@@ -32,7 +32,7 @@ const left: Readonly<Record<string, number>> = {
   "docs/evidence": 19,
   "docs/operator": 4,
   "docs/reference": 3,
-  "src/launcher/commands": 8,
+  "src/launcher/commands": 3,
   "src/launcher/doctor": 1,
   "src/simulator/terminal/concert/machine": 1,
   "src/tp-manager": 3,

@@ -176,7 +176,7 @@ const rules: readonly Rule[] = [
     may: (room) =>
       within(
         "(shared|update)/",
-        `launcher/((processes|schedule|${room})/|(arguments|command-context|output)[.]ts$)`,
+        `launcher/((processes|schedule|${room})/|(arguments|output)[.]ts$|texts-en[.]json$)`,
         ...(room === "doctor" ? ["tp-manager/terminal/registry[.]ts$"] : []),
       ),
     because: "no room of the launcher calls a command; only the doctor knows the drivers' names",

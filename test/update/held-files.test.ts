@@ -4,8 +4,13 @@ import { join } from "node:path";
 import { afterAll, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { namedVersion } from "../../src/launcher/update/versions.ts";
 import { clearOldVersions } from "../../src/update/disk-room.ts";
-import { readLastSwitch } from "../../src/update/switch-record.ts";
-import { readReady, readState, writeHold, writeReady } from "../../src/update/update-state.ts";
+import {
+  readLastSwitch,
+  readReady,
+  readState,
+  writeHold,
+  writeReady,
+} from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { dataIn, ledger, payments, run, switchOver } from "./switch-program.ts";
 

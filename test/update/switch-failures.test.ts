@@ -6,13 +6,16 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { finishUpdate } from "../../src/launcher/commands/start.ts";
 import { carrySwitchOut } from "../../src/launcher/update/switch.ts";
 import { isYoung } from "../../src/launcher/update/take-version.ts";
-import { leaveToReader } from "../../src/launcher/update/version-programs.ts";
-import { namedVersion } from "../../src/launcher/update/versions.ts";
+import { leaveToReader, namedVersion } from "../../src/launcher/update/versions.ts";
 import { beginProbation, receivedOnProbation } from "../../src/shared/process/probation.ts";
 import { copyStores } from "../../src/update/store-copies.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
-import { readLastSwitch, type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
-import { readState } from "../../src/update/update-state.ts";
+import {
+  readLastSwitch,
+  readState,
+  type SwitchRecord,
+  writeSwitch,
+} from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { dataIn, finish, ledger, payments, placeOf, run, siteOf } from "./switch-program.ts";
 
@@ -86,7 +89,7 @@ describe("a disk that is full", () => {
     journal.close();
     writeFileSync(join(dataIn(root), "of somebody else"), Buffer.alloc(3_800_000));
     writeSwitch(dataIn(root), at("stopping"));
-    const end = await carrySwitchOut(siteOf(root), at("stopping"), placeOf(root, true));
+    const end = await carrySwitchOut(placeOf(root, true), at("stopping"));
     expect(end).toMatchObject({ step: "undone", bars: false });
     expect(readdirSync(join(dataIn(root), "update"))).not.toContain("stores-before");
     expect(payments(root, FROM)).toEqual(ledger(root));
@@ -134,7 +137,7 @@ test.each(["it works", "it fails"])(
   async (how) => {
     const root = installation();
     writeSwitch(dataIn(root), at("stopping"));
-    const { programs } = placeOf(root, how === "it works");
+    const works = placeOf(root, how === "it works");
     // The kiosk was idle; the payment comes, and is brought to its end by the stop.
     let isSold = false;
     const stop = (): Promise<void> => {
@@ -142,8 +145,8 @@ test.each(["it works", "it fails"])(
       isSold = true;
       return Promise.resolve();
     };
-    const place = { root, programs: { ...programs, stop } };
-    const { step } = await carrySwitchOut(siteOf(root), at("stopping"), place);
+    const place = { ...works, stop };
+    const { step } = await carrySwitchOut(place, at("stopping"));
     const runs = how === "it works" ? TO : FROM;
     expect([step, namedVersion(root)]).toEqual([how === "it works" ? "done" : "undone", runs]);
     expect(ledger(root)).toEqual([1, 2, 3]);
@@ -158,7 +161,7 @@ test("what was not changed comes back without a lock and without a byte", async 
   mkdirSync(join(root, "current.unfinished"));
   writeSwitch(dataIn(root), at("switching"));
   const place = placeOf(root, true);
-  const end = await carrySwitchOut(siteOf(root), at("switching"), place);
+  const end = await carrySwitchOut(place, at("switching"));
   expect(end.step).toBe("undone");
   expect(ledger(root)).toHaveLength(2);
   expect(left(root)).toEqual([]);
@@ -177,10 +180,12 @@ describe("a folder that nobody may write any more", () => {
     const root = installation();
     writeSwitch(dataIn(root), at("stopping"));
     const { site, words } = told(root);
-    const { programs } = placeOf(root, true);
+    const works = placeOf(root, true);
     const stop = () => Promise.resolve(closeUpdateFolder(root));
-    const place = { root, programs: { ...programs, stop } };
-    expect(await carrySwitchOut(site, at("stopping"), place)).toMatchObject({ step: "undone" });
+    const place = { ...works, stop };
+    expect(await carrySwitchOut({ ...place, ...site }, at("stopping"))).toMatchObject({
+      step: "undone",
+    });
     expect(words.join()).toMatch(/stopping is not written down: EISDIR/);
     expect(namedVersion(root)).toBe(FROM);
     expect(ledger(root)).toHaveLength(2);
@@ -220,14 +225,14 @@ describe("a folder that nobody may write any more", () => {
     const root = installation([FROM, TO], (data) => (isMounted = mountSmall(data)));
     if (!isMounted) skip("only root can mount a disk");
     writeSwitch(dataIn(root), at("stopping"));
-    const { programs } = placeOf(root, true);
+    const works = placeOf(root, true);
     const remount = (how: string): void =>
       void execFileSync("mount", ["-o", `remount,${how}`, dataIn(root)]);
     const started: string[] = [];
     const start = (version: string) => Promise.resolve(started.push(version));
-    const place = { root, programs: { ...programs, stop: async () => remount("ro"), start } };
+    const place = { ...works, stop: async () => remount("ro"), start };
     const { site, words } = told(root);
-    await carrySwitchOut(site, at("stopping"), place);
+    await carrySwitchOut({ ...place, ...site }, at("stopping"));
     remount("rw");
     expect(words.join()).toMatch(/EROFS|read-?only/);
     expect(started).toEqual([FROM]);
@@ -335,7 +340,8 @@ describe("a file current that is lost", () => {
       const known = readers[version];
       if (known === undefined) continue;
       const schemas = { "journal.db": known, "supervisor.db": known };
-      writeFileSync(join(root, "versions", version, "delivery.json"), JSON.stringify({ schemas }));
+      const delivery = JSON.stringify({ version, platform: "linux-x64", schemas });
+      writeFileSync(join(root, "versions", version, "delivery.json"), delivery);
     }
     run(root, TO);
     writeSwitch(dataIn(root), at("done"));
@@ -351,22 +357,22 @@ describe("a file current that is lost", () => {
     const before = readFileSync(join(dataIn(root), "journal.db"));
     const { site, words } = told(root);
     const started: string[] = [];
-    const { programs } = placeOf(root, true);
+    const works = placeOf(root, true);
     const start = (version: string) => Promise.resolve(started.push(version));
-    const place = { root, programs: { ...programs, start } };
+    const place = { ...works, start };
     expect(namedVersion(root)).toBe(FROM);
-    expect(await leaveToReader(site, place, FROM)).toBe(0);
+    expect(await leaveToReader({ ...place, ...site }, FROM)).toBe(0);
     expect(namedVersion(root)).toBe(runs);
     expect(started).toEqual([runs]);
     expect(words.join()).toContain(`${FROM} cannot read these stores: ${runs} is named`);
     expect(readFileSync(join(dataIn(root), "journal.db"))).toEqual(before);
-    expect(await leaveToReader(site, place, runs)).toBeUndefined();
+    expect(await leaveToReader({ ...place, ...site }, runs)).toBeUndefined();
   });
 
   test("lets no version run that nobody has tried here: both files are lost", async () => {
     const root = updated({ [FROM]: 1, [TO]: 2, [NEWER]: 3 }, [TO, NEWER]);
     rmSync(join(root, "previous"));
-    expect(await leaveToReader(siteOf(root), placeOf(root, true), NEWER)).toBe(0);
+    expect(await leaveToReader(placeOf(root, true), NEWER)).toBe(0);
     expect(namedVersion(root)).toBe(TO);
   });
 
@@ -378,7 +384,7 @@ describe("a file current that is lost", () => {
     "leaves the programs of before, which refuse what they cannot read: %s",
     async (_name, readers) => {
       const root = updated(readers, [TO]);
-      expect(await leaveToReader(siteOf(root), placeOf(root, true), FROM)).toBeUndefined();
+      expect(await leaveToReader(placeOf(root, true), FROM)).toBeUndefined();
       expect(namedVersion(root)).toBe(FROM);
       expect(() => run(root, FROM)).toThrow("start the newer program that wrote it");
       expect(payments(root, TO)).toEqual(ledger(root));
@@ -388,7 +394,7 @@ describe("a file current that is lost", () => {
   test("a version that somebody has named is not replaced", async () => {
     const root = updated({ [FROM]: 1, [TO]: 2 }, [TO]);
     writeFileSync(join(root, "current"), `${FROM}\n`);
-    expect(await leaveToReader(siteOf(root), placeOf(root, true), FROM)).toBeUndefined();
+    expect(await leaveToReader(placeOf(root, true), FROM)).toBeUndefined();
     expect(namedVersion(root)).toBe(FROM);
   });
 });

@@ -2,13 +2,13 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CommandContext } from "../../src/launcher/output.ts";
 import { carrySwitchOut, endSwitch, recordNext } from "../../src/launcher/update/switch.ts";
-import type { SwitchSite } from "../../src/launcher/update/version-programs.ts";
+import type { SwitchSite } from "../../src/launcher/update/versions.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";
 import { openDatabase, prepared } from "../../src/shared/store/sqlite.ts";
 import { syncFolder, writeSynced } from "../../src/shared/store/store-file.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
-import { type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
+import { type SwitchRecord, writeSwitch } from "../../src/update/update-state.ts";
 
 /*
  * A switch from version 1.0.0 to 2.0.0 on real files, with programs that are only what they do to
@@ -62,15 +62,14 @@ export function run(root: string, version: string): void {
 
 export function placeOf(root: string, works: boolean): SwitchSite {
   return {
+    ...siteOf(root),
     root,
-    programs: {
-      stop: () => Promise.resolve(),
-      start: (version) => Promise.resolve(run(root, version)),
-      prove({ to }) {
-        run(root, to);
-        const failed = { event: "failed", why: "it does not work", bars: true } as const;
-        return Promise.resolve(works ? { event: "carried-out" } : failed);
-      },
+    stop: () => Promise.resolve(),
+    start: (version) => Promise.resolve(run(root, version)),
+    prove({ to }) {
+      run(root, to);
+      const failed = { event: "failed", why: "it does not work", bars: true } as const;
+      return Promise.resolve(works ? { event: "carried-out" } : failed);
     },
   };
 }
@@ -79,7 +78,7 @@ export function siteOf(root: string): CommandContext {
   const nothing = (): void => {};
   const output = { row: nothing, finding: nothing, text: nothing, note: nothing };
   return {
-    installation: installationAt(dataIn(root)),
+    ...installationAt(dataIn(root)),
     clock: systemClock,
     output: { ...output, fault: nothing, heading: nothing },
   };
@@ -97,17 +96,13 @@ export async function switchOver(root: string, works: boolean): Promise<void> {
     ...switchBegins,
   };
   writeSwitch(dataIn(root), record);
-  const site = siteOf(root);
-  await carrySwitchOut(
-    site,
-    recordNext(site, record, { event: "carried-out" }),
-    placeOf(root, works),
-  );
+  const site = placeOf(root, works);
+  await carrySwitchOut(site, recordNext(site, record, { event: "carried-out" }));
 }
 
 /** As the next keep-alive does it. */
 export function finish(root: string, works: boolean): Promise<void> {
-  return endSwitch(siteOf(root), placeOf(root, works));
+  return endSwitch(placeOf(root, works));
 }
 
 if (import.meta.main) {

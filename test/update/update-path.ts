@@ -7,9 +7,8 @@ import { type CheckResult, checkForUpdate } from "../../src/update/check-for-upd
 import { clearOldVersions } from "../../src/update/disk-room.ts";
 import { removeWhole } from "../../src/update/durable-files.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
-import { type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
-import { readReady } from "../../src/update/update-state.ts";
-import { dataIn, finish, placeOf, siteOf } from "./switch-program.ts";
+import { readReady, type SwitchRecord, writeSwitch } from "../../src/update/update-state.ts";
+import { dataIn, finish, placeOf } from "./switch-program.ts";
 
 /*
  * The whole path of an update on real files: the look for it at a publisher's repository, the
@@ -84,9 +83,9 @@ export async function takeReady(root: string, works: boolean): Promise<SwitchRec
   mkdirSync(copies);
   copySynced(join(data, "journal.db"), join(copies, "journal.db"));
   removeWhole(copies);
-  const site = siteOf(root);
+  const site = placeOf(root, works);
   const begun = recordNext(site, record, { event: "carried-out" });
-  const end = await carrySwitchOut(site, begun, placeOf(root, works));
+  const end = await carrySwitchOut(site, begun);
   if (end.step === "done") clearOldVersions(root, [FROM, to]);
   return end;
 }

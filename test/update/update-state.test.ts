@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { figuresOf } from "../../src/supervisor/updates/update-facts.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
-import { BY_OPERATOR, type SwitchRecord, writeSwitch } from "../../src/update/switch-record.ts";
 import {
+  BY_OPERATOR,
   checkTime,
   endHold,
   installationId,
@@ -12,8 +12,10 @@ import {
   readReady,
   readState,
   rememberEnd,
+  type SwitchRecord,
   writeHold,
   writeReady,
+  writeSwitch,
 } from "../../src/update/update-state.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

@@ -1,17 +1,16 @@
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import type { LauncherArguments } from "../arguments.ts";
 import type { CommandContext, Output } from "../output.ts";
 import { auditOf, faultCount, type JournalAudit } from "../processes/journal-audit.ts";
 
-/** Lines for people; `--json` has more. */
+/** The number of faults that are printed for people; `--json` has more. */
 const LINES_MAX = 40;
 
-/** Prints what was found; 0 when nothing is wrong, else 70: the journal breaks a rule. */
+/** Prints the findings; answers exit code 0, or 70 when the journal breaks a rule. */
 export async function showAudit(
-  { installation, output }: CommandContext,
-  { json, journal }: Pick<LauncherArguments, "json" | "journal">,
+  { dataDirectory, output }: CommandContext,
+  { json, journal }: { readonly json: boolean; readonly journal?: string | undefined },
 ): Promise<number> {
-  const audit = await auditOf(installation.dataDirectory, journal);
+  const audit = await auditOf(dataDirectory, journal);
   if (json) output.text(JSON.stringify(audit, null, 2));
   else print(audit, output);
   return faultCount(audit) === 0 ? exitCodes.ok : exitCodes.internal;

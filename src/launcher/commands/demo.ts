@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { poll } from "../../shared/time.ts";
 import { demoDataDirectory } from "../../shared/version-files.ts";
-import { curlLine, paySample, quote } from "../demo/sample-payment.ts";
+import { curlLine, paySample } from "../demo/sample-payment.ts";
 import {
   choosePorts,
   type DemoSetup,
@@ -11,10 +11,11 @@ import {
   readDemoSetup,
   writeDemoFiles,
 } from "../demo/settings.ts";
-import type { CommandContext, Output } from "../output.ts";
+import { type CommandContext, type Output, shellArgument } from "../output.ts";
 import { withLaunchLock } from "../processes/locks.ts";
 import { programSpec } from "../processes/process-table.ts";
-import { programState, type TpManagerStatus } from "../processes/programs.ts";
+import { programState, reportOf, type TpManagerStatus } from "../processes/programs.ts";
+import texts from "../texts-en.json" with { type: "json" };
 import { sayToTerminal } from "./simulate.ts";
 import { startHere } from "./start.ts";
 import { type InstallationStatus, readStatus } from "./status.ts";
@@ -26,31 +27,29 @@ const ANSWER_WITHIN_MS = 2_000;
 const PORT_TRIES = 5;
 
 /**
- * Everything on this machine, simulated terminal and gateway included, and one payment through it.
- * May be repeated: what runs well is left running, anything else is set up again. Without a
- * protocol the terminal speaks the usual one. Throws {@link ProgramExit}.
+ * Starts both programs with a simulated terminal and gateway, makes one payment, and answers the
+ * exit code. A demo that runs well is left running; anything else is set up again. Without a
+ * protocol the terminal speaks ZVT. Throws {@link ProgramExit}.
  */
 export async function runDemo(context: CommandContext, name: string | undefined): Promise<number> {
-  const { dataDirectory } = context.installation;
-  const { output } = context;
+  const { dataDirectory, output } = context;
   // The doctor knows the values of the setup file.
   const protocol = name && (await import("../doctor/check-config.ts")).readProtocol(name);
   output.text(`Demo in ${dataDirectory}`);
   const exitCode = await withLaunchLock(context, () => setUp(context, protocol));
   const setup = readDemoSetup(dataDirectory);
   if (exitCode !== exitCodes.ok || setup === undefined) return exitCode;
-  // However a person has left it, the sample is paid: with power, cable, paper and a customer.
+  // A person may have left the terminal without power, cable, paper or customer.
   await sayToTerminal(dataDirectory, "reset");
   await terminalConnected(context);
-  await paySample(dataDirectory, setup, context.clock, output);
-  printNext(dataDirectory, setup, context);
+  await paySample(context, setup);
+  printNext(context, setup);
   return exitCodes.ok;
 }
 
-/** Leaves everything running; answers the exit code. */
+/** Starts the demo unless all of it runs; answers the exit code. */
 async function setUp(context: CommandContext, protocol: string | undefined): Promise<number> {
-  const { installation, clock, output } = context;
-  const { dataDirectory } = installation;
+  const { dataDirectory, clock, output } = context;
   const files = demoFiles(dataDirectory);
   const earlier = readDemoSetup(dataDirectory);
   if (!earlier && existsSync(files.config)) {
@@ -60,10 +59,9 @@ async function setUp(context: CommandContext, protocol: string | undefined): Pro
     );
   }
   if (earlier) {
-    const complete = Object.values({ ...files, gatewayDatabase: "", terminalState: "" })
-      .filter((file) => file !== "")
-      .every((file) => existsSync(file));
-    const status = await readStatus(installation, clock);
+    const { gatewayDatabase: _made, terminalState: _later, ...needed } = files;
+    const complete = Object.values(needed).every((file) => existsSync(file));
+    const status = await readStatus(dataDirectory, clock);
     const same = earlier.protocol === protocol;
     if (complete && status.well && same) {
       output.text("It runs already.");
@@ -76,13 +74,16 @@ async function setUp(context: CommandContext, protocol: string | undefined): Pro
   return await startOnFreePorts(context, earlier, protocol);
 }
 
-/** Another program may take a port between the choice and its use: others are chosen then. */
+/**
+ * Starts the demo and answers the exit code. When another program takes a port between its choice
+ * and its use, the demo starts on other ports.
+ */
 async function startOnFreePorts(
   context: CommandContext,
   earlier: DemoSetup | undefined,
   protocol: string | undefined,
 ): Promise<number> {
-  const { dataDirectory } = context.installation;
+  const { dataDirectory } = context;
   let ports = await choosePorts(earlier);
   for (let tries = 1; ; tries++) {
     const faults: string[] = [];
@@ -95,10 +96,10 @@ async function startOnFreePorts(
       throw error;
     });
     if (started === exitCodes.ok) return started;
-    // A simulator that did start is no other program.
+    // The simulators that did start hold ports too.
     await stopHere(context, true);
     const next = await choosePorts(ports);
-    // Free again by now: the other program had it for a moment, as another demo that starts does.
+    // The port may be free again: another demo that starts holds a port for a moment.
     const why = started instanceof ProgramExit ? [...faults, started.message] : faults;
     const wasTaken = why.some((text) => text.includes("EADDRINUSE"));
     const isSame = JSON.stringify(next) === JSON.stringify(ports);
@@ -113,7 +114,7 @@ async function startOnFreePorts(
   }
 }
 
-/** Says why what runs of it is stopped; says nothing when nothing runs. */
+/** Prints why a demo of which only a part runs is stopped; prints nothing when nothing runs. */
 function reportIncomplete({ programs, simulators }: InstallationStatus, output: Output): void {
   const stopped = [
     ...programs.filter(({ state }) => state === "stopped").map(({ program }) => program),
@@ -124,25 +125,24 @@ function reportIncomplete({ programs, simulators }: InstallationStatus, output: 
   output.note(`Not all of it ran (${why}): all of it is stopped and started again.`);
 }
 
-/** A payment before that would be refused: a kiosk would ask /check first. */
-async function terminalConnected({ installation, clock }: CommandContext): Promise<void> {
-  const spec = programSpec("tp-manager", installation.dataDirectory);
+/** Waits until tp-manager has reached the terminal: a payment before that is refused. */
+async function terminalConnected(context: CommandContext): Promise<void> {
+  const { dataDirectory, logDirectory, clock } = context;
+  const spec = programSpec("tp-manager", dataDirectory);
   let terminal: TpManagerStatus["terminal"] | undefined;
   await poll(clock, "terminal connected", ASK_EVERY_MS, CONNECTED_WITHIN_MS, async () => {
-    const now = await programState(spec, clock, ANSWER_WITHIN_MS);
-    const status = now.state === "running" ? now.status : undefined;
-    terminal = status?.program === "tp-manager" ? status.terminal : undefined;
+    terminal = reportOf(await programState(spec, clock, ANSWER_WITHIN_MS))?.terminal;
     return terminal?.link === "connected" || undefined;
   });
   if (terminal?.link === "connected") return;
   const why = terminal ? `${terminal.link}: ${terminal.problem ?? "no reason"}` : "no answer";
   throw new ProgramExit(
     exitCodes.unavailable,
-    `tp-manager has not reached the simulated terminal (${why}); see ${installation.logDirectory}`,
+    `tp-manager has not reached the simulated terminal (${why}); see ${logDirectory}`,
   );
 }
 
-function printNext(dataDirectory: string, setup: DemoSetup, { output }: CommandContext): void {
+function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup): void {
   const netrcFile = demoFiles(dataDirectory).netrc;
   const api = `http://127.0.0.1:${setup.localApi}`;
   const pay = (json: string): string => curlLine({ url: `${api}/payment`, netrcFile, json });
@@ -151,41 +151,35 @@ function printNext(dataDirectory: string, setup: DemoSetup, { output }: CommandC
   output.text(`The gateway's orders: http://127.0.0.1:${setup.gateway}/`);
   output.text(`The operator's console: http://localhost:${setup.console}/`);
   output.text(`Its login is ${OPERATOR_LOGIN}, its password stands in ${netrcFile}`);
-  const orders = curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` });
   const windows = process.platform === "win32";
-  const folder = dataDirectory === demoDataDirectory ? "" : ` --data ${quote(dataDirectory)}`;
+  const folder =
+    dataDirectory === demoDataDirectory ? "" : ` --data ${shellArgument(dataDirectory)}`;
   const launch = (args: string) => `${windows ? "launch.cmd" : "./launch.sh"} ${args}${folder}`;
   const cancelled = windows
     ? `start /b ${pay('{"amount":15.00}')} & ${get("/cancel")}`
     : `${pay('{"amount":15.00}')} & sleep 1; ${get("/cancel")}; wait`;
+  const simulated = ["simulate by-hand", "simulate approve --within 60", "simulate"];
+  const operator = api.replace("//", `//${OPERATOR_LOGIN}@`);
+  const commands: Record<keyof typeof texts.demoNext, string | undefined> = {
+    declined: pay('{"amount":12.05}'),
+    noMoney: pay('{"amount":12.51}'),
+    walksAway: pay('{"amount":12.68}'),
+    // Some other protocols cannot cancel a payment.
+    cancelled: setup.protocol === undefined ? cancelled : undefined,
+    twice: pay('{"amount":9,"orderId":"A-1"}'),
+    became: get("/payment/A-1"),
+    terminal: get("/check"),
+    health: curlLine({ url: `${operator}/health`, netrcFile }),
+    kiosk: launch("kiosk"),
+    customer: simulated.map(launch).join("\n"),
+    orders: curlLine({ url: `http://127.0.0.1:${setup.gateway}/sandbox/orders` }),
+    end: [launch("status"), launch("stop")].join("\n"),
+  };
   output.heading("It all keeps running. What to try next");
-  const lines: ReadonlyArray<readonly [string, string]> = [
-    ["Declined by the bank: the cents are its response code", pay('{"amount":12.05}')],
-    ["Declined, not enough money", pay('{"amount":12.51}')],
-    ["A customer who walks away (takes 5 seconds)", pay('{"amount":12.68}')],
-    // Not every other protocol has a command for it.
-    ...(setup.protocol === undefined
-      ? [["Cancelled by the kiosk while the customer looks for a card", cancelled] as const]
-      : []),
-    ["An order; once more: the same answer, no second charge", pay('{"amount":9,"orderId":"A-1"}')],
-    ["What became of an order", get("/payment/A-1")],
-    ["The terminal's status", get("/check")],
-    [
-      "Its health; the address names the operator's login",
-      curlLine({ url: `${api.replace("//", `//${OPERATOR_LOGIN}@`)}/health`, netrcFile }),
-    ],
-    ["A sample kiosk: prints an address for the browser, good once", launch("kiosk")],
-    [
-      "You are the customer; the card of the next payment; every other word",
-      launch("simulate by-hand"),
-    ],
-    ["", launch("simulate approve --within 60")],
-    ["", launch("simulate")],
-    ["The orders that the gateway sandbox has", orders],
-    ["The state of everything; the end", launch("status")],
-    ["", launch("stop")],
-  ];
-  for (const [what, command] of lines) output.text(what ? `# ${what}\n${command}` : command);
+  for (const [name, what] of Object.entries(texts.demoNext)) {
+    const command = commands[name as keyof typeof commands];
+    if (command !== undefined) output.text(`# ${what}\n${command}`);
+  }
   output.text(`# Logs and databases: ${dataDirectory}`);
   output.text(`# The demo's own passwords, made for this machine: ${netrcFile}`);
 }

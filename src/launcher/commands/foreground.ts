@@ -1,6 +1,8 @@
-import { type ChildProcess, execFile } from "node:child_process";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { promisify } from "node:util";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { sleep, within } from "../../shared/time.ts";
 import { readyFileOf } from "../../shared/version-files.ts";
@@ -14,18 +16,15 @@ import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
 import { stopHere } from "./stop.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
+/** The time that the other program has to print its fault when one has ended. */
 const LAST_OUTPUT_MS = 1_000;
+/** The pause between two checks for a version that waits. */
 const READY_CHECK_MS = 5_000;
-/** A program that ends sooner has ended while it started. */
+/** A program that ends sooner after the start has failed to start. */
 const STARTING_MS = 10_000;
 const PREFIX_COLUMNS = 10;
 
-interface Child {
-  readonly spec: ProgramSpec;
-  readonly process: ChildProcess;
-  /** Its exit code, once it has ended. */
-  readonly ended: Promise<number>;
-}
+type Child = ReturnType<typeof startChild>;
 
 /**
  * Runs both programs as children of this process, for a terminal or a service manager: their output
@@ -34,16 +33,16 @@ interface Child {
  * and ends after it: the launcher of the version that is named has to come (docs/updates.md 4.4).
  */
 export async function runForeground(context: CommandContext): Promise<number> {
-  const { dataDirectory } = context.installation;
+  const { dataDirectory } = context;
   const specs = programSpecs(dataDirectory);
-  // Before anything is started: no signal may leave a child running.
+  // Set before anything is started, so that no signal leaves a child running.
   const { promise: signalled, resolve: onSignal } = Promise.withResolvers<void>();
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
     process.on(signal, () => onSignal());
   }
   const children = await withLaunchLock(context, async () => {
     await finishUpdateFirst(context);
-    await refuseSecondCopy(context, specs);
+    for (const spec of specs) await refuseSecondCopy(context, spec);
     forgetStop(dataDirectory);
     await closeFolder(context);
     return specs.map(startChild);
@@ -57,12 +56,14 @@ export async function runForeground(context: CommandContext): Promise<number> {
   const isUp = (): boolean => stopping === undefined && children.every(isRunning);
   const { first, hasSwitched } = await untilOneEnds(context, children, isUp);
   if (hasSwitched) return await leaveAfterUpdate(context, stopping !== undefined);
-  // `launch.sh stop` from elsewhere is as good as a signal.
+  // `launch.sh stop` asks for the same as a signal.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
-  // A fault of one program is often a fault of the other, which gets the time to print its own.
+  // A fault of one program is often a fault of the other one, which gets the time to print it.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
-  if (!asked) await within(context.clock, "last output", lastOutputMs(ranMs), all);
+  // On a slow machine the other program starts later.
+  const limitMs = ranMs < STARTING_MS ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
+  if (!asked) await within(context.clock, "last output", limitMs, all);
   stopAll();
   await stopping;
   const codes = await all;
@@ -78,12 +79,15 @@ async function untilOneEnds(
   isUp: () => boolean,
 ) {
   const [ended, left] = [new AbortController(), new AbortController()];
-  const work = new UpdateWork({ ...context, ownProgramsRun: isUp }, ended.signal);
-  const watched = beatWatchdog(context, () => work.isOn, left.signal);
+  let isUpdating = false;
+  const switched = takeVersions({ ...context, ownProgramsRun: isUp }, ended.signal, (isOn) => {
+    isUpdating = isOn;
+  });
+  const watched = beatWatchdog(context, () => isUpdating, left.signal);
   try {
     const first = await Promise.race(children.map((child) => child.ended));
     ended.abort();
-    return { first, hasSwitched: await work.hasSwitched };
+    return { first, hasSwitched: await switched };
   } finally {
     ended.abort();
     left.abort();
@@ -91,37 +95,33 @@ async function untilOneEnds(
   }
 }
 
-/** Looks for a version that waits, as long as the programs run, and takes it. */
-class UpdateWork {
-  /** Whether a version is being taken now. */
-  isOn = false;
-  /** True if an update has ended the programs. */
-  readonly hasSwitched: Promise<boolean>;
-
-  constructor(context: CommandContext, over: AbortSignal) {
-    this.hasSwitched = this.#run(context, over);
+/**
+ * Takes each version that waits, as long as the programs run; true if an update has ended them.
+ * `onWork` is called when an update begins and when it is over without that.
+ */
+async function takeVersions(
+  context: CommandContext,
+  over: AbortSignal,
+  onWork: (isOn: boolean) => void,
+): Promise<boolean> {
+  while (!over.aborted) {
+    await sleep(context.clock, "version", READY_CHECK_MS, over).catch(() => undefined);
+    if (over.aborted || !existsSync(readyFileOf(context.dataDirectory))) continue;
+    onWork(true);
+    const { takeReadyHere } = await import("../update/take-version.ts");
+    if (await takeReadyHere(context)) return true;
+    onWork(false);
   }
-
-  async #run(context: CommandContext, over: AbortSignal): Promise<boolean> {
-    while (!over.aborted) {
-      await sleep(context.clock, "version", READY_CHECK_MS, over).catch(() => undefined);
-      if (over.aborted || !existsSync(readyFileOf(context.installation.dataDirectory))) continue;
-      this.isOn = true;
-      const { takeReadyHere } = await import("../update/take-version.ts");
-      if (await takeReadyHere(context)) return true;
-      this.isOn = false;
-    }
-    return false;
-  }
+  return false;
 }
 
-/** The programs that the update has started are no children of ours. */
+/**
+ * Stops the programs that the update has started, because they are no children of this process;
+ * answers the exit code.
+ */
 async function leaveAfterUpdate(context: CommandContext, isAsked: boolean): Promise<number> {
-  const { dataDirectory } = context.installation;
   await withLaunchLock(context, async () => {
-    for (const spec of programSpecs(dataDirectory)) {
-      await stopProgram(spec, context.clock);
-    }
+    for (const spec of programSpecs(context.dataDirectory)) await stopProgram(spec, context.clock);
   });
   context.output.note("an update was ended: the launcher of the version that is named runs next");
   return isAsked ? exitCodes.ok : exitCodes.unavailable;
@@ -131,48 +131,36 @@ function isRunning({ process: child }: Child): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-/** How long the other program may take to print its fault: on a slow machine it starts later. */
-function lastOutputMs(ranMs: number): number {
-  return ranMs < STARTING_MS ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
-}
-
-/** An update that was cut off leaves programs of its own: here they have to be children. */
+/**
+ * Ends an update that was cut off, and stops the programs that it has started: they have to be
+ * children of this process.
+ */
 async function finishUpdateFirst(context: CommandContext): Promise<void> {
-  const isCutOff = wasCutOff(context.installation.dataDirectory);
+  const isCutOff = wasCutOff(context.dataDirectory);
   const elsewhere = await finishUpdate(context);
   if (isCutOff || elsewhere !== undefined) await stopHere(context, true);
   if (elsewhere === undefined) return;
   throw new ProgramExit(exitCodes.unavailable, "another version is named: it runs next");
 }
 
-async function refuseSecondCopy(
-  context: CommandContext,
-  specs: readonly ProgramSpec[],
-): Promise<void> {
-  for (const spec of specs) {
-    const { state } = await programState(spec, context.clock, ANSWER_WITHIN_MS);
-    if (state === "stopped") continue;
-    throw new ProgramExit(
-      exitCodes.alreadyRunning,
-      `${spec.name} is already running: stop it first (./launch.sh stop)`,
-    );
-  }
+async function refuseSecondCopy({ clock }: CommandContext, spec: ProgramSpec): Promise<void> {
+  if ((await programState(spec, clock, ANSWER_WITHIN_MS)).state === "stopped") return;
+  throw new ProgramExit(
+    exitCodes.alreadyRunning,
+    `${spec.name} is already running: stop it first (./launch.sh stop)`,
+  );
 }
 
-function startChild(spec: ProgramSpec): Child {
+function startChild(spec: ProgramSpec) {
   const launch = { ...spec, args: [...spec.args, "--foreground"] };
   const child = spawnProcess(launch, { stdio: ["ignore", "pipe", "pipe"] });
   if (child.stdout) prefixLines(spec.name, child.stdout, process.stdout);
   if (child.stderr) prefixLines(spec.name, child.stderr, process.stderr);
-  return {
-    spec,
-    process: child,
-    ended: new Promise((resolve, reject) => {
-      child.once("error", reject);
-      // "close": after the last line of its output.
-      child.once("close", (code) => resolve(code ?? exitCodes.internal));
-    }),
-  };
+  // "close" comes after the last line of the output.
+  const closed = once(child, "close") as Promise<[number | null]>;
+  /** The exit code, once the program has ended. */
+  const ended = closed.then(([code]): number => code ?? exitCodes.internal);
+  return { spec, process: child, ended };
 }
 
 function prefixLines(name: string, from: NodeJS.ReadableStream, to: NodeJS.WritableStream): void {
@@ -184,20 +172,23 @@ function prefixLines(name: string, from: NodeJS.ReadableStream, to: NodeJS.Writa
 async function stopInOrder(children: readonly Child[], context: CommandContext): Promise<void> {
   for (const one of children) {
     const { spec, process: child, ended } = one;
-    if (isRunning(one)) {
-      // Windows knows no SIGTERM for other processes; the message asks for the same.
-      if (process.platform !== "win32") child.kill("SIGTERM");
-      // A program that does not answer must not outlive us: its output would go nowhere.
-      else await askStop(spec, context.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
+    // Windows knows no SIGTERM for other processes; the message asks for the same. A program that
+    // does not answer must not outlive us: its output would go nowhere.
+    if (isRunning(one) && process.platform !== "win32") child.kill("SIGTERM");
+    else if (isRunning(one)) {
+      await askStop(spec, context.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
     }
     await ended;
   }
 }
 
 const BEAT_WITHIN_MS = 5_000;
-/** A store that is brought to a new form keeps a program from answering at its start. */
+/** The longest start of a program: the migration of a store keeps it from answering. */
 const MIGRATION_MS = 300_000;
-/** sd_watchdog_enabled(3) asks for two beats in the time; asking takes a while itself. */
+/**
+ * Reports in systemd's time limit: sd_watchdog_enabled(3) asks for two, and the question to the
+ * programs takes time too.
+ */
 const BEATS = 4;
 const MICROSECONDS = 1_000;
 
@@ -226,19 +217,15 @@ export async function beatWatchdog(
   }
 }
 
-async function doAnswer({ installation, clock }: CommandContext): Promise<boolean> {
-  const asked = programSpecs(installation.dataDirectory).map((spec) =>
-    askStatus(spec, clock, BEAT_WITHIN_MS),
-  );
+async function doAnswer({ dataDirectory, clock }: CommandContext): Promise<boolean> {
+  const asked = programSpecs(dataDirectory).map((spec) => askStatus(spec, clock, BEAT_WITHIN_MS));
   const answers = await Promise.allSettled(asked);
   return answers.every(({ status }) => status === "fulfilled");
 }
 
-function beat({ output }: CommandContext): Promise<void> {
-  return new Promise((resolve) => {
-    execFile("systemd-notify", ["WATCHDOG=1"], { timeout: BEAT_WITHIN_MS }, (error) => {
-      if (error) output.fault(`systemd-notify: ${error.message}`);
-      resolve();
-    });
-  });
+async function beat({ output }: CommandContext): Promise<void> {
+  const options = { timeout: BEAT_WITHIN_MS };
+  await promisify(execFile)("systemd-notify", ["WATCHDOG=1"], options).catch((error: Error) =>
+    output.fault(`systemd-notify: ${error.message}`),
+  );
 }

@@ -5,7 +5,7 @@ import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { installationAt } from "../../shared/process/installation.ts";
 import { isFull, storageFault } from "../../shared/store/storage-fault.ts";
-import { systemClock } from "../../shared/time.ts";
+import { isoTime, systemClock } from "../../shared/time.ts";
 import { isDelivery, readyFileOf } from "../../shared/version-files.ts";
 import { type CommandContext, createOutput, duration } from "../output.ts";
 import { closeDataFolder } from "../processes/data-access.ts";
@@ -45,13 +45,16 @@ interface Outcome {
  * exit code.
  */
 export async function repair(dataDirectory: string, answerWithinMs: number): Promise<number> {
-  const installation = installationAt(dataDirectory);
-  const context = { installation, clock: systemClock, output: createOutput() };
+  const context = {
+    ...installationAt(dataDirectory),
+    clock: systemClock,
+    output: createOutput(),
+  };
   try {
     const lock = tryLaunchLock(dataDirectory);
     if (!lock) return exitCodes.ok;
     try {
-      // Looked at again: both may have changed before we held the lock.
+      // An operator may have stopped the programs before this process had the lock.
       if (deliberateStop(dataDirectory) !== undefined) return exitCodes.ok;
       return (await finishUpdate(context)) ?? (await repairAndUpdate(context, answerWithinMs));
     } finally {
@@ -64,7 +67,9 @@ export async function repair(dataDirectory: string, answerWithinMs: number): Pro
   }
 }
 
-/** A version that has just come and crashes goes back; one that is ready is taken. */
+/**
+ * Repairs the programs; then goes back from a new version that crashes, or takes one that waits.
+ */
 async function repairAndUpdate(context: CommandContext, answerWithinMs: number): Promise<number> {
   const repair = new Repair(context, answerWithinMs);
   const exitCode = await repair.run();
@@ -72,7 +77,7 @@ async function repairAndUpdate(context: CommandContext, answerWithinMs: number):
     const { goBackFromCrashes } = await import("../update/take-version.ts");
     if (await goBackFromCrashes(context, repair.crashing)) return exitCodes.ok;
   }
-  if (exitCode === exitCodes.ok && existsSync(readyFileOf(context.installation.dataDirectory))) {
+  if (exitCode === exitCodes.ok && existsSync(readyFileOf(context.dataDirectory))) {
     const { startTakingReady } = await import("../update/take-version.ts");
     await startTakingReady(context);
   }
@@ -85,29 +90,29 @@ class Repair {
   readonly #run: string;
   #unlogged = false;
   #closing: Promise<void> | undefined;
-  /** A program that ends or hangs again and again by its own fault, in words. */
+  /** Names a program that ends or hangs again and again by its own fault. */
   crashing: string | undefined;
 
   constructor(context: CommandContext, answerWithinMs: number) {
     this.#context = context;
     this.#answerWithinMs = answerWithinMs;
-    this.#run = openRunDirectory(context.installation.dataDirectory);
+    this.#run = openRunDirectory(context.dataDirectory);
   }
 
   async run(): Promise<number> {
-    const { installation, clock } = this.#context;
+    const { dataDirectory, configFile, clock } = this.#context;
     const memory = readMemory(this.#run, {
       bootMs: Math.round(clock.now() - uptime() * 1_000),
-      configMs: statSync(installation.configFile, { throwIfNoEntry: false })?.mtimeMs ?? 0,
+      configMs: statSync(configFile, { throwIfNoEntry: false })?.mtimeMs ?? 0,
     });
     const outcomes = await Promise.all(
-      programSpecs(installation.dataDirectory).map(async (spec) => ({
+      programSpecs(dataDirectory).map(async (spec) => ({
         name: spec.name,
         ...(await this.#repair(spec, memory.programs[spec.name] ?? noFailure)),
       })),
     );
     for (const { name, record } of outcomes) {
-      // Also without a new failure: a payment may have kept the version from going back.
+      // Also without a new failure, because a payment may have kept the version from going back.
       if (record && isCrashLoop(record)) {
         this.crashing = `${name} failed ${record.failures} times (${record.kind})`;
       }
@@ -118,12 +123,12 @@ class Repair {
     return outcomes.find(({ exitCode }) => exitCode !== exitCodes.ok)?.exitCode ?? exitCodes.ok;
   }
 
-  /** A full disk takes the pauses away, but not the probes. */
+  /** Writes the memory. On a full disk it is lost, and with it the pauses; the probes go on. */
   #keep(memory: KeepAliveMemory): void {
     try {
       writeMemory(this.#run, memory);
     } catch (error) {
-      const storage = storageFault(error, this.#context.installation.dataDirectory);
+      const storage = storageFault(error, this.#context.dataDirectory);
       this.#report(storage ?? `not kept: ${(error as Error).message}`);
     }
   }
@@ -141,7 +146,10 @@ class Repair {
     return await this.#launch(spec, record, "was not running");
   }
 
-  /** A process is there and does not answer: starting, stopping, or hung. */
+  /**
+   * Replaces a process that does not answer for the second time; before that it may be starting or
+   * stopping.
+   */
   async #replace(spec: ProgramSpec, before: FailureRecord): Promise<Outcome> {
     const { clock } = this.#context;
     const missed = before.missed + 1;
@@ -160,49 +168,42 @@ class Repair {
     return await this.#launch(spec, record, `was hung (${missed} checks without an answer)`);
   }
 
-  /** Counts a failure whose exit code nobody knows. */
+  /** The record with one more failure whose exit code is not known. */
   #failed(before: FailureRecord, kind: "died" | "hung" | "silent", nowMs: number): FailureRecord {
-    const { dataDirectory } = this.#context.installation;
+    const { dataDirectory } = this.#context;
     return failed(before, kindWithoutCode(kind, isFull(dataDirectory)), nowMs);
   }
 
-  /** Once, also when both programs are launched. */
+  /** Closes the data folder to other users on Windows, once for both programs. */
   #closeFolder(): Promise<void> {
-    this.#closing ??= closeDataFolder(this.#context.installation).then((fault) => {
+    this.#closing ??= closeDataFolder(this.#context.dataDirectory).then((fault) => {
       if (fault !== undefined) this.#report(fault);
     });
     return this.#closing;
   }
 
   async #launch(spec: ProgramSpec, before: FailureRecord, why: string): Promise<Outcome> {
-    const { installation, clock } = this.#context;
+    const { clock } = this.#context;
     if (isPaused(before, clock.now())) return { record: before, exitCode: exitCodes.unavailable };
     await this.#closeFolder();
-    const started = await startProgram(spec, installation, clock);
+    const { result, pid, exitCode, reason } = await startProgram(spec, this.#context);
     const nowMs = clock.now();
-    switch (started.result) {
-      case "started":
-      case "already-running": {
-        this.#report(`${spec.name} ${why}: relaunched, pid ${started.pid}`);
-        const record = { ...before, missed: 0, launchedMs: nowMs };
-        return { record, exitCode: exitCodes.ok };
-      }
-      case "silent": {
-        this.#report(`${spec.name} ${why}: relaunched, but does not answer`);
-        const record = this.#failed(before, "silent", nowMs);
-        return { record, exitCode: exitCodes.unavailable };
-      }
-      case "ended": {
-        const record = failed(before, `exit ${started.exitCode}`, nowMs);
-        const pause = pauseMs(record.kind, record.failures);
-        const next = pause === 0 ? "at the next check" : `in ${duration(pause)}`;
-        this.#report(
-          `${spec.name} ${why}; its launch failed with code ${started.exitCode}` +
-            ` (${record.failures} in a row), tried again ${next}:\n${started.reason}`,
-        );
-        return { record, exitCode: started.exitCode };
-      }
+    if (result === "silent") {
+      this.#report(`${spec.name} ${why}: relaunched, but does not answer`);
+      return { record: this.#failed(before, "silent", nowMs), exitCode };
     }
+    if (result !== "ended") {
+      this.#report(`${spec.name} ${why}: relaunched, pid ${pid}`);
+      return { record: { ...before, missed: 0, launchedMs: nowMs }, exitCode };
+    }
+    const record = failed(before, `exit ${exitCode}`, nowMs);
+    const pause = pauseMs(record.kind, record.failures);
+    const next = pause === 0 ? "at the next check" : `in ${duration(pause)}`;
+    this.#report(
+      `${spec.name} ${why}; its launch failed with code ${exitCode}` +
+        ` (${record.failures} in a row), tried again ${next}:\n${reason}`,
+    );
+    return { record, exitCode };
   }
 
   /**
@@ -211,9 +212,9 @@ class Repair {
    */
   #report(text: string): void {
     process.stdout.write(`${text}\n`);
-    const { logDirectory } = this.#context.installation;
+    const { logDirectory, clock } = this.#context;
     const file = join(logDirectory, "keep-alive.log");
-    const stamp = new Date(this.#context.clock.now()).toISOString();
+    const stamp = isoTime(clock.now());
     try {
       mkdirSync(logDirectory, { recursive: true });
       const bytes = statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -5,7 +5,7 @@ import { probe } from "../processes/probe.ts";
 
 const { existsSync } = process.getBuiltinModule("node:fs");
 
-/** Well above what a busy machine needs for one local answer. */
+/** The time limit for a program's answer; a busy machine needs far less for one. */
 export const answerWithinDefaultMs = 5_000;
 
 const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];
@@ -21,7 +21,7 @@ export async function keepAlive(dataDirectory: string, answerWithinMs: number): 
   if (isStoppedOnPurpose(dataDirectory)) return 0;
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
-  // A memory of earlier failures is brought up to date, and removed when they are over.
+  // The repair also brings a memory of earlier failures up to date, and removes it in the end.
   const isUpdating = updateFiles.some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./keep-alive-repair.ts");

@@ -7,16 +7,10 @@ import { systemClock } from "../../shared/time.ts";
 import type { CommandContext } from "../output.ts";
 import { withLaunchLock, withProgramLocks } from "../processes/locks.ts";
 import { findProcesses, programSpecs } from "../processes/process-table.ts";
+import texts from "../texts-en.json" with { type: "json" };
 
-const restorable = ["journal", "supervisor"] as const;
-type Restorable = (typeof restorable)[number];
-
-interface Wanted {
-  /** undefined: both. */
-  readonly store: Restorable | undefined;
-  /** As in the copy's name, YYYY-MM-DD for a nightly one; undefined: the newest copy. */
-  readonly day: string | undefined;
-}
+const stores = ["journal", "supervisor"] as const;
+type Restorable = (typeof stores)[number];
 
 interface Copy {
   readonly store: Restorable;
@@ -25,43 +19,55 @@ interface Copy {
 }
 
 /**
- * Puts copies of the databases back (docs/rules/17-loss.md). The present files are kept
- * aside. A note for the programs lets them import from each other what happened since the copy.
- * Throws {@link ProgramExit} when the programs run, or when there is no whole copy; nothing has
- * changed then.
+ * Puts copies of the databases back (docs/rules/17-loss.md): of both, or of the one that `subject`
+ * names; the newest ones, or those that `from` names (YYYY-MM-DD for a nightly copy). The present
+ * files are kept under another name. A note for the programs lets them import from each other what
+ * happened since the copy. Throws {@link ProgramExit} when the programs run, or when there is no
+ * whole copy; nothing has changed then.
  */
 export function restore(context: CommandContext, wanted: Wanted): Promise<number> {
   return withLaunchLock(context, () => restoreHere(context, wanted));
 }
 
+interface Wanted {
+  readonly subject?: string | undefined;
+  readonly from?: string | undefined;
+}
+
 async function restoreHere(
-  { installation, clock, output }: CommandContext,
-  { store, day }: Wanted,
+  { dataDirectory, clock, output }: CommandContext,
+  { subject, from }: Wanted,
 ): Promise<number> {
-  const data = installation.dataDirectory;
-  const running = programSpecs(data).filter((spec) => findProcesses(spec).length > 0);
+  const running = programSpecs(dataDirectory).filter((spec) => findProcesses(spec).length > 0);
   if (running.length > 0) {
     const names = running.map(({ name }) => name).join(" and ");
     throw new ProgramExit(exitCodes.alreadyRunning, `${names} runs: ./launch.sh stop comes first`);
   }
-  const wanted = store === undefined ? restorable : [store];
-  const copies = wanted.map((one) => copyOf(data, one, day));
-  // However a program is started, it does not find a half of this.
-  await withProgramLocks(data, () => {
-    const aside = putBack(data, copies, fileTime(clock.now()));
+  const wanted = stores.filter((store) => subject === undefined || subject === store);
+  const copies = wanted.map((store) => copyOf(dataDirectory, store, from));
+  // With these locks no program starts on half of the copies.
+  await withProgramLocks(dataDirectory, () => {
+    const aside = putBack(dataDirectory, copies, fileTime(clock.now()));
     for (const copy of copies) {
       output.row(`${copy.store}.db`, "good", "restored", `from the copy of ${copy.day}`);
     }
     output.row("present files", "plain", "kept", aside);
   });
-  for (const line of aftermath(store)) output.note(line);
+  const { journal, supervisor, unknown, both, start } = texts.restored;
+  if (subject !== "supervisor") output.note(journal);
+  if (subject !== "journal") output.note(supervisor);
+  if (subject !== "supervisor") output.note(subject === "journal" ? unknown : both);
+  output.note(start);
   return exitCodes.ok;
 }
 
-/** All copies are there before the first one counts. Answers where the present files are. */
+/**
+ * Puts copies back, and answers the folder of the files that were there before. Each copy is
+ * complete before the first one replaces a database.
+ */
 function putBack(data: string, copies: readonly Copy[], at: string): string {
   const targetOf = ({ store }: Copy): string => join(data, `${store}.db`);
-  // An earlier restore that was cut off: what it had decided is the present state.
+  // A restore that was cut off is finished first, because its decision stands.
   for (const copy of copies) finishPutBack(targetOf(copy));
   for (const copy of copies) stageCopy(targetOf(copy), copy.path, at);
   for (const copy of copies) {
@@ -71,7 +77,7 @@ function putBack(data: string, copies: readonly Copy[], at: string): string {
   return keptIn(join(data, "journal.db"), at);
 }
 
-/** The newest copy, or that of a day; only a whole one. */
+/** The newest copy of a database, or that of a day. Throws when it is missing or damaged. */
 function copyOf(data: string, store: Restorable, day: string | undefined): Copy {
   const folder = join(data, "backup");
   const days = copiesOf(folder, store, systemClock.now());
@@ -83,11 +89,11 @@ function copyOf(data: string, store: Restorable, day: string | undefined): Copy 
     throw new ProgramExit(exitCodes.unavailable, `${wanted} is not in ${folder}: ${there}`);
   }
   const path = join(folder, `${store}-${chosen}.db`);
-  assertWhole(path);
+  refuseDamaged(path);
   return { store, day: chosen, path };
 }
 
-function assertWhole(path: string): void {
+function refuseDamaged(path: string): void {
   let verdict: unknown;
   try {
     const database = openForReading(path);
@@ -101,27 +107,4 @@ function assertWhole(path: string): void {
   }
   if (verdict === "ok") return;
   throw new ProgramExit(exitCodes.unavailable, `${path} is damaged: ${String(verdict)}`);
-}
-
-/** Words about the next start, and about facts that no program can know. */
-function aftermath(store: Restorable | undefined): string[] {
-  const journal =
-    "At the next start tp-manager imports what the supervisor has: charged, reversed, " +
-    "returned and dropped orders. Until 24 hours and an end of day have passed each new order id " +
-    "is looked up first (./launch.sh stores shows it, ./launch.sh stores accept ends it).";
-  const supervisor =
-    "At the next start tp-manager hands everything over again; what may have been sent since the " +
-    "copy is looked up at the gateway before it is sent.";
-  const unknown =
-    "Not known: what was declined, cancelled or left in doubt since the copy, and a sale that " +
-    "was charged but never handed over, unless it is the terminal's last one.";
-  const both =
-    "Both were put back: a sale since the copy is known only if the gateway has its order, or if " +
-    "it is the terminal's last one. Compare the terminal's end of day with the orders.";
-  return [
-    ...(store === "supervisor" ? [] : [journal]),
-    ...(store === "journal" ? [] : [supervisor]),
-    ...(store === undefined ? [both] : store === "journal" ? [unknown] : []),
-    "Start with ./launch.sh.",
-  ];
 }

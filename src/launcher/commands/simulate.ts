@@ -8,7 +8,7 @@ import { httpCall } from "../processes/network.ts";
 const commandList = z.array(z.record(z.string(), z.string()));
 const refusal = z.object({ error: z.string() });
 
-/** The status for a command that the terminal cannot carry out at this moment. */
+/** The HTTP status for a command that the terminal cannot carry out at this moment. */
 const NOT_NOW = 409;
 
 /**
@@ -16,10 +16,9 @@ const NOT_NOW = 409;
  * of its control API); without a command it lists them. Throws {@link ProgramExit}.
  */
 export async function simulate(
-  { installation, output }: CommandContext,
+  { dataDirectory, output }: CommandContext,
   [command, ...options]: readonly string[],
 ): Promise<number> {
-  const { dataDirectory } = installation;
   if (command === undefined || command === "help") {
     const control = controlOf(dataDirectory);
     const known = commandList.parse((await call(`${control}/words`)).body);

@@ -1,63 +1,67 @@
 import { existsSync } from "node:fs";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import { type Installation, versionNumber } from "../../shared/process/installation.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
 import { isDelivery, probationMarkOf, underWayFileOf } from "../../shared/version-files.ts";
 import { simulatorSpecs, startSimulator } from "../demo/settings.ts";
-import type { CommandContext, Output } from "../output.ts";
+import type { CommandContext } from "../output.ts";
 import { closeDataFolder } from "../processes/data-access.ts";
 import { forgetStop } from "../processes/deliberate-stop.ts";
 import { forgetFailures } from "../processes/keep-alive-memory.ts";
 import { withLaunchLock } from "../processes/locks.ts";
 import { findProcesses, type ProcessSpec, programSpecs } from "../processes/process-table.ts";
-import {
-  type Started,
-  type Stopped,
-  startPrograms,
-  stopProcess,
-  stopProgram,
-} from "../processes/programs.ts";
-import { stopTexts } from "./stop.ts";
+import { type Started, startPrograms, stopProcess, stopProgram } from "../processes/programs.ts";
+import { stopHere, stopTexts } from "./stop.ts";
 
 export function start(context: CommandContext): Promise<number> {
   return withLaunchLock(context, () => startHere(context));
 }
 
+export function restart(context: CommandContext): Promise<number> {
+  return withLaunchLock(context, async () => {
+    const stopped = await stopHere(context);
+    return stopped === exitCodes.ok ? await startHere(context) : stopped;
+  });
+}
+
 /**
- * Starts what does not run, simulators first where there are some. When a program fails, those that
- * this call has started are stopped again. The caller holds the launch lock.
+ * Starts what does not run, simulators first where there are some, and answers the exit code. When
+ * a program fails, those that this call has started are stopped again. The caller holds the launch
+ * lock.
  */
 export async function startHere(context: CommandContext): Promise<number> {
-  const { installation, clock, output } = context;
-  forgetStop(installation.dataDirectory);
-  forgetFailures(openRunDirectory(installation.dataDirectory));
+  const { dataDirectory, clock, output } = context;
+  forgetStop(dataDirectory);
+  forgetFailures(openRunDirectory(dataDirectory));
   const elsewhere = await finishUpdate(context);
   if (elsewhere !== undefined) return elsewhere;
   await closeFolder(context);
   const simulators = await startSimulators(context);
-  const results = await startPrograms(installation, clock);
-  reportStart(results, installation, output);
-  const failure = results.find(({ result }) => result === "ended" || result === "silent");
+  const results = await startPrograms(context);
+  reportStart(results, context);
+  const failure = results.find(({ exitCode }) => exitCode !== exitCodes.ok);
   if (!failure) {
-    await reportWarnings(installation, output);
+    await reportWarnings(context);
     return exitCodes.ok;
   }
-  const report = ({ name }: ProcessSpec, stopped: Stopped): void =>
-    output.row(name, "warn", stopTexts[stopped].state, "because the start failed");
-  const ours = results.filter((one) => one.result === "started" || ("ours" in one && one.ours));
-  for (const spec of programSpecs(installation.dataDirectory)) {
-    if (!ours.some(({ program }) => program === spec.name)) continue;
-    report(spec, await stopProgram(spec, clock));
+  const ours = results.filter(({ isOurs }) => isOurs).map(({ program }) => program);
+  const programs = programSpecs(dataDirectory).filter(({ name }) => ours.includes(name));
+  const stops = [
+    ...programs.map((spec) => [spec.name, () => stopProgram(spec, clock)] as const),
+    ...simulators.map((spec) => [spec.name, () => stopProcess(spec, clock)] as const),
+  ];
+  for (const [name, stop] of stops) {
+    output.row(name, "warn", stopTexts[await stop()].state, "because the start failed");
   }
-  for (const spec of simulators) report(spec, await stopProcess(spec, clock));
-  return failure.result === "ended" ? failure.exitCode : exitCodes.unavailable;
+  return failure.exitCode;
 }
 
-/** On Windows, at the first start; what keeps it from being done keeps nothing from running. */
-export async function closeFolder({ installation, output }: CommandContext): Promise<void> {
-  const fault = await closeDataFolder(installation);
-  if (fault === undefined) return;
-  output.row("data folder", "warn", "warning", fault);
+/**
+ * Closes the data folder to other users at the first start on Windows; a failure is only printed.
+ */
+export async function closeFolder({ dataDirectory, output }: CommandContext): Promise<void> {
+  const fault = await closeDataFolder(dataDirectory);
+  if (fault !== undefined) output.row("data folder", "warn", "warning", fault);
 }
 
 /** Whether an update has left something that a launcher has to bring to its end. */
@@ -66,73 +70,65 @@ export function wasCutOff(dataDirectory: string): boolean {
 }
 
 /**
- * Before anything is started: an update that was cut off, or a file `current` that is lost, decides
- * which version runs. An exit code: it is not this launcher's.
+ * Ends an update that was cut off, and names a version when the file `current` is lost. Answers an
+ * exit code when a version of another launcher is to run, else undefined. Is called before anything
+ * is started.
  */
 export async function finishUpdate(context: CommandContext): Promise<number | undefined> {
-  if (wasCutOff(context.installation.dataDirectory)) {
+  if (wasCutOff(context.dataDirectory)) {
     const { finishSwitch } = await import("../update/switch.ts");
     const elsewhere = await finishSwitch(context);
     if (elsewhere !== undefined) return elsewhere;
   }
   if (!isDelivery) return undefined;
-  const { leaveToReader } = await import("../update/version-programs.ts");
-  const { switchSiteOf } = await import("../update/version-programs.ts");
-  return await leaveToReader(context, switchSiteOf(context), versionNumber);
+  const { leaveToReader, switchSiteOf } = await import("../update/versions.ts");
+  return await leaveToReader(switchSiteOf(context), versionNumber);
 }
 
-/** Reports faults that keep nothing from running, and that nobody would look for in a log. */
-async function reportWarnings(installation: Installation, output: Output): Promise<void> {
+/** Prints the warnings about the setup file, which nobody would look for in a log. */
+async function reportWarnings(context: CommandContext): Promise<void> {
   const { checkConfig } = await import("../doctor/check-config.ts");
-  for (const { verdict, says } of checkConfig(installation).findings) {
-    if (verdict === "warn") output.row("setup file", "warn", "warning", says);
+  for (const { verdict, says } of checkConfig(context).findings) {
+    if (verdict === "warn") context.output.row("setup file", "warn", "warning", says);
   }
 }
 
-/** Answers those that this call has started. */
+/** Starts the demo's simulators that do not run, and answers those. */
 async function startSimulators(context: CommandContext): Promise<ProcessSpec[]> {
-  const { installation, clock, output } = context;
   const started = await Promise.all(
-    simulatorSpecs(installation.dataDirectory).map(async (spec) => {
+    simulatorSpecs(context.dataDirectory).map(async (spec) => {
       const [running] = findProcesses(spec);
-      return { spec, running, pid: running ?? (await startSimulator(spec, installation, clock)) };
+      return { spec, running, pid: running ?? (await startSimulator(spec, context)) };
     }),
   );
   for (const { spec, running, pid } of started) {
-    output.row(spec.name, "good", running ? "already running" : "started", `pid ${pid}`);
+    context.output.row(spec.name, "good", running ? "already running" : "started", `pid ${pid}`);
   }
   return started.filter(({ running }) => running === undefined).map(({ spec }) => spec);
 }
 
-function reportStart(
-  results: readonly Started[],
-  installation: Installation,
-  output: Output,
-): void {
+const startTexts = {
+  started: ["good", "started"],
+  "already-running": ["good", "already running"],
+  silent: ["bad", "not answering"],
+  ended: ["bad", "failed"],
+} as const;
+
+function reportStart(results: readonly Started[], { output, logDirectory }: CommandContext): void {
   const printed = new Set<string>();
-  for (const started of results) {
-    const { program } = started;
-    switch (started.result) {
-      case "started":
-        output.row(program, "good", "started", `pid ${started.pid}`);
-        break;
-      case "already-running":
-        output.row(program, "good", "already running", `pid ${started.pid}`);
-        break;
-      case "silent":
-        output.row(program, "bad", "not answering", `pid ${started.pid ?? "-"}`);
-        output.fault(`${program} has not answered in time; see ${installation.logDirectory}`);
-        break;
-      case "ended": {
-        output.row(program, "bad", "failed", `exit code ${started.exitCode}`);
-        // Both read the same setup file: a fault they share is shown once.
-        const prefix = new RegExp(`^${program}: `, "gm");
-        const lines = started.reason.replace(prefix, "").split("\n");
-        const unseen = lines.filter((line) => !printed.has(line));
-        const shared = unseen.length < lines.length ? ["  and what stands above already"] : [];
-        if (unseen.length > 0) output.fault([...unseen, ...shared].join("\n"));
-        for (const line of lines) printed.add(line);
-      }
+  for (const { program, result, pid = "-", exitCode, reason } of results) {
+    const hasEnded = result === "ended";
+    const [mood, state] = startTexts[result];
+    output.row(program, mood, state, hasEnded ? `exit code ${exitCode}` : `pid ${pid}`);
+    if (result === "silent") {
+      output.fault(`${program} has not answered in time; see ${logDirectory}`);
     }
+    if (!hasEnded) continue;
+    // Both programs read the same setup file, so a fault that both report is printed once.
+    const lines = reason.replace(new RegExp(`^${program}: `, "gm"), "").split("\n");
+    const unseen = lines.filter((line) => !printed.has(line));
+    const shared = unseen.length < lines.length ? ["  and what stands above already"] : [];
+    if (unseen.length > 0) output.fault([...unseen, ...shared].join("\n"));
+    for (const line of lines) printed.add(line);
   }
 }

@@ -12,10 +12,10 @@ const ANSWER_WITHIN_MS = 5_000;
  * operator's request.
  */
 export async function stores(
-  { installation, clock, output }: CommandContext,
+  { dataDirectory, clock, output }: CommandContext,
   accept: boolean,
 ): Promise<number> {
-  const run = openRunDirectory(installation.dataDirectory);
+  const run = openRunDirectory(dataDirectory);
   const client = createIpcClient(run, "tp-manager", tpManagerMessages, clock);
   try {
     const answer = await client.call("stores", { accept }, ANSWER_WITHIN_MS);

@@ -3,16 +3,17 @@ import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { versionNumber } from "../../shared/process/installation.ts";
 import { isoTime } from "../../shared/time.ts";
 import { isDelivery } from "../../shared/version-files.ts";
-import { readLastSwitch, readSwitch } from "../../update/switch-record.ts";
 import {
   endHold,
   type Hold,
   readHold,
+  readLastSwitch,
   readReady,
   readState,
+  readSwitch,
   writeHold,
 } from "../../update/update-state.ts";
-import type { UpdateRequest } from "../arguments.ts";
+import type { LauncherArguments } from "../arguments.ts";
 import type { CommandContext } from "../output.ts";
 import { userName } from "../processes/system-tool.ts";
 import {
@@ -28,9 +29,9 @@ import { refused } from "../update/versions.ts";
  * `launch.sh update`: takes a version, asks for one, or shows how it stands (docs/updates.md 4.6).
  * Throws {@link ProgramExit} when nothing was begun.
  */
-export async function update(context: CommandContext, request: UpdateRequest): Promise<number> {
+export async function update(context: CommandContext, given: LauncherArguments): Promise<number> {
   if (!isDelivery) throw refused("only a delivery can be updated, not a checkout of the sources");
-  switch (request.what) {
+  switch (given.update) {
     case "show":
       return showUpdates(context);
     case "check":
@@ -38,21 +39,20 @@ export async function update(context: CommandContext, request: UpdateRequest): P
     case "now":
       return await takeNow(context);
     case "hold":
-      return holdUpdates(context, request);
+      return holdUpdates(context, given);
     case "unhold":
       return endHoldOfUpdates(context);
     case "back":
       return await withUpdateLock(context, () => goBack(context));
     case "delivery":
-      return await takeDelivery(context, request.folder);
+      return await takeDelivery(context, given.delivery ?? "");
     case "apply":
       return await takeReady(context);
   }
 }
 
-/** How this installation stands with its updates. Answers the exit code. */
-function showUpdates({ installation, clock, output }: CommandContext): number {
-  const { dataDirectory } = installation;
+/** Prints how this installation stands with its updates; answers the exit code. */
+function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
   const record = readSwitch(dataDirectory) ?? readLastSwitch(dataDirectory);
   output.row("version", "plain", versionNumber, record === undefined ? "no update yet" : "");
   if (record) {
@@ -79,17 +79,13 @@ function showUpdates({ installation, clock, output }: CommandContext): number {
  * Asks the server for a version; "fetch" unpacks it next to the present one too. Loads the code
  * that verifies signatures only here. Answers the exit code.
  */
-async function checkForVersion(
-  { installation, output }: CommandContext,
-  how: "ask" | "fetch",
-): Promise<number> {
+async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): Promise<number> {
+  const { configFile, output } = context;
   const { checkNow, checkText } = await import("../../update/check-for-update.ts");
-  const { config } = loadConfig(installation.configFile, "supervisor");
+  const { config } = loadConfig(configFile, "supervisor");
   try {
-    const found = await checkNow(installation, config, how, (message) => output.note(message));
-    if (!found) {
-      throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
-    }
+    const found = await checkNow(context, config, how, (message) => output.note(message));
+    if (!found) throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
     output.row("update", "good", found.version ?? "none", checkText(found));
     return exitCodes.ok;
   } catch (error) {
@@ -98,39 +94,36 @@ async function checkForVersion(
   }
 }
 
-/** An operator who wants a version now ends a hold with it. */
+/** Ends a hold, fetches the newest version and takes it; answers the exit code. */
 async function takeNow(context: CommandContext): Promise<number> {
-  const { dataDirectory } = context.installation;
+  const { dataDirectory, output } = context;
   endHold(dataDirectory);
   const exitCode = await checkForVersion(context, "fetch");
   if (exitCode !== exitCodes.ok || !readReady(dataDirectory)) return exitCode;
   if (!isServed(dataDirectory)) return await takeReady(context);
-  context.output.note(
-    "the service takes it within a minute; then ./launch.sh update shows the result",
-  );
+  output.note("the service takes it within a minute; then ./launch.sh update shows the result");
   return exitCode;
 }
 
-/** No version is taken by itself until then; what is being switched is brought to its end. */
+/** Holds updates: no version is taken by itself until then. A switch that has begun goes on. */
 function holdUpdates(
-  { installation, clock, output }: CommandContext,
-  { untilMs, by }: Extract<UpdateRequest, { what: "hold" }>,
+  { dataDirectory, clock, output }: CommandContext,
+  { untilMs, by }: LauncherArguments,
 ): number {
   const hold: Hold = { who: by ?? userName(), sinceMs: clock.now(), untilMs };
-  writeHold(installation.dataDirectory, hold);
+  writeHold(dataDirectory, hold);
   output.row("updates", "warn", "held", holdText(hold));
   return exitCodes.ok;
 }
 
-/** Versions are taken by themselves again; nothing is looked for and nothing switched now. */
-function endHoldOfUpdates({ installation, clock, output }: CommandContext): number {
-  const hold = readHold(installation.dataDirectory, clock.now());
-  endHold(installation.dataDirectory);
+/** Ends a hold; the next check for an update comes at its usual time. */
+function endHoldOfUpdates({ dataDirectory, clock, output }: CommandContext): number {
+  const hold = readHold(dataDirectory, clock.now());
+  endHold(dataDirectory);
   output.row("updates", "good", "not held", hold ? `the hold of ${hold.who} is over` : "");
   return exitCodes.ok;
 }
 
-/** For people. */
 function holdText({ who, sinceMs, untilMs }: Hold): string {
   const end = untilMs === null ? "until an operator ends it" : `until ${isoTime(untilMs)}`;
   return `by ${who} since ${isoTime(sinceMs)}, ${end}`;

@@ -1,40 +1,39 @@
 import { randomBytes, randomInt } from "node:crypto";
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { readEntries } from "../../shared/config/config-file.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import type { Installation } from "../../shared/process/installation.ts";
-import { type Clock, poll } from "../../shared/time.ts";
+import { settingsIn } from "../../shared/process/installation.ts";
+import { poll } from "../../shared/time.ts";
 import { defaultDataDirectory, programFile, projectRoot } from "../../shared/version-files.ts";
+import type { CommandContext } from "../output.ts";
 import { launchDetached } from "../processes/launch-process.ts";
 import { listenFault } from "../processes/network.ts";
-import { findProcesses, type ProcessSpec, programSpecs } from "../processes/process-table.ts";
+import { findProcesses, isForbidden, programSpecs } from "../processes/process-table.ts";
 
-/** The demo's ports on this machine. They are kept from run to run while they are free. */
-const portsSchema = z.object({
+/** The ports that a demo asks for; another port is taken where one of them is in use. */
+const usualPorts = {
+  localApi: 8765,
+  console: 8767,
+  kiosk: 8768,
+  terminal: 20_007,
+  terminalControl: 20_008,
+  gateway: 8766,
+};
+export type DemoPorts = typeof usualPorts;
+
+/** What the folder of a demo keeps; without a protocol the terminal speaks ZVT. */
+const setupSchema = z.object({
   localApi: z.int(),
   /** Missing in the folder of a version without the console. */
-  console: z.int().default(8767),
+  console: z.int().default(usualPorts.console),
   /** Missing in the folder of a version without the kiosk's own pages. */
-  kiosk: z.int().default(8768),
+  kiosk: z.int().default(usualPorts.kiosk),
   terminal: z.int(),
   terminalControl: z.int(),
   gateway: z.int(),
+  protocol: z.string().optional(),
 });
-export type DemoPorts = z.infer<typeof portsSchema>;
-
-/** The choices that a demo's folder keeps; without a protocol it is the usual one. */
-const setupSchema = portsSchema.extend({ protocol: z.string().optional() });
 export type DemoSetup = z.infer<typeof setupSchema>;
 
 export const API_LOGIN = "kiosk";
@@ -71,19 +70,16 @@ export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
  */
 export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
-  const files = demoFiles(dataDirectory);
-  writePrivate(files.ports, `${JSON.stringify(setup)}\n`);
-  if (!keepConfig || !existsSync(files.config)) {
-    writePrivate(files.config, configText(setup, keptPasswords(files.config)));
+  const { ports, config, netrc, gatewayAccount } = demoFiles(dataDirectory);
+  writePrivate(ports, `${JSON.stringify(setup)}\n`);
+  if (!keepConfig || !existsSync(config)) {
+    writePrivate(config, configText(setup, keptPasswords(config)));
   }
-  const passwords = keptPasswords(files.config);
-  writePrivate(files.netrc, netrcText(passwords));
-  const account = {
-    login: GATEWAY_LOGIN,
-    password: passwords.gateway,
-    websites: [{ id: WEBSITE_ID, currency: "EUR" }],
-  };
-  writePrivate(files.gatewayAccount, `${JSON.stringify(account)}\n`);
+  const passwords = keptPasswords(config);
+  writePrivate(netrc, netrcText(passwords));
+  const websites = [{ id: WEBSITE_ID, currency: "EUR" }];
+  const account = { login: GATEWAY_LOGIN, password: passwords.gateway, websites };
+  writePrivate(gatewayAccount, `${JSON.stringify(account)}\n`);
 }
 
 /** The password of the kiosk's login, for the sample payment, or of the operator's. */
@@ -96,24 +92,20 @@ export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
 
 type Passwords = ReturnType<typeof keptPasswords>;
 
-/** Those of a setup file; empty where it has none. */
+/** The passwords of a setup file; empty where it has none. */
 function keptPasswords(configFile: string) {
-  const text = existsSync(configFile) ? readFileSync(configFile, "utf8") : "";
-  const { entries } = readEntries(text);
-  const value = (wanted: string) => entries.find(({ name }) => name === wanted)?.value ?? "";
+  const value = settingsIn(configFile);
   return {
-    api: value("TERMINAL_MANAGER_PWD"),
-    gateway: value("GATEWAY_PWD"),
-    operator: value("OPERATOR_PWD"),
+    api: value("TERMINAL_MANAGER_PWD") ?? "",
+    gateway: value("GATEWAY_PWD") ?? "",
+    operator: value("OPERATOR_PWD") ?? "",
   };
 }
 
-/** curl takes the first line of a host, or that of the login that the address names. */
+/** The netrc file; curl takes a host's first line, or that of the login that the address names. */
 function netrcText({ api, operator }: Passwords): string {
-  const lines = [
-    [API_LOGIN, api],
-    [OPERATOR_LOGIN, operator],
-  ].filter(([, password]) => password !== "");
+  const logins = { [API_LOGIN]: api, [OPERATOR_LOGIN]: operator };
+  const lines = Object.entries(logins).filter(([, password]) => password !== "");
   return ["127.0.0.1", "localhost"]
     .flatMap((host) =>
       lines.map(([login, password]) => `machine ${host} login ${login} password ${password}\n`),
@@ -121,10 +113,8 @@ function netrcText({ api, operator }: Passwords): string {
     .join("");
 }
 
-/** 24 characters: the gateway takes at most 32. */
-function newPassword(): string {
-  return randomBytes(18).toString("base64url");
-}
+/** A password of 24 characters; the gateway takes at most 32. */
+const newPassword = (): string => randomBytes(18).toString("base64url");
 
 function configText({ protocol, ...ports }: DemoSetup, passwords: Passwords): string {
   const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
@@ -148,17 +138,7 @@ UPDATE_TIME=03:30
 `;
 }
 
-/** Asked for on a fresh machine; any free one is taken instead when it is in use. */
-const usualPorts: DemoPorts = {
-  localApi: 8765,
-  console: 8767,
-  kiosk: 8768,
-  terminal: 20_007,
-  terminalControl: 20_008,
-  gateway: 8766,
-};
-
-/** Any port comes from here: no system gives these to a program that asks for a free one. */
+/** The range for any free port: no system gives these to a program that asks for a free one. */
 const FIRST_PORT = 20_100;
 const END_OF_PORTS = 32_000;
 
@@ -176,7 +156,7 @@ export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoP
   return chosen;
 }
 
-/** On both addresses of this machine; one that the machine does not have is nobody's. */
+/** Whether a port is free on both loopback addresses, or on the one that the machine has. */
 async function isFree(port: number): Promise<boolean> {
   for (const host of ["127.0.0.1", "::1"]) {
     if (/EADDRINUSE|EACCES/.test((await listenFault(host, port)) ?? "")) return false;
@@ -184,7 +164,7 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Complete or not at all, and never readable by others. */
+/** Writes a file that is complete or missing, and never readable by others. */
 function writePrivate(path: string, text: string): void {
   writeFileSync(`${path}.new`, text, { mode: 0o600 });
   renameSync(`${path}.new`, path);
@@ -194,49 +174,46 @@ const READY_WITHIN_MS = 30_000;
 const ASK_EVERY_MS = 50;
 
 /** A simulator writes its ready file when it can be used, and is stopped by a signal. */
-interface SimulatorSpec extends ProcessSpec {
-  readonly readyFile: string;
+type SimulatorSpec = ReturnType<typeof simulatorSpec>;
+
+function simulatorSpec(
+  dataDirectory: string,
+  name: "terminal-simulator" | "gateway-sandbox",
+  mark: string,
+  options: Readonly<Record<string, string | number | true>>,
+) {
+  const readyFile = join(dataDirectory, "run", `${name}.ready`);
+  const all = Object.entries<string | number | true>({ ...options, "ready-file": readyFile });
+  const args = all.flatMap(([option, value]) =>
+    value === true ? [`--${option}`] : [`--${option}`, String(value)],
+  );
+  return { name, script: programFile(name), args, mark, presence: readyFile, readyFile };
 }
 
 /** The simulators of a demo's data folder; none for a real installation. */
 export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
   const setup = readDemoSetup(dataDirectory);
   if (!setup) return [];
-  const { protocol, ...ports } = setup;
-  const files = demoFiles(dataDirectory);
-  const spec = (
-    name: "terminal-simulator" | "gateway-sandbox",
-    mark: string,
-    args: readonly string[],
-  ): SimulatorSpec => {
-    const readyFile = join(dataDirectory, "run", `${name}.ready`);
-    const all = [...args, "--ready-file", readyFile];
-    return { name, script: programFile(name), args: all, mark, presence: readyFile, readyFile };
-  };
+  const { protocol, terminal, terminalControl, gateway } = setup;
+  const { terminalState, gatewayDatabase, gatewayAccount } = demoFiles(dataDirectory);
   return [
-    spec("terminal-simulator", files.terminalState, [
+    simulatorSpec(dataDirectory, "terminal-simulator", terminalState, {
       // A terminal of ZVT for goods; the others know no two-phase sale, and no such switch.
-      ...(protocol === undefined ? ["--vending"] : ["--protocol", protocol]),
-      "--tcp",
-      `127.0.0.1:${ports.terminal}`,
-      "--control",
-      String(ports.terminalControl),
-      "--state",
-      files.terminalState,
-    ]),
-    spec("gateway-sandbox", files.gatewayAccount, [
-      "--port",
-      String(ports.gateway),
-      "--database",
-      files.gatewayDatabase,
-      // A file, not switches: the password would show in the list of processes.
-      "--account",
-      files.gatewayAccount,
-    ]),
+      ...(protocol === undefined ? { vending: true } : { protocol }),
+      tcp: `127.0.0.1:${terminal}`,
+      control: terminalControl,
+      state: terminalState,
+    }),
+    simulatorSpec(dataDirectory, "gateway-sandbox", gatewayAccount, {
+      port: gateway,
+      database: gatewayDatabase,
+      // A file, because a password would show in the list of processes.
+      account: gatewayAccount,
+    }),
   ];
 }
 
-/** Where a person and a shell find the running terminal; undefined: none runs. */
+/** The address of the running terminal's control pages; undefined: no terminal runs. */
 export function terminalControl(dataDirectory: string): string | undefined {
   const terminal = simulatorSpecs(dataDirectory).find(({ name }) => name === "terminal-simulator");
   if (!terminal || !existsSync(terminal.readyFile)) return undefined;
@@ -247,8 +224,7 @@ export function terminalControl(dataDirectory: string): string | undefined {
 /** Starts one simulator and waits until it can be used; answers its pid. */
 export async function startSimulator(
   { readyFile, ...spec }: SimulatorSpec,
-  { logDirectory }: Installation,
-  clock: Clock,
+  { logDirectory, clock }: CommandContext,
 ): Promise<number> {
   // A file left by a process that was killed would be taken for the new one's.
   rmSync(readyFile, { force: true });
@@ -260,7 +236,7 @@ export async function startSimulator(
   const why = launched.ended ? "has stopped" : `is not ready after ${READY_WITHIN_MS / 1_000} s`;
   throw new ProgramExit(
     exitCodes.unavailable,
-    `${spec.name} ${why}:\n${launched.output().trim() || "it gave no reason"}`,
+    `${spec.name} ${why}:\n${launched.output() || "it gave no reason"}`,
   );
 }
 
@@ -272,15 +248,6 @@ export async function startSimulator(
 export function isDemoTarget(folder: string, installation = defaultDataDirectory): boolean {
   if (isForbidden(folder)) return !existsSync(join(installation, "config.txt"));
   return readDemoSetup(folder) !== undefined && !anyRuns(installation) && anyRuns(folder);
-}
-
-function isForbidden(folder: string): boolean {
-  try {
-    accessSync(folder, constants.R_OK | constants.X_OK);
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EACCES";
-  }
 }
 
 function anyRuns(dataDirectory: string): boolean {

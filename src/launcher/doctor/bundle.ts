@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync, writeFileSync } from "node:fs";
 import { arch, freemem, release, type as systemType, totalmem, uptime } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -20,12 +11,13 @@ import {
 import { type Entry, readEntries } from "../../shared/config/config-file.ts";
 import { sharedFields } from "../../shared/config/schema.ts";
 import { cleanLine } from "../../shared/masking/log-cleaning.ts";
-import { type Installation, osName, versionNumber } from "../../shared/process/installation.ts";
-import type { Clock } from "../../shared/time.ts";
+import { osName, versionNumber } from "../../shared/process/installation.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
+import type { CommandContext } from "../output.ts";
+import { entriesOf, readText } from "./check-surroundings.ts";
 
 const REMOVED = "[removed]";
-/** Of each log the end, newest logs first, until the whole is this large. */
+/** The bundle has the end of each log, newest logs first, up to these sizes. */
 const LOG_BYTES_MAX = 8 * 1024 * 1024;
 const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -36,12 +28,12 @@ const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
  */
 export function writeBundle(
   file: string,
-  installation: Installation,
+  { dataDirectory, configFile, logDirectory, clock }: CommandContext,
   report: object,
-  clock: Clock,
 ): void {
-  const entries = setupEntries(installation);
-  const clean = cleaner([...secretsOf(entries), ...localToken(installation)]);
+  const { entries } = readEntries(readText(configFile));
+  const token = readText(join(dataDirectory, "run/token")).trim();
+  const clean = cleaner([...secretsOf(entries), token]);
   const asFile = (name: string, text: string): ArchiveFile => ({
     name,
     content: Buffer.from(text.split("\n").map(clean).join("\n")),
@@ -50,9 +42,9 @@ export function writeBundle(
     asFile("doctor.json", `${JSON.stringify(report, null, 2)}\n`),
     asFile("machine.json", `${JSON.stringify(machine(), null, 2)}\n`),
     asFile("config.txt", entries.map(bundledEntry).join("")),
-    ...logTexts(installation).map(({ name, text }) => asFile(`logs/${name}`, text)),
+    ...logTexts(logDirectory).map(({ name, text }) => asFile(`logs/${name}`, text)),
   ];
-  // "wx": nothing is overwritten. Passwords are out, yet the bundle is nobody else's business.
+  // "wx" overwrites nothing; the mode lets no other user read the bundle.
   writeFileSync(file, tarGz(files, clock.now()), { mode: 0o600, flag: "wx" });
 }
 
@@ -67,11 +59,6 @@ function machine(): object {
   };
 }
 
-function setupEntries({ configFile }: Installation): Entry[] {
-  const text = readIfThere(configFile);
-  return text === undefined ? [] : readEntries(text).entries;
-}
-
 const knownFields: ConfigFields = { ...sharedFields, ...protocolPart.fields };
 
 function bundledEntry(entry: Entry): string {
@@ -81,7 +68,7 @@ function bundledEntry(entry: Entry): string {
 
 const SECRET_CHARACTERS_MIN = 4;
 
-/** Every secret value, as it stands and as it may have been written on its way somewhere. */
+/** Every secret value, plain and in the encodings in which a log may hold it. */
 function secretsOf(entries: readonly Entry[]): string[] {
   const hidden = entries.filter((entry) => !mayBePrinted(entry, knownFields) && !isLogin(entry));
   const logins = entries.filter(isLogin);
@@ -108,19 +95,14 @@ function isLogin({ name }: Entry): boolean {
   return field !== undefined && metaOf(field).login === true;
 }
 
-/** The single ones of several secrets under one name. */
+/** The single secrets of a setting that holds a list of them. */
 function listed({ name, value }: Entry): string[] {
   const field = knownFields[name];
   return field && metaOf(field).list ? value.split(" ") : [];
 }
 
-function localToken({ dataDirectory }: Installation): string[] {
-  const token = readIfThere(join(dataDirectory, "run/token"));
-  return token === undefined ? [] : [token.trim()];
-}
-
 function cleaner(secrets: readonly string[]): (line: string) => string {
-  // Longest first: one may be a part of another.
+  // Longest first, because one secret may be a part of another.
   const known = [...new Set(secrets)]
     .filter((secret) => secret.length >= SECRET_CHARACTERS_MIN)
     .sort((a, b) => b.length - a.length);
@@ -128,29 +110,21 @@ function cleaner(secrets: readonly string[]): (line: string) => string {
     cleanLine(known.reduce((text, secret) => text.replaceAll(secret, REMOVED), line));
 }
 
-function logTexts({ logDirectory }: Installation): Array<{ name: string; text: string }> {
-  const newestFirst = logFiles(logDirectory).sort((a, b) => b.modifiedMs - a.modifiedMs);
-  let left = ALL_LOGS_BYTES_MAX;
-  return newestFirst.flatMap(({ name }) => {
-    if (left <= 0) return [];
-    const text = endOf(join(logDirectory, name), Math.min(left, LOG_BYTES_MAX));
-    left -= text.length;
-    return [{ name, text }];
-  });
-}
-
-function logFiles(folder: string): Array<{ name: string; modifiedMs: number }> {
-  let names: string[];
-  try {
-    names = readdirSync(folder);
-  } catch {
-    return []; // never started
-  }
-  return names.flatMap((name) => {
+/** The ends of the logs; none of an installation that was never started. */
+function logTexts(folder: string): Array<{ name: string; text: string }> {
+  const logs = entriesOf(folder).flatMap((name) => {
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });
-    if (!stat?.isFile() || !/^[\w.-]{1,90}$/.test(name)) return [];
-    return [{ name, modifiedMs: stat.mtimeMs }];
+    return stat?.isFile() && /^[\w.-]{1,90}$/.test(name) ? [{ name, writtenMs: stat.mtimeMs }] : [];
   });
+  let left = ALL_LOGS_BYTES_MAX;
+  return logs
+    .toSorted((a, b) => b.writtenMs - a.writtenMs)
+    .flatMap(({ name }) => {
+      if (left <= 0) return [];
+      const text = endOf(join(folder, name), Math.min(left, LOG_BYTES_MAX));
+      left -= text.length;
+      return [{ name, text }];
+    });
 }
 
 /** The last whole lines of a file: half a line could hide a secret from the cleaning. */
@@ -165,14 +139,6 @@ function endOf(path: string, bytesMax: number): string {
     return from === 0 ? text : text.slice(text.indexOf("\n") + 1);
   } finally {
     closeSync(descriptor);
-  }
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined; // the report says so
   }
 }
 

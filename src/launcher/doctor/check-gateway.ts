@@ -1,7 +1,9 @@
+import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
-import { type Clock, within } from "../../shared/time.ts";
-import { httpCall } from "../processes/network.ts";
+import { parseJson } from "../../shared/json.ts";
+import type { Clock } from "../../shared/time.ts";
+import { basicAuthorization, httpCall, NO_ANSWER } from "../processes/network.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
 /** docs/gateway.md 4.5: the published code of a login that is not known. */
@@ -11,46 +13,28 @@ const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
 /** No transaction has this number. */
 const NO_TRANSACTION = "0";
 
-interface GatewayFinding {
-  readonly finding: Finding;
-  /** The gateway's clock, from its answer. */
-  readonly nowMs: number | undefined;
-}
-
 type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
 
 /**
  * Asks the gateway for a transaction that cannot exist. Of all calls only this lookup is sure to
  * change nothing: a GET that carries the login (docs/gateway.md 4.5). The order service would have
- * to be sent an order.
+ * to be sent an order. `nowMs`: the gateway's clock, from its answer.
  */
-export async function checkGateway(settings: Settings, clock: Clock): Promise<GatewayFinding> {
-  const { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;
-  const cancel = new AbortController();
-  const asked = httpCall(`${url.replace(/\/+$/, "")}/v3/transaction/${NO_TRANSACTION}`, {
-    headers: {
-      accept: "application/json",
-      authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`,
-    },
-    signal: cancel.signal,
-  }).then(({ status, headers, text }) => ({
-    status,
-    code: codeOf(text),
-    date: Date.parse(headers.date ?? ""),
-  }));
+export async function checkGateway(
+  { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password }: Settings,
+  clock: Clock,
+): Promise<{ readonly finding: Finding; readonly nowMs: number | undefined }> {
+  const authorization = basicAuthorization(login, password);
   try {
-    const answer = await within(clock, "gateway", ANSWER_WITHIN_MS, asked);
-    if (!answer) {
-      const seconds = ANSWER_WITHIN_MS / 1_000;
-      return { finding: finding("gateway-silent", { url, seconds }), nowMs: undefined };
-    }
-    const nowMs = Number.isNaN(answer.date) ? undefined : answer.date;
-    return { finding: judged(url, answer.status, answer.code), nowMs };
+    const answer = await httpCall(`${url.replace(/\/+$/, "")}/v3/transaction/${NO_TRANSACTION}`, {
+      headers: { accept: "application/json", authorization },
+      limit: { clock, withinMs: ANSWER_WITHIN_MS },
+    });
+    const dateMs = Date.parse(answer.headers.date ?? "");
+    const nowMs = Number.isNaN(dateMs) ? undefined : dateMs;
+    return { finding: judged(url, answer.status, codeOf(answer.text)), nowMs };
   } catch (error) {
     return { finding: unreachable(url, error as Error), nowMs: undefined };
-  } finally {
-    cancel.abort();
-    asked.catch(() => undefined); // broken off by the line above
   }
 }
 
@@ -65,7 +49,10 @@ function judged(url: string, status: number, code: number | undefined): Finding 
 }
 
 function unreachable(url: string, error: Error): Finding {
-  const { code = "", message } = error as NodeJS.ErrnoException;
+  const { code = "", name, message } = error as NodeJS.ErrnoException;
+  if (name === NO_ANSWER) {
+    return finding("gateway-silent", { url, seconds: ANSWER_WITHIN_MS / 1_000 });
+  }
   if (/CERT|SELF_SIGNED|ISSUER|ALTNAME|SSL|TLS/i.test(code)) {
     return finding("gateway-not-trusted", { url, detail: message });
   }
@@ -74,11 +61,7 @@ function unreachable(url: string, error: Error): Finding {
   return finding(why, { url, detail: message || code });
 }
 
+/** The code in an answer; undefined: the answer is a page of some server in between. */
 function codeOf(body: string): number | undefined {
-  try {
-    const { code } = JSON.parse(body) as { code?: unknown };
-    return typeof code === "number" ? code : undefined;
-  } catch {
-    return undefined; // a page of some server in between
-  }
+  return z.object({ code: z.number() }).safeParse(parseJson(body)).data?.code;
 }

@@ -15,7 +15,7 @@ import { listenFault } from "../processes/network.ts";
 import type { ProgramState } from "../processes/programs.ts";
 import { userName } from "../processes/system-tool.ts";
 
-/** Free, or held by our own tp-manager. */
+/** Checks that LOCAL_PORT is free, or that our own tp-manager serves it. */
 export async function checkLocalPort(port: number, tpManager: ProgramState): Promise<Finding> {
   const { state } = tpManager;
   const own = state === "running" && "port" in tpManager.status ? tpManager.status.port : undefined;
@@ -32,7 +32,7 @@ export async function checkLocalPort(port: number, tpManager: ProgramState): Pro
 
 type PortConfig = Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">;
 
-/** The ports of the pages that the setup file asks for: a page that is not there fails. */
+/** Checks the ports of the pages that the setup file asks for; a page that is not served fails. */
 export async function checkPages(config: PortConfig, tpManager: ProgramState): Promise<Finding[]> {
   const asked = [
     { name: "console", setting: "CONSOLE_PORT", port: consolePortOf(config) ?? 0 },
@@ -59,7 +59,7 @@ async function checkPage(
   return finding(isRunning ? "page-changed" : "page-free", values);
 }
 
-/** Codes of a machine without this address. */
+/** The error codes of listening on an address that the machine does not have. */
 const noAddress: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
 
 /** Why nobody could listen there, on either loopback address; undefined: a program could. */
@@ -152,7 +152,10 @@ function plain(path: string): SerialPortFound {
   return { path, usb: null, stableNames: [] };
 }
 
-/** ttyUSB0 is whichever adapter was found first. */
+/**
+ * The finding for a port that can be opened. A name such as ttyUSB0 belongs to whichever adapter
+ * was found first.
+ */
 function usable(found: SerialPortFound): Finding {
   const port = portNames([found]);
   const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);

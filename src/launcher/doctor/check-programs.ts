@@ -2,53 +2,30 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KEEPS_PAYMENTS, saysSince } from "../../shared/catalog/conditions.ts";
 import { type Finding, finding, passedOn } from "../../shared/catalog/findings.ts";
-import type { Clock } from "../../shared/time.ts";
 import { duration } from "../output.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
 import { auditOf, faultCount } from "../processes/journal-audit.ts";
-import { programSpec } from "../processes/process-table.ts";
 import {
   conditionsReported,
   notReadyReasonsOf,
   type ProgramState,
-  programState,
+  type ProgramStates,
+  reportOf,
   type TpManagerStatus,
 } from "../processes/programs.ts";
 
-const ANSWER_WITHIN_MS = 3_000;
-
-interface ProgramStates {
-  readonly tpManager: ProgramState;
-  readonly supervisor: ProgramState;
-}
-
-export async function readProgramStates(
-  dataDirectory: string,
-  clock: Clock,
-): Promise<ProgramStates> {
-  const ask = (name: "tp-manager" | "supervisor"): Promise<ProgramState> =>
-    programState(programSpec(name, dataDirectory), clock, ANSWER_WITHIN_MS);
-  const [tpManager, supervisor] = await Promise.all([ask("tp-manager"), ask("supervisor")]);
-  return { tpManager, supervisor };
-}
-
-/** The processes, then what they say about terminal and queue. */
-export function checkPrograms(conditions: ProgramStates, dataDirectory: string): Finding[] {
+/** Findings about both processes, and about terminal, queue and conditions as they report them. */
+export function checkPrograms(states: ProgramStates, dataDirectory: string): Finding[] {
   const stopped = deliberateStop(dataDirectory);
-  const status = tpManagerStatus(conditions);
+  const status = reportOf(states.tpManager);
   return [
-    checkProgram("tp-manager", conditions.tpManager, stopped),
+    checkProgram("tp-manager", states.tpManager, stopped),
     ...checkTerminal(status),
     ...checkAssumptions(status),
-    checkProgram("supervisor", conditions.supervisor, stopped),
-    ...checkQueue(conditions.supervisor),
-    ...checkConditions(conditions),
+    checkProgram("supervisor", states.supervisor, stopped),
+    ...checkQueue(states.supervisor),
+    ...checkConditions(states),
   ];
-}
-
-export function tpManagerStatus({ tpManager }: ProgramStates): TpManagerStatus | undefined {
-  if (tpManager.state !== "running") return undefined;
-  return tpManager.status.program === "tp-manager" ? tpManager.status : undefined;
 }
 
 function checkProgram(
@@ -72,7 +49,7 @@ function checkProgram(
   }
 }
 
-/** Fails with everything that a payment would be refused for. */
+/** Findings about the terminal: a failure for each reason for which a payment would be refused. */
 function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   if (!status) return [finding("terminal-not-asked", {})];
   const reasons = notReadyReasonsOf(status).map((one) =>
@@ -112,19 +89,20 @@ function checkReadyTerminal(status: TpManagerStatus): Finding {
   return finding("terminal-ready", values);
 }
 
-function checkQueue(condition: ProgramState): Finding[] {
-  if (condition.state !== "running" || condition.status.program !== "supervisor") return [];
-  const { pending, parked, sent, oldestAgeMs } = condition.status.outbox;
-  const isReported = conditionsReported([condition]).some(({ row }) => row.check === "queue");
-  if (isReported) return []; // the warning says what to do
+function checkQueue(supervisor: ProgramStates["supervisor"]): Finding[] {
+  const status = reportOf(supervisor);
+  const reported = conditionsReported({ tpManager: { state: "stopped" }, supervisor });
+  // The warning of a condition says what to do about the queue.
+  if (!status || reported.some(({ row }) => row.check === "queue")) return [];
+  const { pending, parked, sent, oldestAgeMs } = status.outbox;
   const counts = { pending, parked, sent };
   if (oldestAgeMs === null) return [finding("queue-right", counts)];
   return [finding("queue-waiting", { ...counts, oldest: duration(oldestAgeMs) })];
 }
 
 /** One finding for each condition, in the text of the table. */
-function checkConditions({ tpManager, supervisor }: ProgramStates): Finding[] {
-  return conditionsReported([tpManager, supervisor]).map((condition) => {
+function checkConditions(states: ProgramStates): Finding[] {
+  return conditionsReported(states).map((condition) => {
     const { name: code, count, row } = condition;
     const { critical, check, todo } = row;
     const one = { check, code, says: saysSince(condition), todo };
@@ -132,7 +110,7 @@ function checkConditions({ tpManager, supervisor }: ProgramStates): Finding[] {
   });
 }
 
-/** A doctor that takes minutes is not called again; the audit itself has no such limit. */
+/** The audit's time limit within the doctor: a doctor that takes minutes is not called again. */
 const AUDIT_WITHIN_MS = 60_000;
 
 /** Every payment of the journal checked against the rules, where there is a journal. */

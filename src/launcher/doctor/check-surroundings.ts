@@ -2,12 +2,12 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSyn
 import { join } from "node:path";
 import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
 import { ProgramExit } from "../../shared/process/exit-codes.ts";
-import type { Installation } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
+import { shellArgument } from "../output.ts";
 import { readDataAccess } from "../processes/data-access.ts";
 import { toolFault } from "../processes/system-tool.ts";
 import { keepAliveEntry, scriptPath } from "../schedule/entry.ts";
-import { machineSchedule, quoted } from "../schedule/schedule.ts";
+import { machineSchedule } from "../schedule/schedule.ts";
 
 const MEGABYTE = 1024 * 1024;
 const DISK_FAIL_BYTES = 50 * MEGABYTE;
@@ -20,7 +20,7 @@ export function checkNode(): Finding {
   return finding(isRight ? "node-right" : "node-old", values);
 }
 
-export function checkDataFolder({ dataDirectory }: Installation): Finding[] {
+export function checkDataFolder(dataDirectory: string): Finding[] {
   try {
     // X: a folder that can be entered.
     accessSync(dataDirectory, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -30,12 +30,11 @@ export function checkDataFolder({ dataDirectory }: Installation): Finding[] {
   return [finding("data-folder-right", { folder: dataDirectory }), checkDisk(dataDirectory)];
 }
 
-/** On Windows only: where files have modes, the check of the setup file reads them. */
-export async function checkDataAccess(installation: Installation): Promise<Finding[]> {
-  const { dataDirectory } = installation;
+/** Checks on Windows who may read the data folder; elsewhere the check of the setup file does. */
+export async function checkDataAccess(dataDirectory: string): Promise<Finding[]> {
   if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];
   try {
-    const { inherits, others, isOpen, isOurs, close } = await readDataAccess(installation);
+    const { inherits, others, isOpen, isOurs, close } = await readDataAccess(dataDirectory);
     const values = { names: others.join(", "), folder: dataDirectory, close };
     if (isOpen) return [finding("access-open", values)];
     if (inherits) return [finding("access-inherited", { close })];
@@ -55,7 +54,7 @@ function checkDisk(folder: string): Finding {
   return finding(bytes < DISK_WARN_BYTES ? "disk-low" : "disk-right", values);
 }
 
-/** Long before this version was made: a machine without a battery for its clock. */
+/** A clock before this time is that of a machine without a battery for it. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
 const SKEW_WARN_MS = 60_000;
 
@@ -71,18 +70,14 @@ export function checkClock(clock: Clock, gatewayMs: number | undefined): Finding
   return finding("clock-away", { ...values, seconds: Math.round(skewMs / 1_000) });
 }
 
-export async function checkSchedule({ dataDirectory }: Installation): Promise<Finding> {
+export async function checkSchedule(dataDirectory: string): Promise<Finding> {
   const entry = keepAliveEntry(dataDirectory);
-  const windows = process.platform === "win32";
-  const args = entry.args.map((arg) => (windows ? `"${arg}"` : quoted(arg)));
-  const program = windows ? "always-up.cmd" : "./always-up.sh";
-  const install = [program, "--install", ...args].join(" ");
+  const program = process.platform === "win32" ? "always-up.cmd" : "./always-up.sh";
+  const install = [program, "--install", ...entry.args.map(shellArgument)].join(" ");
   const unit = systemdUnitOfOurs();
   try {
     const line = await machineSchedule().find(entry);
-    if (line !== undefined && unit !== undefined) {
-      return finding("schedule-twice", { unit });
-    }
+    if (line !== undefined && unit !== undefined) return finding("schedule-twice", { unit });
     if (line !== undefined && process.platform === "linux" && !cronRuns()) {
       return finding("schedule-no-cron", { entry: line });
     }
@@ -106,10 +101,9 @@ function systemdUnitOfOurs(): string | undefined {
 }
 
 function cronRuns(): boolean {
-  return entriesOf("/proc").some((pid) =>
-    /^(f?cron|crond|anacron|busybox)\n$/.test(
-      /^\d+$/.test(pid) ? readText(`/proc/${pid}/comm`) : "",
-    ),
+  const pids = entriesOf("/proc").filter((name) => /^\d+$/.test(name));
+  return pids.some((pid) =>
+    /^(f?cron|crond|anacron|busybox)\n$/.test(readText(`/proc/${pid}/comm`)),
   );
 }
 
@@ -126,9 +120,7 @@ export function checkBrowsers(
   allowedOrigins: readonly string[],
   folders: readonly string[] = policyFolders,
 ): Finding {
-  if (allowedOrigins.length === 0) {
-    return finding("browser-none", {});
-  }
+  if (allowedOrigins.length === 0) return finding("browser-none", {});
   const texts = folders.flatMap((folder) =>
     entriesOf(folder).map((name) => readText(join(folder, name))),
   );
@@ -137,18 +129,20 @@ export function checkBrowsers(
   return finding(isSet ? "browser-right" : "browser-asks", values);
 }
 
-function entriesOf(folder: string): string[] {
+/** The names in a folder; none of a folder that is not there, or not for this user to read. */
+export function entriesOf(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    return []; // no such folder on this machine
+    return [];
   }
 }
 
-function readText(file: string): string {
+/** The text of a file; none of a file that is not there, or not for this user to read. */
+export function readText(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch {
-    return ""; // gone meanwhile, or not for us to read
+    return "";
   }
 }

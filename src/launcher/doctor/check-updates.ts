@@ -2,12 +2,13 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import type { Config } from "../../shared/config/config.ts";
-import { type Installation, versionNumber } from "../../shared/process/installation.ts";
+import { versionNumber } from "../../shared/process/installation.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { isDelivery, versionFolder } from "../../shared/version-files.ts";
 import { requireRoom, roomNeeded } from "../../update/disk-room.ts";
 import { type Hold, readHold, readState } from "../../update/update-state.ts";
 import { WebSource } from "../../update/web-source.ts";
+import type { CommandContext } from "../output.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
 const BYTES_MAX = 64 * 1024;
@@ -17,18 +18,15 @@ type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CA_FILE">;
 
 /** The doctor's lines about updates; none of a checkout of the sources. */
 export async function checkUpdates(
-  settings: Settings,
-  installation: Installation,
-  clock: Clock,
+  { UPDATE_URL: url, UPDATE_CA_FILE: caFile }: Settings,
+  { dataDirectory, clock }: CommandContext,
 ): Promise<Finding[]> {
   if (!isDelivery) return [];
-  const { UPDATE_URL: url } = settings;
   if (url === undefined) return [finding("updates-not-asked", {})];
-  const { dataDirectory } = installation;
   const hold = readHold(dataDirectory, clock.now());
   const folder = versionFolder(versionNumber);
   return [
-    await checkServer(url, settings.UPDATE_CA_FILE, clock),
+    await checkServer(url, caFile, clock),
     ...checkExpiry(readState(dataDirectory).expiresMs, clock.now()),
     ...checkRoom(dataDirectory, folder),
     ...(hold ? [held(hold)] : []),

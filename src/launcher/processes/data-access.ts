@@ -2,13 +2,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
-import type { Installation } from "../../shared/process/installation.ts";
 import { runSystemTool, toolFault } from "./system-tool.ts";
 
 /**
- * Who may read and write the data folder on Windows, which has no file modes: the user who runs the
- * connector, the system and the administrators (docs/design.md 9.4). Accounts are named by their
- * SIDs: their names are in the machine's language.
+ * The rights on the data folder on Windows, which has no file modes: the user who runs the
+ * connector, the system and the administrators have them (docs/design.md 9.4). Accounts are named
+ * by their SIDs, because their names are in the machine's language.
  */
 
 const SYSTEM = "S-1-5-18";
@@ -19,32 +18,20 @@ const short: Readonly<Record<string, string>> = { SY: SYSTEM, BA: ADMINISTRATORS
 /** The lists of rights that `icacls /save` writes: `D:` flags, and one bracket for each entry. */
 const entryForm = /\(([A-Z]+);[^;]*;[^;]*;[^;]*;[^;]*;([^;)]+)[^)]*\)/g;
 
-/** Everyone, signed in, at the screen, guests, users, anonymous: in short, and as SIDs. */
+/**
+ * The accounts that stand for many people: everyone, signed in, at the screen, guests, users and
+ * anonymous, in the short form and as SIDs.
+ */
 const broad = new Set(
   "WD AU IU BG BU AN S-1-1-0 S-1-5-11 S-1-5-4 S-1-5-32-546 S-1-5-32-545 S-1-5-7".split(" "),
 );
 
-interface DataAccess {
-  /** The command that closes the folder again, for a person to run. */
-  readonly close: string;
-  /** Everybody on this machine is let in. */
-  readonly isOpen: boolean;
-  /** The folder has the rights of the folder above it. */
-  readonly inherits: boolean;
-  /** SIDs of those who are let in apart from the three, in the short form where they have one. */
-  readonly others: readonly string[];
-  /** The user who runs this is let in. */
-  readonly isOurs: boolean;
-}
-
 /**
- * At the first start of an installation on Windows: closes the data folder to everybody else. Once,
- * so that rights which an administrator gives later stay. Answers why it was not done; a payment is
- * not kept waiting for it, and the next start tries again.
+ * Closes the data folder to other users at the first start of an installation on Windows; only
+ * once, so that rights which an administrator gives later stay. Answers the reason when it fails; a
+ * payment does not wait for it, and the next start tries again.
  */
-export async function closeDataFolder({
-  dataDirectory,
-}: Installation): Promise<string | undefined> {
+export async function closeDataFolder(dataDirectory: string): Promise<string | undefined> {
   if (process.platform !== "win32") return undefined;
   const done = join(openRunDirectory(dataDirectory), "access-closed");
   if (existsSync(done)) return undefined;
@@ -58,23 +45,22 @@ export async function closeDataFolder({
 }
 
 /** Reads who is let into the data folder. Throws when Windows does not say. */
-export async function readDataAccess({ dataDirectory }: Installation): Promise<DataAccess> {
+export async function readDataAccess(dataDirectory: string) {
   const own = await ownSid();
   const folder = mkdtempSync(join(tmpdir(), "utc-access-"));
   try {
     const file = join(folder, "rights");
     await runSystemTool("icacls", dataDirectory, "/save", file, "/q");
     const args = closingArguments(dataDirectory, own).map((arg) => `"${arg}"`);
-    return {
-      close: `icacls ${args.join(" ")}`,
-      ...accessOf(readFileSync(file, "utf16le"), own),
-    };
+    /** The command that closes the folder again, for a person to run. */
+    const close = `icacls ${args.join(" ")}`;
+    return { close, ...accessOf(readFileSync(file, "utf16le"), own) };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-function accessOf(saved: string, own: string): Omit<DataAccess, "close"> {
+function accessOf(saved: string, own: string) {
   const list = saved.slice(saved.indexOf("D:"));
   const flags = /^D:([A-Z]*)/.exec(list)?.[1];
   if (flags === undefined) throw new Error("icacls has printed no rights");
@@ -82,18 +68,20 @@ function accessOf(saved: string, own: string): Omit<DataAccess, "close"> {
     .filter(([, kind]) => kind === "A" || kind === "XA")
     .map(([, , sid = ""]) => short[sid] ?? sid);
   const three = new Set([own, SYSTEM, ADMINISTRATORS]);
+  /** SIDs of those who are let in apart from the three, in the short form where they have one. */
   const others = [...new Set(sids.filter((sid) => !three.has(sid)))];
-  // No list at all lets everybody in.
-  const isOpen = flags === "NO" || others.some((sid) => broad.has(sid));
   return {
-    isOpen,
+    /** Everybody on this machine is let in, which is so without any list of rights. */
+    isOpen: flags === "NO" || others.some((sid) => broad.has(sid)),
+    /** The folder has the rights of the folder above it. */
     inherits: !flags.includes("P"),
     others,
+    /** The user who runs this is let in. */
     isOurs: sids.includes(own),
   };
 }
 
-/** Of icacls. */
+/** The arguments of icacls that let in only the user, the system and the administrators. */
 function closingArguments(folder: string, own: string): string[] {
   const full = [...new Set([own, SYSTEM, ADMINISTRATORS])].map((sid) => `*${sid}:(OI)(CI)F`);
   return [folder, "/inheritance:r", "/grant:r", ...full, "/q"];

@@ -7,19 +7,19 @@
 const { existsSync, readFileSync, rmSync, statSync, writeFileSync } =
   process.getBuiltinModule("node:fs");
 
-/** The place of the mark, and where older versions have put it, which is read as well. */
+/** The file of the mark; the second one was written by older versions and is read as well. */
 const marksIn = (dataDirectory: string): readonly [string, string] => [
   `${dataDirectory}/stopped`,
   `${dataDirectory}/run/stopped`,
 ];
 
-/** The data folder exists. */
+/** Records a stop that an operator asks for; the data folder has to exist. */
 export function recordStop(dataDirectory: string, nowMs: number): void {
   const [file] = marksIn(dataDirectory);
   try {
     writeFileSync(file, new Date(nowMs).toISOString());
   } catch (error) {
-    // On a full disk it is there all the same, empty.
+    // On a full disk the file is there all the same, without content.
     if (!existsSync(file)) throw error;
   }
 }
@@ -32,7 +32,7 @@ export function isStoppedOnPurpose(dataDirectory: string): boolean {
   return marksIn(dataDirectory).some((file) => existsSync(file));
 }
 
-/** When it was asked for, or undefined when the programs are meant to run. */
+/** The time of an operator's stop; undefined when the programs are to run. */
 export function deliberateStop(dataDirectory: string): string | undefined {
   const file = marksIn(dataDirectory).find((mark) => existsSync(mark));
   if (file === undefined) return undefined;

@@ -10,7 +10,7 @@ export interface JournalAudit {
   readonly archived: number;
   /** How many faults of each rule. */
   readonly counts: Readonly<Record<string, number>>;
-  /** The first of them. */
+  /** The first of the faults. */
   readonly faults: readonly {
     readonly rule: string;
     readonly orderId: string;
@@ -21,7 +21,7 @@ export interface JournalAudit {
   readonly unknown: Readonly<Record<string, number>>;
 }
 
-/** The report of a long list of faults. */
+/** The size of a report with a long list of faults. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 /**
  * Audits the journal of a data folder on a copy, or a file. Throws {@link ProgramExit} when there

@@ -1,9 +1,12 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { exitCodes, isOwnFault } from "../../shared/process/exit-codes.ts";
+import { readJsonIfWhole } from "../../update/durable-files.ts";
 
-/** Memory of one run of the keep-alive for the next, per program; kept in data/run. */
+/**
+ * The failures of one program, as one run of the keep-alive leaves them for the next in data/run.
+ */
 const failureSchema = z.object({
   /** Probes in a row without an answer from a process that is there. */
   missed: z.int(),
@@ -11,9 +14,9 @@ const failureSchema = z.object({
   failures: z.int(),
   /** The common cause of the failures: "exit 78", "died", "hung", "full disk"; "" without any. */
   kind: z.string(),
-  /** Its last launch that succeeded; 0 once it has failed since. */
+  /** The last launch that succeeded; 0 once the program has failed since. */
   launchedMs: z.number(),
-  /** Not launched again before. */
+  /** The program is not launched again before that time. */
   notBeforeMs: z.number(),
 });
 export type FailureRecord = z.infer<typeof failureSchema>;
@@ -28,15 +31,15 @@ const memorySchema = z.object({
 export type KeepAliveMemory = z.infer<typeof memorySchema>;
 
 const MINUTE_MS = 60_000;
-/** A program that has run so long since its launch is well again. */
+/** A program that has run so long after its launch is well again. */
 export const STABLE_MS = 10 * MINUTE_MS;
 /** How exactly two readings of the machine's start agree while nobody sets the clock. */
 const BOOT_TOLERANCE_MS = MINUTE_MS;
 
 /**
- * How long to wait after `failures` failures of a kind in a row: not at all at first, then twice as
- * long each time. A wrong configuration does not mend itself (and a changed file ends the pause);
- * anything else may, so that the kiosk is not kept waiting for long.
+ * The pause after `failures` failures of a kind in a row: none at first, then twice as long each
+ * time. A wrong configuration does not mend itself, and a changed file ends the pause; anything
+ * else may mend itself, so the kiosk waits less long.
  */
 export function pauseMs(kind: string, failures: number): number {
   const configuration = kind === `exit ${exitCodes.configuration}`;
@@ -53,7 +56,7 @@ export const noFailure: FailureRecord = {
   notBeforeMs: 0,
 };
 
-/** Counts one more failure; the pause runs from now on. */
+/** The record with one more failure; its pause begins now. */
 export function failed(before: FailureRecord, kind: string, nowMs: number): FailureRecord {
   const failures = before.kind === kind ? before.failures + 1 : 1;
   const notBeforeMs = nowMs + pauseMs(kind, failures);
@@ -70,7 +73,7 @@ const CRASHES = 3;
 
 const FULL_DISK = "full disk";
 
-/** The kind of a failure whose exit code nobody knows: on a full disk, the disk is to blame. */
+/** The kind of a failure whose exit code is not known: on a full disk the disk is to blame. */
 export function kindWithoutCode(kind: "died" | "hung" | "silent", isDiskFull: boolean): string {
   return isDiskFull ? FULL_DISK : kind;
 }
@@ -82,24 +85,17 @@ export function isCrashLoop({ failures, kind }: FailureRecord): boolean {
   return failures >= CRASHES && (exitCode === undefined || isOwnFault(Number(exitCode)));
 }
 
-/** Forgets everything after a restart of the machine or a change of the setup file. */
+/** Reads the memory; it is empty after a restart of the machine or a change of the setup file. */
 export function readMemory(
   runDirectory: string,
   now: { readonly bootMs: number; readonly configMs: number },
 ): KeepAliveMemory {
-  const fresh: KeepAliveMemory = { ...now, programs: {} };
-  let text: string;
-  try {
-    text = readFileSync(fileIn(runDirectory), "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return fresh;
-    throw error;
-  }
-  const parsed = memorySchema.safeParse(parseJson(text));
-  if (!parsed.success) return fresh; // of another version, or cut by a power failure
-  const { bootMs, configMs, programs } = parsed.data;
-  const same = Math.abs(bootMs - now.bootMs) < BOOT_TOLERANCE_MS && configMs === now.configMs;
-  return same ? { ...now, programs } : fresh;
+  const kept = readJsonIfWhole(fileIn(runDirectory), memorySchema);
+  // A file of another version, or one that a power failure has cut, counts as none.
+  if (!kept) return { ...now, programs: {} };
+  const isSameStart = Math.abs(kept.bootMs - now.bootMs) < BOOT_TOLERANCE_MS;
+  const isSame = isSameStart && kept.configMs === now.configMs;
+  return { ...now, programs: isSame ? kept.programs : {} };
 }
 
 export function writeMemory(runDirectory: string, memory: KeepAliveMemory): void {
@@ -118,12 +114,4 @@ export function forgetFailures(runDirectory: string): void {
 
 function fileIn(runDirectory: string): string {
   return join(runDirectory, "keep-alive.json");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // the schema refuses it
-  }
 }

@@ -5,42 +5,29 @@ import { join } from "node:path";
 import { installationRoot } from "../../shared/version-files.ts";
 import type { Launch } from "./process-table.ts";
 
-/** How a process ended: its exit code, or the signal that ended it. */
-export type Ended = { readonly code: number } | { readonly signal: string };
-
-export interface LaunchedProcess {
-  readonly pid: number;
-  /** undefined while it runs. */
-  readonly ended: Ended | undefined;
-  /** The process's standard output and error so far. */
-  output(): string;
-}
-
-/** Megabytes; a kiosk's programs make little garbage at a time. */
+/**
+ * Half of V8's young generation, in megabytes; a kiosk's programs make little garbage at a time.
+ */
 const YOUNG_GENERATION_HALF_MB = 2;
-/** Each thread's own pool of the C library would keep what the thread once needed. */
+/**
+ * The number of the C library's memory pools; a pool for each thread would keep what the thread
+ * once needed.
+ */
 const ALLOCATION_POOLS = 2;
 
 /**
- * Bytes from which the C library gives a piece back to the system at once: what compiling needs
- * comes in such pieces. From less on, those that SQLite works with would be fetched from the system
- * anew for each statement. Not of the supervisor, whose buffers for answers are as large.
+ * The bytes from which the C library gives a piece back to the system at once: compiling needs such
+ * pieces. SQLite works with smaller ones, which would be fetched from the system anew for each
+ * statement. The supervisor is without this limit, because its buffers for answers are as large.
  */
 const GIVEN_BACK_FROM = 32_768;
 
-interface Memory {
-  readonly switches: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-}
-
 /** Switches of Node.js and environment that keep a process's memory small, idle and at work. */
-export function smallMemoryOf(name: string): Memory {
+export function smallMemoryOf(name: string) {
   const pools = { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS) };
-  return {
-    switches: [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`],
-    environment:
-      name === "tp-manager" ? { ...pools, MALLOC_MMAP_THRESHOLD_: String(GIVEN_BACK_FROM) } : pools,
-  };
+  const environment: Readonly<Record<string, string>> =
+    name === "tp-manager" ? { ...pools, MALLOC_MMAP_THRESHOLD_: String(GIVEN_BACK_FROM) } : pools;
+  return { switches: [`--max-semi-space-size=${YOUNG_GENERATION_HALF_MB}`], environment };
 }
 
 /** Runs a process with {@link smallMemoryOf}. */
@@ -62,28 +49,24 @@ export function spawnProcess(
  * `logs/<name>.out`. That file holds only what never reaches the program's own log (why it would
  * not start, a crash of the runtime); the one of the previous launch is kept as `.out.1`.
  */
-export async function launchDetached(
-  launch: Launch,
-  logDirectory: string,
-): Promise<LaunchedProcess> {
+export async function launchDetached(launch: Launch, logDirectory: string) {
   mkdirSync(logDirectory, { recursive: true });
   const file = join(logDirectory, `${launch.name}.out`);
   keepEarlier(file);
   const out = openSync(file, "w", 0o600);
   try {
     const child = spawnProcess(launch, { detached: true, stdio: ["ignore", out, out] });
-    let ended: Ended | undefined;
-    child.once("exit", (code, signal) => {
-      ended = code === null ? { signal: signal ?? "unknown" } : { code };
-    });
     await once(child, "spawn");
     child.unref();
     return {
       pid: child.pid as number,
+      /** undefined while it runs; a signal has no exit code. */
       get ended() {
-        return ended;
+        const { exitCode, signalCode } = child;
+        return exitCode === null && signalCode === null ? undefined : { exitCode, signalCode };
       },
-      output: () => readFileSync(file, "utf8"),
+      /** The process's standard output and error so far. */
+      output: () => readFileSync(file, "utf8").trim(),
     };
   } finally {
     closeSync(out);

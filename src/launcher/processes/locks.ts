@@ -10,7 +10,7 @@ import { poll } from "../../shared/time.ts";
 import type { CommandContext } from "../output.ts";
 import { programNames } from "./process-table.ts";
 
-/** Another launcher waits at most as long as a start or a stop may take. */
+/** The time for which a launcher waits for another one: a start or a stop takes no longer. */
 const LOCK_WITHIN_MS = 120_000;
 const RETRY_EVERY_MS = 200;
 
@@ -23,16 +23,16 @@ export function tryLaunchLock(dataDirectory: string): ExclusiveLock | undefined 
 }
 
 /**
- * Runs `work` under the launch lock; says so when it has to wait for another launcher. Throws
- * {@link ProgramExit} 75 when that one takes too long.
+ * Runs `work` under the launch lock; prints a note when another launcher holds it. Throws {@link
+ * ProgramExit} 75 when that one takes too long.
  */
 export async function withLaunchLock<T>(
-  { installation, clock, output }: CommandContext,
+  { dataDirectory, clock, output }: CommandContext,
   work: () => Promise<T>,
 ): Promise<T> {
   let waits = false;
   const lock = await poll(clock, "launch lock", RETRY_EVERY_MS, LOCK_WITHIN_MS, () => {
-    const taken = tryLaunchLock(installation.dataDirectory);
+    const taken = tryLaunchLock(dataDirectory);
     if (!taken && !waits) output.note("Another launcher is at work here; waiting for it ...");
     waits = true;
     return taken;
@@ -50,7 +50,10 @@ export async function withLaunchLock<T>(
   }
 }
 
-/** Runs `work` while no program has the stores open, however it was started. Throws 75. */
+/**
+ * Runs `work` while no program has the stores open, however it was started. Throws {@link
+ * ProgramExit} 75 when one has.
+ */
 export async function withProgramLocks<T>(
   dataDirectory: string,
   work: () => T | Promise<T>,

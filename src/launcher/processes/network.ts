@@ -2,45 +2,56 @@ import type { IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
 import { httpRequest } from "../../shared/process/node-http.ts";
+import type { Clock } from "../../shared/time.ts";
 
 interface HttpCall {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  readonly signal?: AbortSignal;
+  /** The time for the whole answer; missing: there is no limit. */
+  readonly limit?: { readonly clock: Clock; readonly withinMs: number };
 }
 
-interface HttpAnswer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
+/** The name of the error with which a call rejects whose answer has not come in time. */
+export const NO_ANSWER = "NoAnswerError";
+
+/** The value of an Authorization header. */
+export function basicAuthorization(login: string, password: string): string {
+  return `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
 }
 
 /**
- * One call on a connection of its own, which ends with it, so that the launcher ends when it is
- * done. fetch would load more than that, and sets the keep-alive delay of a socket that is still
+ * Makes one call on a connection of its own, which ends with it, so that the launcher ends when it
+ * is done. fetch would load more code, and sets the keep-alive delay of a socket that is still
  * connecting: Wine refuses such a connection.
  */
-export function httpCall(url: string, { method = "GET", headers, body, signal }: HttpCall = {}) {
+export function httpCall(url: string, { method = "GET", headers, body, limit }: HttpCall = {}) {
   const send = url.startsWith("https:") ? httpsRequest : httpRequest;
-  return new Promise<HttpAnswer>((resolve, reject) => {
-    const sent = { ...headers, connection: "close" };
-    const request = send(url, { agent: false, method, headers: sent, ...(signal && { signal }) });
-    request.once("error", reject);
-    request.once("response", (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.once("error", reject);
-      response.once("end", () => {
-        const text = Buffer.concat(chunks).toString();
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+  return new Promise<{ status: number; headers: IncomingHttpHeaders; text: string }>(
+    (resolve, reject) => {
+      const sent = { ...headers, connection: "close" };
+      const request = send(url, { agent: false, method, headers: sent });
+      const timer = limit?.clock.startTimer("HTTP call", limit.withinMs, () => {
+        const error = new Error(`no answer within ${limit.withinMs / 1_000} s`);
+        request.destroy(Object.assign(error, { name: NO_ANSWER }));
       });
-    });
-    request.end(body);
-  });
+      request.once("close", () => timer?.clear());
+      request.once("error", reject);
+      request.once("response", (response) => {
+        const chunks: Buffer[] = [];
+        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.once("error", reject);
+        response.once("end", () => {
+          const text = Buffer.concat(chunks).toString();
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+        });
+      });
+      request.end(body);
+    },
+  );
 }
 
-/** The error code of a program that listens there; undefined: it can. */
+/** The error code with which this machine refuses to listen there; undefined: it can. */
 export function listenFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

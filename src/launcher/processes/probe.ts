@@ -11,15 +11,13 @@ const { connect } = process.getBuiltinModule("node:net");
 
 const GOOD = "HTTP/1.1 200 ";
 
-/**
- * "unreachable": no program listens. "no-answer": one does, but the right answer did not come.
- */
+/** "unreachable": no program listens. "no-answer": a program listens, but no right answer came. */
 type Probe = "answers" | "no-answer" | "unreachable";
 
 /**
- * The cheapest way to ask a program whether it is well: the `status` message of shared/ipc over a
- * bare socket. The full client and node:http alone cost more time than an empty Node start, and
- * the keep-alive runs every two minutes on a small machine (docs/design.md 9.2). Never rejects.
+ * Asks a program in the cheapest way whether it is well: the `status` message of shared/ipc over a
+ * bare socket. The full client and node:http alone take longer than an empty Node start, and the
+ * keep-alive runs every two minutes on a small machine (docs/design.md 9.2). Never rejects.
  */
 export async function probe(
   runDirectory: string,
@@ -34,14 +32,14 @@ export async function probe(
   } catch {
     return "unreachable"; // it was never started
   }
-  // Only Windows has something to ask, and only there it is worth its loading.
+  // Only on Windows is there a check, and only there it is loaded.
   const isRight = address.startsWith("\\\\.\\pipe\\")
     ? (await import("../../shared/ipc/pipe.ts")).isPipeOfLiving
     : () => true;
   return await new Promise((resolve) => {
     let result: Probe = "unreachable";
     let received = "";
-    // Straight from the socket: the stream's own reading costs a tenth of the whole run.
+    // Reads straight from the socket: the stream's own reading takes a tenth of the whole run.
     const onread = {
       buffer: Buffer.alloc(GOOD.length),
       callback: (count: number, bytes: Uint8Array): boolean => {
@@ -52,7 +50,7 @@ export async function probe(
         return false;
       },
     };
-    // The socket's own time limit: silence for so long, while connecting or after.
+    // The socket's own time limit is for silence, while it connects or after.
     const socket = connect({ path: address, timeout: withinMs, onread }, () => {
       if (!isRight(runDirectory, program, address)) {
         socket.destroy();

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { accessSync, constants, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Program } from "../../shared/ipc/contract.ts";
 import { isPidInUse, presentProcesses } from "../../shared/process/presence.ts";
@@ -10,42 +10,52 @@ import {
 } from "../../shared/version-files.ts";
 
 /**
- * Which processes belong to an installation, asked of the operating system each time: no pid is
- * remembered that could be stale or belong to another process by now. A process belongs to a data
- * folder, whatever version it is of: on Linux it runs the script of that part with that folder,
- * elsewhere it holds its lock there (presence.ts).
+ * Finds the processes of an installation by asking the operating system each time: no pid is
+ * remembered that could belong to another process by now. A process belongs to a data folder,
+ * whatever version it is of: on Linux it runs the script of that part with that folder, elsewhere
+ * it holds its lock there (presence.ts).
  */
-
-interface Entry {
-  readonly pid: number;
-  /** The folder that relative arguments are relative to. */
-  readonly directory: string;
-  readonly args: readonly string[];
-}
 
 /** The pids of the processes that run this part of this installation, started by whomever. */
 export function findProcesses(spec: ProcessSpec): number[] {
   if (process.platform !== "linux") return presentProcesses(spec.presence);
-  return listProc()
-    .filter((entry) => isOf(entry, spec))
-    .map(({ pid }) => pid);
+  return readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid) && isOf(pid, spec))
+    .map(Number);
 }
 
-function isOf({ directory, args }: Entry, spec: ProcessSpec): boolean {
-  const script = args.findIndex(
-    (arg, i) => i > 0 && isProgramFile(resolve(directory, arg), spec.name),
-  );
-  if (script < 0) return false;
-  const file = resolve(directory, args[script] ?? "");
-  const given = args.slice(script + 1).map((arg) => arg.replace(/^--[a-z-]+=/, ""));
-  if (given.some((arg) => resolve(directory, arg) === spec.mark)) return true;
-  const isDefault = spec.mark === defaultDataDirectory && file === spec.script;
-  return isDefault && !args.some((arg) => /^--data(=|$)/.test(arg));
+function isOf(pid: string, spec: ProcessSpec): boolean {
+  const user = process.getuid?.() ?? 0;
+  try {
+    // Only root may stop what belongs to others.
+    if (user !== 0 && statSync(`/proc/${pid}`).uid !== user) return false;
+    const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
+    const directory = args.length < 2 ? "" : readlinkSync(`/proc/${pid}/cwd`);
+    const script = args.findIndex(
+      (arg, i) => i > 0 && isProgramFile(resolve(directory, arg), spec.name),
+    );
+    if (script < 0) return false;
+    const given = args.slice(script + 1).map((arg) => arg.replace(/^--[a-z-]+=/, ""));
+    if (given.some((arg) => resolve(directory, arg) === spec.mark)) return true;
+    const isOwnScript = resolve(directory, args[script] ?? "") === spec.script;
+    const isDefault = spec.mark === defaultDataDirectory && isOwnScript;
+    return isDefault && !args.some((arg) => /^--data(=|$)/.test(arg));
+  } catch {
+    return false; // the process has ended meanwhile, or is none of ours
+  }
 }
 
-/**
- * Whether a process is still there. A process that has ended and only waits to be reaped is not.
- */
+/** Whether this user may not read a folder that is there. */
+export function isForbidden(folder: string): boolean {
+  try {
+    accessSync(folder, constants.R_OK | constants.X_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES";
+  }
+}
+
+/** Whether a process is still there. A process that has ended and waits to be reaped is not. */
 export function isRunning(pid: number): boolean {
   if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;
@@ -55,22 +65,6 @@ export function isRunning(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-function listProc(): Entry[] {
-  const user = process.getuid?.() ?? 0;
-  return readdirSync("/proc").flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      // Only root may stop what belongs to others.
-      if (user !== 0 && statSync(`/proc/${name}`).uid !== user) return [];
-      const args = readFileSync(`/proc/${name}/cmdline`, "utf8").split("\0").slice(0, -1);
-      if (args.length < 2) return [];
-      return [{ pid: Number(name), directory: readlinkSync(`/proc/${name}/cwd`), args }];
-    } catch {
-      return []; // the process has ended meanwhile, or is none of ours
-    }
-  });
 }
 
 export type ProcessName = Program | "terminal-simulator" | "gateway-sandbox";
@@ -89,19 +83,24 @@ export interface ProcessSpec extends Launch {
   readonly name: ProcessName;
   /** The argument by which this installation's process differs from another installation's. */
   readonly mark: string;
-  /** Its announcement where the system lists no arguments (shared/process/presence.ts). */
+  /**
+   * The path of its announcement where the system lists no arguments (shared/process/presence.ts).
+   */
   readonly presence: string;
 }
 
-export interface ProgramSpec extends ProcessSpec {
-  readonly name: Program;
+export interface ProgramSpec<P extends Program = Program> extends ProcessSpec {
+  readonly name: P;
   readonly runDirectory: string;
 }
 
-/** In the order of their stop: tp-manager hands its last payment to the supervisor. */
+/**
+ * Both programs in the order of their stop: tp-manager hands off its last payment to the
+ * supervisor.
+ */
 export const programNames: readonly Program[] = ["tp-manager", "supervisor"];
 
-export function programSpec(name: Program, dataDirectory: string): ProgramSpec {
+export function programSpec<P extends Program>(name: P, dataDirectory: string): ProgramSpec<P> {
   const runDirectory = join(dataDirectory, "run");
   return {
     name,
@@ -113,7 +112,7 @@ export function programSpec(name: Program, dataDirectory: string): ProgramSpec {
   };
 }
 
-/** Both programs; `other`: as that version runs them. */
+/** How both programs are started; `other`: by another version. */
 export function programSpecs(
   dataDirectory: string,
   other?: { readonly version: string; readonly runtime: string },

@@ -1,4 +1,3 @@
-import { accessSync, constants } from "node:fs";
 import {
   type Condition,
   conditionsOf,
@@ -14,25 +13,28 @@ import {
 } from "../../shared/ipc/contract.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import type { Installation } from "../../shared/process/installation.ts";
 import { fullDisk, isFull } from "../../shared/store/storage-fault.ts";
 import { type Clock, poll } from "../../shared/time.ts";
-import { type Ended, type LaunchedProcess, launchDetached } from "./launch-process.ts";
+import type { CommandContext } from "../output.ts";
+import { launchDetached } from "./launch-process.ts";
 import {
   findProcesses,
+  isForbidden,
   isRunning,
   type ProcessSpec,
   type ProgramSpec,
+  programSpec,
   programSpecs,
 } from "./process-table.ts";
 
-export type TpManagerStatus = ResponseOf<typeof tpManagerMessages, "status">;
-export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
-type ProgramStatus = TpManagerStatus | SupervisorStatus;
+const messages = { "tp-manager": tpManagerMessages, supervisor: supervisorMessages } as const;
+/** The report of a program about itself. */
+export type StatusOf<P extends Program> = ResponseOf<(typeof messages)[P], "status">;
+export type TpManagerStatus = StatusOf<"tp-manager">;
 
 /** The state of a program of this installation, as other processes can find it out. */
-export type ProgramState =
-  | { readonly state: "running"; readonly pid: number; readonly status: ProgramStatus }
+export type ProgramState<P extends Program = Program> =
+  | { readonly state: "running"; readonly pid: number; readonly status: StatusOf<P> }
   /** A process is there, but its socket does not answer as it should: starting, hung, other. */
   | {
       readonly state: "silent";
@@ -42,17 +44,40 @@ export type ProgramState =
     }
   | { readonly state: "stopped" };
 
+export interface ProgramStates {
+  readonly tpManager: ProgramState<"tp-manager">;
+  readonly supervisor: ProgramState<"supervisor">;
+}
+
+/** The states of both programs, each asked as {@link programState} does. */
+export async function programStates(
+  dataDirectory: string,
+  clock: Clock,
+  answerWithinMs: number,
+): Promise<ProgramStates> {
+  const ask = <P extends Program>(name: P) =>
+    programState(programSpec(name, dataDirectory), clock, answerWithinMs);
+  const [tpManager, supervisor] = await Promise.all([ask("tp-manager"), ask("supervisor")]);
+  return { tpManager, supervisor };
+}
+
 /**
  * The state of a program: its own report, or, when it does not answer, what the operating system
  * knows of its process. Throws {@link ProgramExit} when this user may not read the folder of its
  * socket, because the program would seem to have stopped.
  */
-export async function programState(
-  spec: ProgramSpec,
+export async function programState<P extends Program>(
+  spec: ProgramSpec<P>,
   clock: Clock,
   answerWithinMs: number,
-): Promise<ProgramState> {
-  mustBeAllowed(spec.runDirectory);
+): Promise<ProgramState<P>> {
+  if (isForbidden(spec.runDirectory)) {
+    throw new ProgramExit(
+      exitCodes.unavailable,
+      `not allowed: ${spec.runDirectory} belongs to another user; ` +
+        "run this as the user of the programs",
+    );
+  }
   try {
     const status = await askStatus(spec, clock, answerWithinMs);
     return { state: "running", pid: status.pid, status };
@@ -64,27 +89,18 @@ export async function programState(
   }
 }
 
-function mustBeAllowed(runDirectory: string): void {
-  try {
-    accessSync(runDirectory, constants.R_OK | constants.X_OK);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EACCES") return; // never started
-    throw new ProgramExit(
-      exitCodes.unavailable,
-      `not allowed: ${runDirectory} belongs to another user; run this as the user of the programs`,
-    );
-  }
+/** The report of a program; undefined: it does not answer. */
+export function reportOf<P extends Program>(state: ProgramState<P>): StatusOf<P> | undefined {
+  return state.state === "running" ? state.status : undefined;
 }
 
 /**
  * The conditions that the running programs report, without those that keep payments from being
  * accepted: these are {@link notReadyReasonsOf}.
  */
-export function conditionsReported(states: readonly ProgramState[]): Condition[] {
-  const reports = states.flatMap((one) => (one.state === "running" ? [one.status] : []));
-  const supervisor = reports.find((one) => one.program === "supervisor");
-  const tpManager = reports.find((one) => one.program === "tp-manager");
-  return conditionsOf({ supervisor, tpManager }).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
+export function conditionsReported({ tpManager, supervisor }: ProgramStates): Condition[] {
+  const reports = { supervisor: reportOf(supervisor), tpManager: reportOf(tpManager) };
+  return conditionsOf(reports).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
 }
 
 /** Why the arbiter would refuse a payment now. An older tp-manager reports the link only. */
@@ -99,88 +115,106 @@ export function notReadyReasonsOf({
   return [{ code: "TERMINAL_DISCONNECTED", says, todo }];
 }
 
-/** The program's report of itself. Rejects with IpcError. */
-export async function askStatus(
-  { name, runDirectory }: ProgramSpec,
+/** Asks a program for its report of itself. Rejects with {@link IpcError}. */
+export async function askStatus<P extends Program>(
+  { name, runDirectory }: ProgramSpec<P>,
   clock: Clock,
   timeoutMs: number,
-): Promise<ProgramStatus> {
-  const { status } = name === "tp-manager" ? tpManagerMessages : supervisorMessages;
-  const client = createIpcClient(runDirectory, name, { status }, clock);
-  return await client.call("status", {}, timeoutMs).finally(() => client.close());
+): Promise<StatusOf<P>> {
+  const client = createIpcClient(runDirectory, name, messages[name], clock);
+  const status = client.call("status", {} as never, timeoutMs);
+  return (await status.finally(() => client.close())) as StatusOf<P>;
 }
 
-/** Asks the program to stop in order. Rejects with IpcError when it did not answer that it will. */
+/**
+ * Asks the program to stop in order. Rejects with {@link IpcError} when the program has not
+ * answered that it will.
+ */
 export async function askStop(
   { name, runDirectory }: ProgramSpec,
   clock: Clock,
   timeoutMs: number,
 ): Promise<void> {
-  const { stop } = name === "tp-manager" ? tpManagerMessages : supervisorMessages;
+  const { stop } = messages[name];
   const client = createIpcClient(runDirectory, name, { stop }, clock);
   await client.call("stop", {}, timeoutMs).finally(() => client.close());
 }
 
-/** A kiosk that has just booted may be slow; a program that cannot start ends much sooner. */
+/**
+ * The time in which a started program has to answer: a kiosk that has just booted may be slow, and
+ * a program that cannot start ends much sooner.
+ */
 const READY_WITHIN_MS = 60_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
 /** The end of one program's start. */
-export type Started = { readonly program: Program } & (
-  | { readonly result: "started" | "already-running"; readonly pid: number }
-  /** The program ended by itself; `reason` is its last output. */
-  | { readonly result: "ended"; readonly exitCode: number; readonly reason: string }
-  /** A process, started by this call or not, that did not answer in time. */
-  | { readonly result: "silent"; readonly pid: number | undefined; readonly ours: boolean }
-);
+export interface Started {
+  readonly program: Program;
+  /** "silent": a process, started by this call or not, has not answered in time. */
+  readonly result: "started" | "already-running" | "ended" | "silent";
+  /** undefined: no process is left. */
+  readonly pid: number | undefined;
+  /** Whether this call has started the process. */
+  readonly isOurs: boolean;
+  /** That of a program that has ended; 69 of one that is silent; else 0. */
+  readonly exitCode: number;
+  /** The last output of a program that has ended. */
+  readonly reason: string;
+}
 
 /**
  * Starts the programs that do not run and waits until each has answered or ended. The caller holds
  * the launch lock.
  */
 export function startPrograms(
-  installation: Installation,
-  clock: Clock,
-  specs = programSpecs(installation.dataDirectory),
+  context: CommandContext,
+  specs = programSpecs(context.dataDirectory),
 ): Promise<Started[]> {
-  return Promise.all(specs.map((spec) => startProgram(spec, installation, clock)));
+  return Promise.all(specs.map((spec) => startProgram(spec, context)));
 }
 
 /** Starts one program, as {@link startPrograms} does. */
 export async function startProgram(
   spec: ProgramSpec,
-  installation: Installation,
-  clock: Clock,
+  { dataDirectory, logDirectory, clock }: CommandContext,
 ): Promise<Started> {
-  const program = spec.name;
-  openRunDirectory(installation.dataDirectory);
+  const end = (result: Started["result"], pid: number | undefined, isOurs: boolean): Started => {
+    const exitCode = result === "silent" ? exitCodes.unavailable : exitCodes.ok;
+    return { program: spec.name, result, pid, isOurs, exitCode, reason: "" };
+  };
+  openRunDirectory(dataDirectory);
   const before = await programState(spec, clock, ANSWER_WITHIN_MS);
-  if (before.state === "running") return { program, result: "already-running", pid: before.pid };
-  if (before.state === "silent") return await waitForOther(spec, clock);
-  const launched = await launchDetached(spec, installation.logDirectory);
+  if (before.state === "running") return end("already-running", before.pid, false);
+  if (before.state === "silent") {
+    const last = await waitForOther(spec, clock);
+    return end(last.isRunning ? "already-running" : "silent", last.pid, false);
+  }
+  const launched = await launchDetached(spec, logDirectory);
   const started = await poll(clock, "start", ASK_EVERY_MS, READY_WITHIN_MS, async () => {
     // Read before asking, because another process may answer for a child that has ended.
     const { ended } = launched;
     const pid = (await askStatus(spec, clock, ANSWER_WITHIN_MS).catch(whenSilent))?.pid;
-    if (pid === launched.pid) return { program, result: "started" as const, pid };
-    if (pid !== undefined) return { program, result: "already-running" as const, pid };
-    return ended && endedProgram(program, launched, ended, installation);
+    if (pid === launched.pid) return end("started", pid, true);
+    if (pid !== undefined) return end("already-running", pid, false);
+    if (ended === undefined) return undefined;
+    const unsaid = ended.signalCode ? `ended by ${ended.signalCode}` : "it gave no reason";
+    const exitCode = ended.exitCode || exitCodes.internal;
+    const why = isFull(dataDirectory) ? fullDisk(dataDirectory) : unsaid;
+    return { ...end("ended", undefined, false), exitCode, reason: launched.output() || why };
   });
-  return started ?? { program, result: "silent", pid: launched.pid, ours: true };
+  return started ?? end("silent", launched.pid, true);
 }
 
-/** A process that we did not start is there: starting too, stopping, or hung. */
-async function waitForOther(spec: ProgramSpec, clock: Clock): Promise<Started> {
+/** Waits for a process that another launcher has started, or that is stopping or hung. */
+async function waitForOther(spec: ProgramSpec, clock: Clock) {
   let pid: number | undefined;
   const last = await poll(clock, "start", ASK_EVERY_MS, READY_WITHIN_MS, async () => {
     const now = await programState(spec, clock, ANSWER_WITHIN_MS);
     pid = now.state === "silent" ? now.pids[0] : undefined;
     return now.state === "silent" ? undefined : now;
   });
-  const program = spec.name;
-  if (last?.state === "running") return { program, result: "already-running", pid: last.pid };
-  return { program, result: "silent", pid, ours: false };
+  return last?.state === "running" ? { isRunning: true, pid: last.pid } : { isRunning: false, pid };
 }
 
 /** undefined for a program that does not answer; any other error is thrown. */
@@ -188,39 +222,23 @@ function whenSilent(error: unknown): undefined {
   if (!(error instanceof IpcError)) throw error;
 }
 
-function endedProgram(
-  program: Program,
-  launched: LaunchedProcess,
-  ended: Ended,
-  { dataDirectory }: Installation,
-): Started {
-  const said = launched.output().trim();
-  const unsaid = "code" in ended ? "it gave no reason" : `ended by ${ended.signal}`;
-  return {
-    program,
-    result: "ended",
-    exitCode: "code" in ended ? ended.code || exitCodes.internal : exitCodes.internal,
-    reason: said || (isFull(dataDirectory) ? fullDisk(dataDirectory) : unsaid),
-  };
-}
-
 export type Stopped = "stopped" | "killed" | "was-not-running" | "still-running";
 
 /**
- * How long a program that has agreed to stop may take. Both end sooner by themselves: tp-manager
- * lets a running payment go on, then cancels it, and ends after 45 s. An earlier kill could leave a
+ * The time for a program that has agreed to stop. Both end sooner by themselves: tp-manager lets a
+ * running payment go on, then cancels it, and ends after 45 s. An earlier kill could leave a
  * payment in doubt for nothing.
  */
 const POLITE_WITHIN_MS = 75_000;
 const TERMINATE_WITHIN_MS = 4_000;
 const KILL_WITHIN_MS = 5_000;
 const CHECK_EVERY_MS = 50;
-/** A stop that takes longer is announced. */
+/** A stop that takes longer than that is announced. */
 const QUICK_MS = 2_000;
 
 /**
- * Stops a program: asks it over its socket, sends SIGTERM when it does not answer, SIGKILL when
- * that does not help. `onSlow` is called once when that takes long.
+ * Stops a program: asks it over its socket, sends SIGTERM when it does not answer, and SIGKILL when
+ * that does not help. `onSlow` is called once when a stop takes long.
  */
 export async function stopProgram(
   spec: ProgramSpec,
@@ -230,7 +248,7 @@ export async function stopProgram(
   const before = await programState(spec, clock, ANSWER_WITHIN_MS);
   if (before.state === "stopped") return "was-not-running";
   const pids = before.state === "running" ? [before.pid] : before.pids;
-  // A program that listens but does not answer would not answer this either.
+  // A program that listens but does not answer would not answer this message either.
   const listens = before.state === "running" || before.failure === "refused";
   const ask = () => askStop(spec, clock, ANSWER_WITHIN_MS).then(() => true, whenSilent);
   if (listens && (await ask())) {
@@ -247,7 +265,7 @@ export async function stopProcess(spec: ProcessSpec, clock: Clock): Promise<Stop
   let pids = findProcesses(spec);
   if (pids.length === 0) return "was-not-running";
   const gone = (): boolean => !pids.some(isRunning);
-  // Windows has no SIGTERM for other processes: there it would be a kill without a deadline.
+  // Windows has no SIGTERM for other processes: the signal would be a kill without a deadline.
   const gentle = process.platform !== "win32";
   if (gentle) {
     send(pids, "SIGTERM");
@@ -256,7 +274,7 @@ export async function stopProcess(spec: ProcessSpec, clock: Clock): Promise<Stop
   pids = findProcesses(spec);
   send(pids, "SIGKILL");
   if (!(await until(gone, clock, KILL_WITHIN_MS))) return "still-running";
-  // A simulator takes no messages: on Windows there is no other way to stop it.
+  // A simulator takes no messages, so on Windows a kill is the ordinary way to stop it.
   const only = !gentle && spec.name !== "tp-manager" && spec.name !== "supervisor";
   return only ? "stopped" : "killed";
 }
@@ -266,7 +284,8 @@ function send(pids: readonly number[], signal: "SIGTERM" | "SIGKILL"): void {
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // ESRCH: gone by itself. EPERM (another user's) shows as still running.
+      // ESRCH: the process has ended by itself. EPERM: it is another user's, and counts as still
+      // running.
       if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
   }

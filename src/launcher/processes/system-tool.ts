@@ -4,7 +4,7 @@ import { win32 } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-/** A tool waits for ever when the service that it asks does not start. */
+/** The time limit for a tool, which waits for ever when the service that it asks does not start. */
 const ANSWER_WITHIN_MS = 30_000;
 
 /**
@@ -20,13 +20,13 @@ export async function runSystemTool(name: string, ...args: string[]): Promise<st
   return stdout;
 }
 
-/** A tool's own words for its failure, in the machine's language; else why it was not run. */
+/** The error text of a tool, in the machine's language; else why it was not run. */
 export function toolFault(error: unknown): string {
   const { stderr = "", message } = error as Error & { stderr?: string };
   return stderr.trim() || message;
 }
 
-/** Whose processes these are. A container may run under a number that has no name. */
+/** The name of this user, or its number: a container may run under a number without a name. */
 export function userName(): string {
   try {
     return userInfo().username;

@@ -8,15 +8,19 @@ export interface KeepAliveEntry {
   /** always-up.sh or always-up.cmd, absolute: a scheduler starts it from anywhere. */
   readonly script: string;
   readonly dataDirectory: string;
-  /** --data, left out for the folder that is meant without it. */
+  /** `--data` and the folder; none for the default folder. */
   readonly args: readonly string[];
-  /** Folder of a Node that only this shell's PATH knows; a scheduler has a PATH of its own. */
+  /**
+   * The folder of a Node that only this shell's PATH knows, because a scheduler has a PATH of its
+   * own.
+   */
   readonly runtimeFolder: string | undefined;
 }
 
-export type Change = "installed" | "already-installed" | "removed" | "was-not-installed";
+/** The end of a change, for people. */
+type Change = "installed" | "was installed already" | "removed" | "was not installed";
 
-/** One place that can run something again and again: crontab, Task Scheduler. */
+/** A program of the system that runs a command again and again: crontab or the Task Scheduler. */
 export interface Schedule {
   /** For people: `crontab of kiosk`. */
   readonly name: string;
@@ -43,14 +47,17 @@ export function dataArguments(dataDirectory: string): readonly string[] {
   return dataDirectory === defaultDataDirectory ? [] : ["--data", dataDirectory];
 }
 
-/** undefined for the runtime that launch.sh finds by itself, whatever the PATH. */
+/** The folder of this Node; undefined when launch.sh finds it by itself, whatever the PATH. */
 export function runtimeFolder(): string | undefined {
   const delivered = relative(installationRoot, process.execPath).startsWith("runtime");
   const pinned = /node_modules[\\/]node-(linux|win)-/.test(process.execPath);
   return delivered || pinned ? undefined : dirname(process.execPath);
 }
 
-/** No scheduler and no unit file can hold one that spans lines. */
+/**
+ * Throws for control characters: no scheduler and no unit file can hold an argument of several
+ * lines.
+ */
 export function refuseControlCharacters(args: readonly string[]): void {
   if (!args.some((arg) => /\p{Cc}/u.test(arg))) return;
   throw new ProgramExit(
@@ -59,7 +66,10 @@ export function refuseControlCharacters(args: readonly string[]): void {
   );
 }
 
-/** Root's schedule would make files that the programs' own user can no longer write. */
+/**
+ * Throws when another user owns the data folder: root's schedule would make files that the
+ * programs' own user can no longer write.
+ */
 export function refuseOtherUser(dataDirectory: string): void {
   const owner = statSync(dataDirectory, { throwIfNoEntry: false })?.uid;
   const user = process.getuid?.();
@@ -69,4 +79,9 @@ export function refuseOtherUser(dataDirectory: string): void {
     `the data folder ${dataDirectory} belongs to user ${owner}, and this is user ${user}:\n` +
       "run this as the user to whom the data folder belongs",
   );
+}
+
+/** A template with the values of its names in braces. */
+export function filled(template: string, value: (name: string) => string): string {
+  return template.replace(/\{(\w+)\}/g, (_all, name: string) => value(name));
 }

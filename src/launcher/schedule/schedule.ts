@@ -1,21 +1,24 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
-import { rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { win32 } from "node:path";
-import { text } from "node:stream/consumers";
+import { promisify } from "node:util";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
-import { defaultDataDirectory } from "../../shared/version-files.ts";
-import type { Output } from "../output.ts";
+import { assetFile, defaultDataDirectory, installationRoot } from "../../shared/version-files.ts";
+import { type CommandContext, shellArgument } from "../output.ts";
 import { runSystemTool, toolFault, userName } from "../processes/system-tool.ts";
+import texts from "../texts-en.json" with { type: "json" };
 import {
-  type Change,
+  dataArguments,
+  filled,
   type KeepAliveEntry,
   keepAliveEntry,
   refuseControlCharacters,
   refuseOtherUser,
+  runtimeFolder,
   type Schedule,
+  scriptPath,
 } from "./entry.ts";
 
 /** The scheduler of this machine. */
@@ -23,33 +26,24 @@ export function machineSchedule(): Schedule {
   return process.platform === "win32" ? taskScheduler : crontab;
 }
 
-const changeTexts: Record<Change, string> = {
-  installed: "installed",
-  "already-installed": "was installed already",
-  removed: "removed",
-  "was-not-installed": "was not installed",
-};
-
-/** `always-up --install` and `--uninstall`; answers the exit code. Throws ProgramExit. */
+/** Carries out `always-up --install` or `--uninstall` and answers the exit code. */
 export async function changeSchedule(
   what: "install" | "uninstall",
-  dataDirectory: string,
-  output: Output,
+  { dataDirectory, output }: CommandContext,
 ): Promise<number> {
   const entry = keepAliveEntry(dataDirectory);
   const schedule = machineSchedule();
   refuseOtherUser(dataDirectory);
   const change = await schedule[what](entry);
   const line = await schedule.find(entry);
-  const details = line ?? `nothing of it in the ${schedule.name}`;
-  output.row("keep-alive", "good", changeTexts[change], details);
+  output.row("keep-alive", "good", change, line ?? `nothing of it in the ${schedule.name}`);
   return exitCodes.ok;
 }
 
 const EVERY_TWO_MINUTES = "*/2 * * * *";
 const SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin";
 
-/** The crontab of the user. Every line that is not ours stays as it is, byte by byte. */
+/** The crontab of the user. Every line of other programs stays as it is, byte by byte. */
 export const crontab: Schedule = {
   name: `crontab of ${userName()}`,
   async install(entry) {
@@ -57,7 +51,7 @@ export const crontab: Schedule = {
     const wanted = bytes(crontabLine(entry));
     const lines = await readLines();
     const own = lines.filter((line) => isOwn(line, entry));
-    if (own.length === 1 && own[0] === wanted) return "already-installed";
+    if (own.length === 1 && own[0] === wanted) return "was installed already";
     await writeLines([...lines.filter((line) => !isOwn(line, entry)), wanted]);
     if ((await readLines()).includes(wanted)) return "installed";
     throw refused("the line is not in the crontab after it was written");
@@ -65,7 +59,7 @@ export const crontab: Schedule = {
   async uninstall(entry) {
     const lines = await readLines();
     const others = lines.filter((line) => !isOwn(line, entry));
-    if (others.length === lines.length) return "was-not-installed";
+    if (others.length === lines.length) return "was not installed";
     await writeLines(others);
     return "removed";
   },
@@ -74,19 +68,18 @@ export const crontab: Schedule = {
   },
 };
 
-/** crontab(5): a % ends the command unless a backslash stands before it, also within quotes. */
+/**
+ * The line of the crontab. A % ends the command unless a backslash stands before it, also within
+ * quotes (crontab(5)).
+ */
 export function crontabLine({ script, args, runtimeFolder }: KeepAliveEntry): string {
-  const path = runtimeFolder === undefined ? [] : [`PATH=${quoted(runtimeFolder)}:${SYSTEM_PATH}`];
-  const command = [...path, quoted(script), ...args.map(quoted)].join(" ");
+  const path =
+    runtimeFolder === undefined ? [] : [`PATH=${shellArgument(runtimeFolder)}:${SYSTEM_PATH}`];
+  const command = [...path, shellArgument(script), ...args.map(shellArgument)].join(" ");
   return `${EVERY_TWO_MINUTES} ${command.replaceAll("%", "\\%")}`;
 }
 
-/** As a word of the shell; plain where nothing in it needs quoting. */
-export function quoted(text: string): string {
-  return /^[\w@+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
-}
-
-/** A line that runs our always-up.sh for the same data folder, also one written by hand. */
+/** Whether a line runs our always-up.sh for the same data folder; it may be written by hand. */
 function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean {
   const command = Buffer.from(line.trim(), "latin1").toString("utf8");
   if (command.startsWith("#")) return false;
@@ -97,7 +90,10 @@ function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean
   return (data < 0 ? defaultDataDirectory : args[data + 1]) === dataDirectory;
 }
 
-/** The words of a command as a shell reads them: quotes group, a backslash takes the next as is. */
+/**
+ * The arguments of a command as a shell reads them: quotes group, and a backslash takes the next
+ * character as it is.
+ */
 function shellArguments(command: string): string[] {
   return [...command.matchAll(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g)].map(([arg]) =>
     arg.replace(/'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g, (_all, single, double, escaped) =>
@@ -106,14 +102,14 @@ function shellArguments(command: string): string[] {
   );
 }
 
-/** A crontab may hold bytes that are no UTF-8; latin1 carries each of them through unchanged. */
+/** The line in latin1, which carries bytes that are no UTF-8 through unchanged. */
 function bytes(line: string): string {
   return Buffer.from(line, "utf8").toString("latin1");
 }
 
 async function readLines(): Promise<string[]> {
   const { code, out, err } = await runCrontab(["-l"]);
-  // crontab(1), and busybox, which names the missing file instead.
+  // crontab(1) says that there is none; that of busybox names the missing file instead.
   if (code !== 0 && /no crontab for|no such file/i.test(err)) return [];
   if (code !== 0) throw refused(err);
   const lines = out.split("\n");
@@ -134,32 +130,29 @@ function refused(why: string): ProgramExit {
 }
 
 async function runCrontab(args: readonly string[], input = "") {
-  // The callers read its messages: they must not be translated.
-  const child = spawn("crontab", args, { env: { ...process.env, LC_ALL: "C" } });
-  child.stdin.on("error", () => undefined); // crontab may end without reading; its exit code counts
-  child.stdin.end(Buffer.from(input, "latin1"));
-  child.stdout.setEncoding("latin1");
+  // The callers read the messages of crontab, which must not be translated.
+  const options = { env: { ...process.env, LC_ALL: "C" }, encoding: "latin1" } as const;
+  const running = promisify(execFile)("crontab", args, options);
+  // crontab may end without reading; its exit code counts.
+  running.child.stdin?.on("error", () => undefined).end(input, "latin1");
   try {
-    const [[code], out, err] = await Promise.all([
-      once(child, "close") as Promise<[number | null]>,
-      text(child.stdout),
-      text(child.stderr),
-    ]);
-    return { code, out, err };
+    const { stdout, stderr } = await running;
+    return { code: 0, out: stdout, err: stderr };
   } catch (error) {
-    const { code = "" } = error as NodeJS.ErrnoException;
+    const { code, stdout = "", stderr = "" } = error as Failure;
     // EACCES also comes from a folder of PATH that this user may not enter, after su for example.
-    if (!["ENOENT", "EACCES"].includes(code)) throw error;
-    throw new ProgramExit(
-      exitCodes.unavailable,
-      code === "ENOENT"
-        ? "there is no crontab on this machine\n" +
-            "install it (on Debian: sudo apt-get install cron), or let systemd keep the programs " +
-            "running: ./launch.sh systemd-unit"
-        : `${userName()} may not run crontab, or a folder of PATH\n` +
-            "log in as this user (su - USER) and ask again; else ./launch.sh systemd-unit",
-    );
+    if (code === "ENOENT" || code === "EACCES") throw notToBeRun(code);
+    if (typeof code === "string") throw error;
+    return { code, out: stdout, err: stderr };
   }
+}
+
+type Failure = { code?: string | number; stdout?: string; stderr?: string };
+
+function notToBeRun(code: "ENOENT" | "EACCES"): ProgramExit {
+  const { missing, forbidden } = texts.crontab;
+  const why = code === "ENOENT" ? missing : [`${userName()} ${forbidden[0]}`, forbidden[1]];
+  return new ProgramExit(exitCodes.unavailable, why.join("\n"));
 }
 
 /** The Task Scheduler of Windows. */
@@ -172,26 +165,20 @@ export const taskScheduler: Schedule = {
     // schtasks reads UTF-16 with its byte order mark, whatever the machine's code page.
     writeFileSync(file, `\ufeff${taskXml(entry, currentUser())}`, "utf16le");
     try {
-      await runSystemTool("schtasks", "/Create", "/TN", taskName(entry), "/XML", file, "/F");
-    } catch (error) {
-      throw taskRefused(error);
+      await schtasks("/Create", "/TN", taskName(entry), "/XML", file, "/F");
     } finally {
       rmSync(file, { force: true });
     }
-    return known ? "already-installed" : "installed";
+    return known ? "was installed already" : "installed";
   },
   async uninstall(entry) {
-    if ((await this.find(entry)) === undefined) return "was-not-installed";
-    try {
-      await runSystemTool("schtasks", "/Delete", "/TN", taskName(entry), "/F");
-    } catch (error) {
-      throw taskRefused(error);
-    }
+    if ((await this.find(entry)) === undefined) return "was not installed";
+    await schtasks("/Delete", "/TN", taskName(entry), "/F");
     return "removed";
   },
   async find(entry) {
     const name = taskName(entry);
-    // Its messages are in the machine's language, so only the exit code counts.
+    // The messages are in the machine's language, so only the exit code counts.
     return await runSystemTool("schtasks", "/Query", "/TN", name).then(
       () => name,
       () => undefined,
@@ -199,7 +186,7 @@ export const taskScheduler: Schedule = {
   },
 };
 
-/** One per data folder. */
+/** The name of the task, one for each data folder. */
 export function taskName({ dataDirectory }: KeepAliveEntry): string {
   const folder = dataDirectory.toLowerCase();
   const mark = createHash("sha256").update(folder).digest("hex").slice(0, 8);
@@ -207,61 +194,15 @@ export function taskName({ dataDirectory }: KeepAliveEntry): string {
 }
 
 /**
- * Every day, every 5 minutes of it. S4U: whether the user is logged on or not, without a stored
- * password. Priority 5: the scheduler's own 7 would let the programs run below everything else.
+ * The task in XML, from keep-alive-task.xml. S4U runs it whether the user is logged on or not,
+ * without a stored password; at the scheduler's own priority, 7, the programs would run below
+ * everything else.
  */
 export function taskXml({ script, args }: KeepAliveEntry, user: string): string {
   const command = [script, ...args].map((arg, i) => (i === 1 ? arg : `"${arg}"`)).join(" ");
-  return `<?xml version="1.0" encoding="UTF-16"?>
-<Task version="1.2" xmlns="http://schemas.microsoft.com/windows/2004/02/mit/task">
-  <RegistrationInfo>
-    <Description>Relaunches the card terminal connector when it is dead or hung.</Description>
-  </RegistrationInfo>
-  <Triggers>
-    <CalendarTrigger>
-      <Repetition>
-        <Interval>PT5M</Interval>
-        <Duration>P1D</Duration>
-        <StopAtDurationEnd>false</StopAtDurationEnd>
-      </Repetition>
-      <StartBoundary>2020-01-01T00:00:00</StartBoundary>
-      <Enabled>true</Enabled>
-      <ScheduleByDay><DaysInterval>1</DaysInterval></ScheduleByDay>
-    </CalendarTrigger>
-  </Triggers>
-  <Principals>
-    <Principal id="Author">
-      <UserId>${escaped(user)}</UserId>
-      <LogonType>S4U</LogonType>
-      <RunLevel>LeastPrivilege</RunLevel>
-    </Principal>
-  </Principals>
-  <Settings>
-    <MultipleInstancesPolicy>IgnoreNew</MultipleInstancesPolicy>
-    <DisallowStartIfOnBatteries>false</DisallowStartIfOnBatteries>
-    <StopIfGoingOnBatteries>false</StopIfGoingOnBatteries>
-    <StartWhenAvailable>true</StartWhenAvailable>
-    <RunOnlyIfNetworkAvailable>false</RunOnlyIfNetworkAvailable>
-    <IdleSettings>
-      <StopOnIdleEnd>false</StopOnIdleEnd>
-      <RestartOnIdle>false</RestartOnIdle>
-    </IdleSettings>
-    <AllowStartOnDemand>true</AllowStartOnDemand>
-    <Enabled>true</Enabled>
-    <RunOnlyIfIdle>false</RunOnlyIfIdle>
-    <WakeToRun>false</WakeToRun>
-    <ExecutionTimeLimit>PT30M</ExecutionTimeLimit>
-    <Priority>5</Priority>
-  </Settings>
-  <Actions Context="Author">
-    <Exec>
-      <Command>%SystemRoot%\\System32\\cmd.exe</Command>
-      <Arguments>/d /c ${escaped(`"${command}"`)}</Arguments>
-      <WorkingDirectory>${escaped(win32.dirname(script))}</WorkingDirectory>
-    </Exec>
-  </Actions>
-</Task>
-`;
+  const values = { user, command: `"${command}"`, folder: win32.dirname(script) };
+  const template = readFileSync(assetFile("launcher/schedule/keep-alive-task.xml"), "utf8");
+  return filled(template, (name) => escaped(values[name as keyof typeof values]));
 }
 
 function escaped(text: string): string {
@@ -277,11 +218,50 @@ function currentUser(): string {
   return `${domain}\\${name}`;
 }
 
-function taskRefused(error: unknown): ProgramExit {
-  return new ProgramExit(
-    exitCodes.unavailable,
-    `the Task Scheduler has refused: ${toolFault(error)}\n` +
-      'open a command prompt with "Run as administrator", as the programs\' own user, and ' +
-      "run this again",
-  );
+async function schtasks(...args: string[]): Promise<void> {
+  await runSystemTool("schtasks", ...args).catch((error: unknown) => {
+    const why = [`the Task Scheduler has refused: ${toolFault(error)}`, texts.taskRefused];
+    throw new ProgramExit(exitCodes.unavailable, why.join("\n"));
+  });
+}
+
+/**
+ * A unit that keeps both programs running, with the way to install it, from
+ * terminal-connector.service. systemd restarts them after any exit code but that of a wrong
+ * configuration, which no restart mends. The unit takes every right from the programs that they do
+ * not need (systemd.exec(5), docs/design.md 9.5). Off have to stay: MemoryDenyWriteExecute, because
+ * Node.js makes code; PrivateDevices and DevicePolicy, because a port whose driver comes with its
+ * plug would stay shut; PrivateTmp, because the sockets of a data folder with a long path are among
+ * the temporary files; RemoveIPC, because the kiosk's software may be the same user's.
+ */
+export function systemdUnit(dataDirectory: string): string {
+  const args = dataArguments(dataDirectory);
+  const command = [scriptPath("launch"), "--foreground", ...args];
+  const folder = runtimeFolder();
+  refuseControlCharacters([...command, folder ?? ""]);
+  const withData = (line: string): string => [line, ...args.map(shellArgument)].join(" ");
+  const search = unitText(`PATH=${folder}:/usr/local/bin:/usr/bin:/bin`);
+  const values: Readonly<Record<string, string>> = {
+    uninstall: withData("./always-up.sh --uninstall"),
+    stop: withData("./launch.sh stop"),
+    print: withData("./launch.sh systemd-unit"),
+    // A number is good for a user that has no name.
+    user: userName().replace(/^user /, ""),
+    environment: folder === undefined ? "" : `Environment=${search}\n`,
+    command: command.map(unitText).join(" "),
+    configuration: String(exitCodes.configuration),
+    writable: [...new Set([installationRoot, dataDirectory])].map(path).join(" "),
+  };
+  const template = readFileSync(assetFile("launcher/schedule/terminal-connector.service"), "utf8");
+  return filled(template, (name) => values[name] ?? "").trimEnd();
+}
+
+/** systemd.exec(5): a path may be quoted; % is special in it. */
+function path(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
+}
+
+/** systemd.service(5), "Command lines": %, $ and, within quotes, the backslash are special. */
+function unitText(text: string): string {
+  return `"${text.replace(/["\\]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
 }

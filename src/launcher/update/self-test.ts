@@ -1,23 +1,24 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
-import type { Program } from "../../shared/ipc/contract.ts";
+import { promisify } from "node:util";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
-import type { Installation } from "../../shared/process/installation.ts";
 import { updateFolderOf } from "../../shared/process/probation.ts";
 import { isFull } from "../../shared/store/storage-fault.ts";
 import { copySynced } from "../../shared/store/store-file.ts";
-import { type Clock, within } from "../../shared/time.ts";
 import { programFile, programFileOf } from "../../shared/version-files.ts";
 import { removeWhole } from "../../update/durable-files.ts";
+import type { CommandContext } from "../output.ts";
+import { programNames } from "../processes/process-table.ts";
 import { isWhole, runtimeOf } from "./versions.ts";
 
-/** A slow kiosk with a large journal; a program that hangs takes longer. */
+/** The time limit of one step of the test: a slow kiosk with a large journal needs less. */
 const TEST_WITHIN_MS = 10 * 60_000;
+/** The characters of a failed program's output that the reason of the failure has. */
 const OUTPUT_CHARACTERS = 400;
+const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const stores = ["journal", "supervisor"] as const;
-const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
 interface Failure {
   readonly why: string;
@@ -25,10 +26,13 @@ interface Failure {
   readonly bars: boolean;
 }
 
-/** The exit code of a process, null when it had none, and the end of its output. */
-interface End {
-  readonly code: number | null;
-  readonly output: string;
+/** A result or an error of execFile; `code` is the exit code, or the code of a failed start. */
+interface ProcessEnd {
+  readonly code?: number | string | null;
+  readonly stdout?: string;
+  readonly stderr?: string;
+  readonly message?: string;
+  readonly killed?: boolean;
 }
 
 /**
@@ -40,20 +44,11 @@ interface End {
  */
 export async function selfTest(
   version: string,
-  { dataDirectory, configFile }: Installation,
-  clock: Clock,
+  { dataDirectory, configFile }: CommandContext,
 ): Promise<Failure | undefined> {
   const folder = folderOf(dataDirectory);
-  const copies = join(folder, "copies");
-  const demo = join(folder, "demo");
-  const launcher = [programFileOf(version, "launcher")];
-  const run = (args: readonly string[], runtime = runtimeOf(version)): Promise<End> =>
-    runQuietly(runtime, args, clock);
-  // A disk that is full says nothing about a version.
-  const failure = (why: string, { code }: End): Failure => ({
-    why,
-    bars: code !== exitCodes.unavailable && !isFull(dataDirectory),
-  });
+  const [copies, demo] = [join(folder, "copies"), join(folder, "demo")];
+  const runtime = runtimeOf(version);
   removeWhole(folder);
   mkdirSync(copies, { recursive: true, mode: 0o700 });
   try {
@@ -61,23 +56,29 @@ export async function selfTest(
     for (const store of stores) {
       const from = join(dataDirectory, `${store}.db`);
       if (!existsSync(from)) continue;
-      const args = [programFile("copy-database"), from, join(copies, `${store}.db`)];
-      const end = await run(args, process.execPath);
-      if (end.code === 0) continue;
-      return { why: `${store}.db could not be copied: ${end.output}`, bars: false };
+      const to = join(copies, `${store}.db`);
+      const { code, output } = await run(process.execPath, [
+        programFile("copy-database"),
+        from,
+        to,
+      ]);
+      if (code !== 0) return { why: `${store}.db could not be copied: ${output}`, bars: false };
     }
-    for (const program of programs) {
+    // A disk that is full says nothing about a version.
+    const bars = (code: unknown) => code !== exitCodes.unavailable && !isFull(dataDirectory);
+    for (const program of programNames) {
       const args = [programFileOf(version, program), "--check", "--data", copies];
-      const end = await run(args);
-      if (end.code !== 0) return failure(`${program} cannot run here: ${end.output}`, end);
+      const { code, output } = await run(runtime, args);
+      if (code !== 0) return { why: `${program} cannot run here: ${output}`, bars: bars(code) };
     }
-    const { code, output } = await run([...launcher, "--demo", "--data", demo]);
+    const args = [programFileOf(version, "launcher"), "--demo", "--data", demo];
+    const { code, output } = await run(runtime, args);
     // The demo's launcher says "unavailable" of programs that crash too.
     return code === 0
       ? undefined
-      : failure(`a sample payment failed: ${output}`, { code: null, output });
+      : { why: `a sample payment failed: ${output}`, bars: bars(undefined) };
   } finally {
-    await clearSelfTest(version, dataDirectory, clock);
+    await clearSelfTest(version, dataDirectory);
   }
 }
 
@@ -85,27 +86,27 @@ const folderOf = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "self-test");
 
 /** Ends what a test has started, and removes its folder. */
-export async function clearSelfTest(
-  version: string,
-  dataDirectory: string,
-  clock: Clock,
-): Promise<void> {
+export async function clearSelfTest(version: string, dataDirectory: string): Promise<void> {
   const demo = join(folderOf(dataDirectory), "demo");
   const stop = [programFileOf(version, "launcher"), "stop", "--data", demo];
-  if (existsSync(demo) && isWhole(version)) await runQuietly(runtimeOf(version), stop, clock);
+  if (existsSync(demo) && isWhole(version)) await run(runtimeOf(version), stop);
   removeWhole(folderOf(dataDirectory));
 }
 
-/** Runs a process at a priority below everything else on the machine. */
-async function runQuietly(runtime: string, args: readonly string[], clock: Clock): Promise<End> {
-  const child = spawn(runtime, args, { stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
-  const ended = endOf(child);
-  giveWay(child.pid);
-  const end = await within(clock, "self-test", TEST_WITHIN_MS, ended);
-  if (end !== undefined) return end;
-  child.kill("SIGKILL");
-  await ended;
-  return { code: null, output: "it did not end in time" };
+/** Runs a process at a priority below everything else on the machine; answers how it ended. */
+async function run(runtime: string, args: readonly string[]) {
+  const running = promisify(execFile)(runtime, args, {
+    timeout: TEST_WITHIN_MS,
+    killSignal: "SIGKILL",
+    maxBuffer: OUTPUT_BYTES_MAX,
+    windowsHide: true,
+  });
+  giveWay(running.child.pid);
+  const end: ProcessEnd = await running.catch((error: ProcessEnd) => error);
+  const { code = 0, stdout = "", stderr = "", message = "", killed } = end;
+  const printed = `${stdout}${stderr}`.slice(-OUTPUT_CHARACTERS).trim();
+  if (killed) return { code: null, output: "it did not end in time" };
+  return { code, output: printed || message };
 }
 
 function giveWay(pid: number | undefined): void {
@@ -114,17 +115,4 @@ function giveWay(pid: number | undefined): void {
   } catch {
     // The process has ended already.
   }
-}
-
-function endOf(child: ChildProcess): Promise<End> {
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on("data", (bytes: Buffer) => {
-      output = `${output}${bytes}`.slice(-OUTPUT_CHARACTERS);
-    });
-  }
-  return new Promise((resolve) => {
-    child.once("error", (error) => resolve({ code: null, output: error.message }));
-    child.once("close", (code) => resolve({ code, output: output.trim() || `exit code ${code}` }));
-  });
 }

@@ -18,13 +18,25 @@ import {
   putStoresBack,
 } from "../../update/store-copies.ts";
 import { nextSwitchState, type SwitchEvent } from "../../update/switch-machine.ts";
-import { isOver, readSwitch, type SwitchRecord, writeSwitch } from "../../update/switch-record.ts";
-import { rememberEnd, tryUpdateLock } from "../../update/update-state.ts";
+import {
+  isOver,
+  readSwitch,
+  rememberEnd,
+  type SwitchRecord,
+  tryUpdateLock,
+  writeSwitch,
+} from "../../update/update-state.ts";
 import type { CommandContext } from "../output.ts";
 import { withProgramLocks } from "../processes/locks.ts";
 import { clearSelfTest } from "./self-test.ts";
-import { type SwitchSite, switchSiteOf } from "./version-programs.ts";
-import { isWhole, namedVersion, nameVersion, wholeLineIn } from "./versions.ts";
+import {
+  isWhole,
+  namedVersion,
+  nameVersion,
+  type SwitchSite,
+  switchSiteOf,
+  wholeLineIn,
+} from "./versions.ts";
 
 const carriedOut: SwitchEvent = { event: "carried-out" };
 
@@ -35,27 +47,26 @@ const carriedOut: SwitchEvent = { event: "carried-out" };
  * caller holds the launch lock.
  */
 export async function carrySwitchOut(
-  context: CommandContext,
-  begun: SwitchRecord,
   site: SwitchSite,
+  begun: SwitchRecord,
   first?: SwitchEvent,
 ): Promise<SwitchRecord> {
   let [record, onDisk, event] = [begun, begun, first];
   for (; !isOver(record) || event; event = undefined) {
-    const next: SwitchEvent = event ?? (await outcomeOf(context, record, site));
+    const next: SwitchEvent = event ?? (await outcomeOf(site, record));
     try {
-      record = onDisk = recordNext(context, record, next);
+      record = onDisk = recordNext(site, record, next);
     } catch (error) {
       if (!leadsToBefore(onDisk)) throw error;
-      record = unwritten(context, record, next, error as Error);
+      record = unwritten(site, record, next, error as Error);
     }
   }
   return record;
 }
 
 /**
- * Whether a launcher that goes on from this record comes to the previous programs on the stores as
- * they are. Then these programs may run and sell although the disk takes no record.
+ * Whether a launcher that goes on from this record comes to the previous programs, with the stores
+ * as they are. Then these programs may run and sell although the disk takes no record.
  */
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   if (step === "going-back") return !withStores;
@@ -64,42 +75,40 @@ function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
 
 /** The record after a step whose record the disk does not take: back to the previous programs. */
 function unwritten(
-  { output }: CommandContext,
+  { output }: SwitchSite,
   record: SwitchRecord,
   event: SwitchEvent,
   { message }: Error,
 ): SwitchRecord {
   output.fault(`${record.from} to ${record.to}: ${record.step} is not written down: ${message}`);
-  const failed = { event: "failed", why: message, bars: false } as const;
-  return nextSwitchState(record, record.step === "stopping" ? failed : event);
+  return nextSwitchState(record, record.step === "stopping" ? failure(message) : event);
 }
+
+/** A failure for which the new version is not to blame. */
+const failure = (why: string) => ({ event: "failed", why, bars: false }) as const;
 
 /**
  * The event that a step ends with. Until the new version stays, a fault such as a full disk is a
  * failure, which leads back; later the fault is thrown, and the next launcher tries again.
  */
-async function outcomeOf(
-  context: CommandContext,
-  record: SwitchRecord,
-  site: SwitchSite,
-): Promise<SwitchEvent> {
+async function outcomeOf(site: SwitchSite, record: SwitchRecord): Promise<SwitchEvent> {
   const leadsBack = ["stopping", "switching", "probation"].includes(record.step);
   try {
-    return await carryOut(context, record, site);
+    return await carryOut(site, record);
   } catch (error) {
     if (!leadsBack) throw error;
-    return { event: "failed", why: (error as Error).message, bars: false };
+    return failure((error as Error).message);
   }
 }
 
-/** On disk when it returns. */
+/** Writes the next record, which is on disk when this returns, and answers it. */
 export function recordNext(
-  { installation, clock, output }: CommandContext,
+  { dataDirectory, clock, output }: CommandContext,
   record: SwitchRecord,
   event: SwitchEvent,
 ): SwitchRecord {
   const next = { ...nextSwitchState(record, event), atMs: clock.now() };
-  writeRecord(installation.dataDirectory, next);
+  writeRecord(dataDirectory, next);
   if (event.event === "failed") output.fault(`${record.to}, ${record.step}: ${event.why}`);
   output.note(`${record.from} to ${record.to}: ${next.step}`);
   return next;
@@ -108,7 +117,7 @@ export function recordNext(
 /** Writes the record of any step; of the last one the state of updates gets the result too. */
 function writeRecord(dataDirectory: string, next: SwitchRecord): void {
   withRoom(dataDirectory, next, () => {
-    // Before the record of the end: after a cut in between the end is remembered once more.
+    // Before the record of the end, so that after a cut in between the end is remembered once more.
     if (isOver(next)) rememberEnd(dataDirectory, next);
     writeSwitch(dataDirectory, next);
   });
@@ -126,16 +135,12 @@ function withRoom(dataDirectory: string, { step, withStores }: SwitchRecord, wri
   }
 }
 
-async function carryOut(
-  context: CommandContext,
-  record: SwitchRecord,
-  { root, programs }: SwitchSite,
-): Promise<SwitchEvent> {
-  const { dataDirectory } = context.installation;
+async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchEvent> {
+  const { dataDirectory, root } = site;
   const { step, from, to } = record;
   switch (step) {
     case "stopping":
-      await programs.stop();
+      await site.stop();
       return await closed(dataDirectory, () => copyStores(dataDirectory));
     case "switching":
       return await closed(dataDirectory, () => {
@@ -144,15 +149,15 @@ async function carryOut(
         nameVersion(root, { current: to, previous: from });
       });
     case "probation":
-      return await programs.prove(record);
+      return await site.prove(record);
     case "giving-up": {
-      await programs.stop();
+      await site.stop();
       const received = receivedOnProbation(dataDirectory);
       const readableByOlder = received && areReadableByOlder(dataDirectory);
       return { event: "given-up", received, readableByOlder };
     }
     case "going-back":
-      // A version that is still named comes back without a lock and without a byte on the disk.
+      // A version that is still named comes back without a lock and without a write to the disk.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
       return await closed(dataDirectory, () => {
         if (record.withStores) putStoresBack(dataDirectory);
@@ -161,7 +166,7 @@ async function carryOut(
     case "staying":
     case "restarting":
       patiently(() => endProbation(dataDirectory));
-      await programs.start(step === "staying" ? to : from);
+      await site.start(step === "staying" ? to : from);
       return carriedOut;
     default:
       throw new Error(`a switch has no work in the step ${step}`);
@@ -181,7 +186,7 @@ async function closed(dataDirectory: string, work: () => void): Promise<SwitchEv
  * has nothing more to do. The caller holds the launch lock.
  */
 export async function finishSwitch(context: CommandContext): Promise<number | undefined> {
-  const { dataDirectory } = context.installation;
+  const { dataDirectory } = context;
   if (!existsSync(underWayFileOf(dataDirectory))) {
     // A data folder that was put back by hand may have the mark of a probation without a record.
     endProbation(dataDirectory);
@@ -190,7 +195,7 @@ export async function finishSwitch(context: CommandContext): Promise<number | un
   const lock = tryUpdateLock(dataDirectory);
   if (!lock) return undefined; // the update of its holder has not come to the switch yet
   try {
-    await endSwitch(context, switchSiteOf(context));
+    await endSwitch(switchSiteOf(context));
   } finally {
     lock.release();
   }
@@ -198,20 +203,19 @@ export async function finishSwitch(context: CommandContext): Promise<number | un
 }
 
 /** Brings the update that was cut off to its end at a site. The caller holds both locks. */
-export async function endSwitch(context: CommandContext, site: SwitchSite): Promise<void> {
-  const record = readRecord(context);
+export async function endSwitch(site: SwitchSite): Promise<void> {
+  const record = readRecord(site);
   if (!record) return;
   const { step, from, to } = record;
   const [hasFrom, hasTo] = [from, to].map((version) => isWhole(version, site.root));
-  await clearLeftovers(context, record);
+  await clearLeftovers(site, record);
   const needsTo = ["switching", "probation", "giving-up", "staying"].includes(step);
   const needsFrom = step !== "testing" && step !== "staying";
   if ((hasTo || !needsTo) && (hasFrom || !needsFrom)) {
-    await carrySwitchOut(context, record, site, { event: "cut" });
+    await carrySwitchOut(site, record, { event: "cut" });
   } else if (hasFrom && step !== "staying") {
-    const failed = { event: "failed", why: `${to} is not whole`, bars: false } as const;
-    await carrySwitchOut(context, record, site, failed);
-  } else await settleHere(context, record, site);
+    await carrySwitchOut(site, record, failure(`${to} is not whole`));
+  } else await settleHere(site, record);
 }
 
 /**
@@ -219,14 +223,11 @@ export async function endSwitch(context: CommandContext, site: SwitchSite): Prom
  * or a version was removed by hand. The version that is here runs. Stores on which a new version
  * has run are put back as long as nothing has come, because more versions can read the older ones.
  */
-async function settleHere(
-  { installation: { dataDirectory }, clock, output }: CommandContext,
-  record: SwitchRecord,
-  site: SwitchSite,
-): Promise<void> {
+async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void> {
+  const { dataDirectory, clock, output } = site;
   const { step, from, to, withStores } = record;
   const hasRun = step === "probation" || step === "giving-up";
-  await site.programs.stop();
+  await site.stop();
   const isUntouched = hasRun && !receivedOnProbation(dataDirectory);
   if ((isUntouched || withStores) && haveCopies(dataDirectory)) {
     await closed(dataDirectory, () => putStoresBack(dataDirectory));
@@ -237,13 +238,11 @@ async function settleHere(
   writeRecord(dataDirectory, { ...record, step: "undone", why, bars: false, atMs: clock.now() });
 }
 
-/** Removes what a cut-off step has left; a leftover that cannot be removed is only reported. */
-async function clearLeftovers(
-  { installation: { dataDirectory }, clock, output }: CommandContext,
-  { step, to }: SwitchRecord,
-): Promise<void> {
+/** Removes the leftovers of a cut-off step; one that cannot be removed is only reported. */
+async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Promise<void> {
+  const { dataDirectory, output } = site;
   try {
-    if (step === "testing") await clearSelfTest(to, dataDirectory, clock);
+    if (step === "testing") await clearSelfTest(to, dataDirectory);
     if (step === "stopping") clearUnfinishedCopies(dataDirectory);
   } catch (error) {
     output.fault(`${step} has left something: ${(error as Error).message}`);
@@ -251,14 +250,14 @@ async function clearLeftovers(
 }
 
 /** The record of the update; a damaged one ends it, with named version and stores as they are. */
-function readRecord({ installation, output }: CommandContext): SwitchRecord | undefined {
+function readRecord({ dataDirectory, output }: CommandContext): SwitchRecord | undefined {
   try {
-    return readSwitch(installation.dataDirectory);
+    return readSwitch(dataDirectory);
   } catch (error) {
     output.fault(`the record of an update is damaged: ${(error as Error).message}`);
-    const file = underWayFileOf(installation.dataDirectory);
+    const file = underWayFileOf(dataDirectory);
     renameSync(file, `${file}.damaged`);
-    endProbation(installation.dataDirectory);
+    endProbation(dataDirectory);
     return undefined;
   }
 }

@@ -9,19 +9,17 @@ import { areReadableByOlder } from "../../update/store-copies.ts";
 import { switchBegins } from "../../update/switch-machine.ts";
 import {
   BY_OPERATOR,
-  readLastSwitch,
-  readSwitch,
-  type SwitchRecord,
-  writeSwitch,
-} from "../../update/switch-record.ts";
-import {
   changeState,
   forgetReady,
   putOff,
   readHold,
+  readLastSwitch,
   readReady,
+  readSwitch,
+  type SwitchRecord,
   takeUpdateLock,
   tryUpdateLock,
+  writeSwitch,
 } from "../../update/update-state.ts";
 import type { CommandContext } from "../output.ts";
 import { deliberateStop } from "../processes/deliberate-stop.ts";
@@ -31,36 +29,38 @@ import { findProcesses, programSpec } from "../processes/process-table.ts";
 import { askStatus, type TpManagerStatus } from "../processes/programs.ts";
 import { selfTest } from "./self-test.ts";
 import { carrySwitchOut, finishSwitch, recordNext } from "./switch.ts";
-import { switchSiteOf } from "./version-programs.ts";
-import { isWhole, namedVersion, refused, stageFrom } from "./versions.ts";
+import { isWhole, namedVersion, refused, stageFrom, switchSiteOf } from "./versions.ts";
 
-/** A kiosk that sells without a pause for so long keeps its version. */
+/** A kiosk that has no idle moment for so long keeps its version. */
 const TAKE_WITHIN_MS = 30 * 60_000;
 const BACK_WITHIN_MS = 5 * 60_000;
 /** A version that crashes again and again within this time goes back by itself. */
 const YOUNG_MS = 60 * 60_000;
 const ASK_EVERY_MS = 200;
 const ANSWER_WITHIN_MS = 5_000;
-/** A tp-manager that is busy for a moment is not taken for one that is dead. */
+/**
+ * The number of unanswered questions after which tp-manager counts as dead; it may be busy for a
+ * moment.
+ */
 const SILENT_ANSWERS = 3;
 
 /** Whether a version waits that may be taken now. */
 function isToBeTaken(context: CommandContext): boolean {
-  const { dataDirectory } = context.installation;
+  const { dataDirectory } = context;
   return isDelivery && readReady(dataDirectory) !== undefined && heldBy(context) === undefined;
 }
 
-function heldBy({ installation, clock }: CommandContext): string | undefined {
-  const hold = readHold(installation.dataDirectory, clock.now());
+function heldBy({ dataDirectory, clock }: CommandContext): string | undefined {
+  const hold = readHold(dataDirectory, clock.now());
   return hold && `updates are held by ${hold.who}`;
 }
 
 /**
- * Starts a launcher that takes the version that waits. That one may wait for an idle moment longer
- * than a keep-alive may live (docs/updates.md 4.4); its output is logs/update.out.
+ * Starts a launcher that takes the version that waits. That launcher may wait for an idle moment
+ * longer than a keep-alive may live (docs/updates.md 4.4); its output is logs/update.out.
  */
 export async function startTakingReady(context: CommandContext): Promise<void> {
-  const { dataDirectory, logDirectory } = context.installation;
+  const { dataDirectory, logDirectory } = context;
   if (!isToBeTaken(context)) return;
   const lock = tryUpdateLock(dataDirectory);
   if (!lock) return; // it is being taken
@@ -81,7 +81,7 @@ export async function takeReadyHere(context: CommandContext): Promise<boolean> {
     return context.ownProgramsRun?.() === false;
   } catch (error) {
     context.output.fault(`no version is taken now: ${(error as Error).message}`);
-    const step = stepOf(context.installation.dataDirectory);
+    const step = stepOf(context.dataDirectory);
     return step !== undefined && step !== "testing";
   }
 }
@@ -100,7 +100,7 @@ export async function withUpdateLock(
   context: CommandContext,
   work: () => Promise<number>,
 ): Promise<number> {
-  const { dataDirectory } = context.installation;
+  const { dataDirectory } = context;
   if (readSwitch(dataDirectory)) {
     const elsewhere = await withLaunchLock(context, () => finishSwitch(context));
     if (elsewhere !== undefined) return elsewhere;
@@ -120,8 +120,7 @@ export function takeDelivery(context: CommandContext, delivery: string): Promise
 
 /** Takes the version that waits, or puts it off until a check finds it again. */
 export function takeReady(context: CommandContext): Promise<number> {
-  const { installation, clock, output } = context;
-  const { dataDirectory } = installation;
+  const { dataDirectory, clock, output } = context;
   return withUpdateLock(context, async () => {
     const ready = readReady(dataDirectory);
     const held = heldBy(context);
@@ -144,7 +143,7 @@ export function takeReady(context: CommandContext): Promise<number> {
 }
 
 async function mustBeRunning(context: CommandContext): Promise<void> {
-  if (namedVersion() !== undefined && namedVersion() !== versionNumber) {
+  if ((namedVersion() ?? versionNumber) !== versionNumber) {
     throw refused("the version was changed: begin again");
   }
   await runningStatus(context);
@@ -159,28 +158,28 @@ async function take(
   to: string,
   against: () => string | undefined,
 ): Promise<number> {
-  const { installation, clock, output } = context;
-  const { dataDirectory } = installation;
+  const { dataDirectory, clock, output } = context;
   if (to === versionNumber) throw refused(`${to} runs already`);
   const linkWasUp = (await runningStatus(context)).terminal.link === "connected";
-  const times = { beganMs: clock.now(), atMs: clock.now() };
-  const versions = { from: versionNumber, to };
-  const record: SwitchRecord = { format: 1, ...versions, ...times, linkWasUp, ...switchBegins };
+  const beganMs = clock.now();
+  const begins = { from: versionNumber, to, beganMs, atMs: beganMs, linkWasUp };
+  const record: SwitchRecord = { format: 1, ...begins, ...switchBegins };
   writeSwitch(dataDirectory, record);
   output.note(`${to} is tested while ${versionNumber} runs on ...`);
   const fail = (why: string, bars: boolean): SwitchRecord =>
     recordNext(context, record, { event: "failed", why, bars });
-  const failure = await selfTest(to, installation, clock);
+  const failure = await selfTest(to, context);
   if (failure !== undefined) return conclude(context, fail(failure.why, failure.bars));
-  const moment = (): ReturnType<typeof idleStatus> => idleStatus(context);
+  const moment = () => idleStatus(context);
   const end = await inMoment(context, TAKE_WITHIN_MS, moment, async ({ terminal }) => {
     const why = against();
     if (why !== undefined) return fail(why, false);
-    // Before anything is stopped: without room for the copies the kiosk would lose its programs.
+    // Checked before anything is stopped: without room for the copies the kiosk would lose its
+    // programs.
     requireRoom(dataDirectory, roomForSwitch(dataDirectory));
     const begun = { ...record, linkWasUp: terminal.link === "connected" };
     const next = recordNext(context, begun, { event: "carried-out" });
-    return await carrySwitchOut(context, next, switchSiteOf(context));
+    return await carrySwitchOut(switchSiteOf(context), next);
   });
   return conclude(context, end ?? fail("the kiosk was not idle", false));
 }
@@ -203,19 +202,18 @@ function conclude(context: CommandContext, { from, to, step, why }: SwitchRecord
 export async function goBack(context: CommandContext): Promise<number> {
   mustBeAble(context);
   const moment = async () => (await mayGoBack(context)) || undefined;
-  const end = await inMoment(context, BACK_WITHIN_MS, moment, () =>
-    switchBack(context, mustBeAble(context), BY_OPERATOR),
-  );
+  const work = () => switchBack(context, mustBeAble(context), BY_OPERATOR);
+  const end = await inMoment(context, BACK_WITHIN_MS, moment, work);
   if (!end) throw refused("the kiosk was not idle");
   const isBack = end.step === "undone";
   context.output.row("update", "good", "back", `${isBack ? end.from : end.to} runs`);
   return isBack ? exitCodes.ok : exitCodes.unavailable;
 }
 
-function mustBeAble({ installation }: CommandContext): SwitchRecord {
-  const last = switchToUndo(installation.dataDirectory);
+function mustBeAble({ dataDirectory }: CommandContext): SwitchRecord {
+  const last = switchToUndo(dataDirectory);
   if (!last) throw refused("there is no version before this one to go back to");
-  if (areReadableByOlder(installation.dataDirectory)) return last;
+  if (areReadableByOlder(dataDirectory)) return last;
   throw refused(`${last.from} cannot read the stores as ${last.to} has left them`);
 }
 
@@ -226,7 +224,10 @@ function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
   return isOurs && namedVersion() === last.to && isWhole(last.from) ? last : undefined;
 }
 
-/** Also true after a clock was set back: the previous version is better than none that runs. */
+/**
+ * Whether a version came less than an hour ago; also true after a clock was set back, because the
+ * previous version is better than none that runs.
+ */
 export function isYoung(sinceMs: number, nowMs: number): boolean {
   return nowMs - sinceMs < YOUNG_MS;
 }
@@ -237,7 +238,7 @@ export function isYoung(sinceMs: number, nowMs: number): boolean {
  * The caller holds the launch lock.
  */
 export async function goBackFromCrashes(context: CommandContext, what: string): Promise<boolean> {
-  const { dataDirectory } = context.installation;
+  const { dataDirectory } = context;
   const last = switchToUndo(dataDirectory);
   if (!last || !isYoung(last.atMs, context.clock.now())) return false;
   if (!areReadableByOlder(dataDirectory)) return false;
@@ -252,20 +253,23 @@ export async function goBackFromCrashes(context: CommandContext, what: string): 
   }
 }
 
-/** Switches the programs only: since the version stayed, payments may have been admitted. */
+/**
+ * Goes back to the previous programs and leaves the stores: payments may have been admitted since
+ * the version stayed.
+ */
 async function switchBack(
   context: CommandContext,
   last: SwitchRecord,
   why: string,
 ): Promise<SwitchRecord> {
-  const { dataDirectory } = context.installation;
-  // Before the record, so that no cut lets the stores be put back.
+  const { dataDirectory } = context;
+  // Done before the record, so that after a cut the stores are not put back.
   admitPayments(dataDirectory);
   const atMs = context.clock.now();
   const begins = { step: "giving-up", bars: true, withStores: false } as const;
   const record: SwitchRecord = { ...last, ...begins, why, atMs };
   writeSwitch(dataDirectory, record);
-  return await carrySwitchOut(context, record, switchSiteOf(context));
+  return await carrySwitchOut(switchSiteOf(context), record);
 }
 
 /** The status of tp-manager. Throws when an update cannot be tried with these programs. */
@@ -275,7 +279,7 @@ async function runningStatus(context: CommandContext): Promise<TpManagerStatus> 
 }
 
 /** Throws when the programs are stopped on purpose, or when a service manager runs them. */
-function mustBeOurs({ installation: { dataDirectory }, ownProgramsRun }: CommandContext): void {
+function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
   if (deliberateStop(dataDirectory) !== undefined) {
     throw refused("stopped: ./launch.sh comes first");
   }
@@ -298,11 +302,8 @@ export function isServed(dataDirectory: string): boolean {
   });
 }
 
-async function askTpManager({ installation, clock }: CommandContext): Promise<TpManagerStatus> {
-  const spec = programSpec("tp-manager", installation.dataDirectory);
-  const status = await askStatus(spec, clock, ANSWER_WITHIN_MS);
-  if (status.program !== "tp-manager") throw refused("tp-manager does not answer");
-  return status;
+function askTpManager({ dataDirectory, clock }: CommandContext): Promise<TpManagerStatus> {
+  return askStatus(programSpec("tp-manager", dataDirectory), clock, ANSWER_WITHIN_MS);
 }
 
 /** The status of tp-manager; undefined: it is at work, is asked, or owes the supervisor a sale. */

@@ -1,10 +1,21 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
+import type { Program } from "../../shared/ipc/contract.ts";
+import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
+import { exitCodes, isOwnFault, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { copySynced, syncFolder } from "../../shared/store/store-file.ts";
+import { poll } from "../../shared/time.ts";
 import { installationRoot, versionFolder } from "../../shared/version-files.ts";
 import { removeWhole, renameSynced, replaceHeld } from "../../update/durable-files.ts";
-import { isVersion } from "../../update/offer-policy.ts";
+import { compareVersions, isVersion } from "../../update/offer-policy.ts";
+import { deliveryIn } from "../../update/release.ts";
+import { areReadableBy } from "../../update/store-copies.ts";
+import type { SwitchEvent } from "../../update/switch-machine.ts";
+import { readLastSwitch, type SwitchRecord } from "../../update/update-state.ts";
+import type { CommandContext } from "../output.ts";
+import { forgetFailures } from "../processes/keep-alive-memory.ts";
+import { programSpec, programSpecs } from "../processes/process-table.ts";
+import { askStatus, type Started, startPrograms, stopProgram } from "../processes/programs.ts";
 
 const MARK = "complete";
 const NAMES_MODE = 0o644;
@@ -19,16 +30,11 @@ export function runtimeOf(version: string): string {
   return runtimeIn(installationRoot, version).file;
 }
 
-function runtimeIn(
-  root: string,
-  version: string,
-): { readonly name: string; readonly file: string } {
+function runtimeIn(root: string, version: string) {
   const name = readFileSync(join(root, "versions", version, "runtime"), "utf8").trim();
   if (!/^[0-9a-z]{1,64}$/.test(name)) throw refused(`${version} names no runtime`);
-  return {
-    name,
-    file: join(root, "runtimes", name, process.platform === "win32" ? "node.exe" : "node"),
-  };
+  const program = process.platform === "win32" ? "node.exe" : "node";
+  return { name, file: join(root, "runtimes", name, program) };
 }
 
 /**
@@ -39,8 +45,8 @@ function runtimeIn(
 export function stageFrom(delivery: string, own: string): string {
   const version = versionIn(delivery);
   const from = join(delivery, "versions", version);
-  const wanted = platformOf(versionFolder(own));
-  if (platformOf(from) !== wanted) throw refused(`${delivery} is not for ${wanted}`);
+  const { platform } = deliveryIn(versionFolder(own));
+  if (deliveryIn(from).platform !== platform) throw refused(`${delivery} is not for ${platform}`);
   const { name, file } = runtimeIn(delivery, version);
   if (!existsSync(file)) throw refused(`${delivery} lacks the runtime of ${version}`);
   const runtime = join(installationRoot, "runtimes", name);
@@ -62,11 +68,6 @@ function versionIn(delivery: string): string {
   const [only, ...others] = names.filter((name) => existsSync(join(folder, name, MARK)));
   if (only !== undefined && others.length === 0 && isVersion(only)) return only;
   throw refused(`${delivery} is no unpacked delivery with one version`);
-}
-
-function platformOf(folder: string): string {
-  const { platform } = JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8"));
-  return String(platform);
 }
 
 /** Copies a folder without its mark. After a power cut the copy is whole, or is not there. */
@@ -107,7 +108,10 @@ export function wholeLineIn(root: string, name: string): string | undefined {
   return line !== undefined && isVersion(line) ? line : undefined;
 }
 
-/** Both files are on disk when it returns; a cut in between leaves the previous version. */
+/**
+ * Writes the files that name the version; they are on disk when this returns, and a cut in between
+ * leaves the previous version.
+ */
 export function nameVersion(
   root: string,
   { current, previous }: { readonly current: string; readonly previous: string },
@@ -122,4 +126,144 @@ export function nameVersion(
 
 export function refused(why: string): ProgramExit {
   return new ProgramExit(exitCodes.unavailable, why);
+}
+
+/** The time in which the new programs have to answer, and to have the link that was up before. */
+const PROBATION_WITHIN_MS = 60_000;
+/** The time for which the new programs have to stay well. */
+const STEADY_MS = 2_000;
+const ASK_EVERY_MS = 100;
+const ANSWER_WITHIN_MS = 2_000;
+
+/**
+ * The context of a switch with its folder and its programs; the programs of tests only write to the
+ * disk.
+ */
+export interface SwitchSite extends CommandContext {
+  /** The folder with the files that name the version. */
+  readonly root: string;
+  /** Stops the programs of any version. Throws when one cannot be stopped. */
+  stop(): Promise<void>;
+  /** Starts the programs that do not run. */
+  start(version: string): Promise<unknown>;
+  /** Starts the new version on its probation, and answers the result. */
+  prove(record: SwitchRecord): Promise<SwitchEvent>;
+}
+
+/** The installation that this launcher is part of. */
+export function switchSiteOf(context: CommandContext): SwitchSite {
+  return {
+    ...context,
+    root: installationRoot,
+    stop: () => stopAll(context),
+    start: (version) => startVersion(context, version),
+    prove: (record) => prove(context, record),
+  };
+}
+
+/** Stops the programs of any version, also of one whose folder is gone. */
+async function stopAll({ dataDirectory, clock }: CommandContext): Promise<void> {
+  for (const spec of programSpecs(dataDirectory)) {
+    if ((await stopProgram(spec, clock)) !== "still-running") continue;
+    throw refused(`${spec.name} cannot be stopped: is it another user's process?`);
+  }
+}
+
+/** Starts a version, and forgets the failures that were counted before: they are another's. */
+function startVersion(context: CommandContext, version: string): Promise<Started[]> {
+  const { dataDirectory } = context;
+  forgetFailures(openRunDirectory(dataDirectory));
+  const specs = programSpecs(dataDirectory, { version, runtime: runtimeOf(version) });
+  return startPrograms(context, specs);
+}
+
+/** Starts a version and waits until both programs answer and its link is as good as before. */
+async function prove(
+  context: CommandContext,
+  { to, linkWasUp }: SwitchRecord,
+): Promise<SwitchEvent> {
+  const { clock } = context;
+  for (const { program, result, exitCode, reason } of await startVersion(context, to)) {
+    const why = { silent: `${program} does not answer`, ended: `${program} ended: ${reason}` };
+    if (result === "silent") return { event: "failed", why: why.silent, bars: true };
+    // A full disk or a taken port says nothing about a version.
+    const bars = isOwnFault(exitCode);
+    if (result === "ended") return { event: "failed", why: why.ended, bars };
+  }
+  let link: string | undefined;
+  let wellSinceMs: number | undefined;
+  const isSteady = await poll(clock, "probation", ASK_EVERY_MS, PROBATION_WITHIN_MS, async () => {
+    link = await linkOf(context, to);
+    const nowMs = clock.monotonicMs();
+    const isWell = link === "connected" || (link !== undefined && !linkWasUp);
+    wellSinceMs = isWell ? (wellSinceMs ?? nowMs) : undefined;
+    return (wellSinceMs !== undefined && nowMs - wellSinceMs >= STEADY_MS) || undefined;
+  });
+  if (isSteady) return { event: "carried-out" };
+  const isAway = link !== undefined && link !== "connected";
+  const why = isAway ? "the terminal was not reached again" : "a program does not answer";
+  return { event: "failed", why, bars: !isAway };
+}
+
+/** The link to the terminal; undefined: not both programs of that version answer. */
+async function linkOf(
+  { dataDirectory, clock }: CommandContext,
+  version: string,
+): Promise<string | undefined> {
+  const ask = <P extends Program>(name: P) =>
+    askStatus(programSpec(name, dataDirectory), clock, ANSWER_WITHIN_MS);
+  try {
+    const [supervisor, tpManager] = [await ask("supervisor"), await ask("tp-manager")];
+    if (supervisor.version !== version || tpManager.version !== version) return undefined;
+    return tpManager.terminal.link;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Names and starts the version that can go on with the stores, when `current` is torn, missing, or
+ * names no whole version (docs/updates.md 4.2). The scripts at the root run any whole version then,
+ * which may not know the stores, or may never have been tested here. The version of the last update
+ * comes first, then the newest. Stores are only read; a whole version that is named is never
+ * replaced. Answers an exit code when that other version runs: then this launcher has nothing more
+ * to do. The caller holds the launch lock.
+ */
+export async function leaveToReader(
+  { dataDirectory, output, root, start }: SwitchSite,
+  own: string,
+): Promise<number | undefined> {
+  const named = wholeLineIn(root, "current");
+  if (named !== undefined && isWhole(named, root)) return undefined;
+  const last = lastVersion(dataDirectory);
+  const isKnownHere = last === undefined || own === last || own === wholeLineIn(root, "previous");
+  if (isKnownHere && canRead(root, own, dataDirectory) !== false) return undefined;
+  const to = readdirSync(join(root, "versions"))
+    .filter((name) => isWhole(name, root))
+    .sort((a, b) => Number(b === last) - Number(a === last) || compareVersions(b, a))
+    .find((version) => version !== own && canRead(root, version, dataDirectory) === true);
+  if (to === undefined) return undefined; // the programs report the stores that they cannot read
+  output.fault(
+    `the file "current" names no whole version, and ${own} cannot read these stores: ` +
+      `${to} is named and started`,
+  );
+  nameVersion(root, { current: to, previous: own });
+  await start(to);
+  return exitCodes.ok;
+}
+
+/** The version that the last update has left running; undefined: there was none. */
+function lastVersion(dataDirectory: string): string | undefined {
+  const last = readLastSwitch(dataDirectory);
+  return last?.step === "done" ? last.to : last?.from;
+}
+
+/** Whether a version knows the stores; undefined: it does not say, or they cannot be read. */
+function canRead(root: string, version: string, dataDirectory: string): boolean | undefined {
+  try {
+    const { schemas } = deliveryIn(versionFolder(version, root));
+    return schemas && areReadableBy(schemas, dataDirectory);
+  } catch {
+    return undefined;
+  }
 }

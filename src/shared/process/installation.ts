@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { join, resolve } from "node:path";
+import { readEntries } from "../config/config-file.ts";
 import { projectRoot } from "../version-files.ts";
 
 /** Where one installation keeps what it writes. */
@@ -18,6 +19,12 @@ export function installationAt(dataDirectory: string): Installation {
     configFile: join(directory, "config.txt"),
     logDirectory: join(directory, "logs"),
   };
+}
+
+/** The values of a setup file by their names; undefined where the file, or the name, is missing. */
+export function settingsIn(file: string): (name: string) => string | undefined {
+  const { entries } = readEntries(existsSync(file) ? readFileSync(file, "utf8") : "");
+  return (wanted) => entries.find(({ name }) => name === wanted)?.value;
 }
 
 /** The number in package.json. */

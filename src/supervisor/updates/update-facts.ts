@@ -3,8 +3,14 @@ import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.t
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { isDelivery } from "../../shared/version-files.ts";
-import { BY_OPERATOR, readLastSwitch } from "../../update/switch-record.ts";
-import { readHold, readReady, readState, type UpdateState } from "../../update/update-state.ts";
+import {
+  BY_OPERATOR,
+  readHold,
+  readLastSwitch,
+  readReady,
+  readState,
+  type UpdateState,
+} from "../../update/update-state.ts";
 
 type Figures = NonNullable<ResponseOf<typeof supervisorMessages, "status">["updates"]>;
 

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemdUnit } from "../../../src/launcher/schedule/systemd-unit.ts";
+import { systemdUnit } from "../../../src/launcher/schedule/schedule.ts";
 import { projectRoot } from "../../../src/shared/version-files.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
