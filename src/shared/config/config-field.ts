@@ -51,11 +51,17 @@ export function valuesOf<F extends ConfigFields>(fields: F, config: object): Val
   return config as ValuesOf<F>;
 }
 
-/** A setting with its help and example. */
-export const described = <T extends z.ZodType>(schema: T, meta: Meta): T =>
-  schema.meta({ ...meta });
+/** Makes a function that adds to each setting its help and example out of `texts`. */
+export const textsFrom =
+  <K extends string>(texts: Readonly<Record<K, Pick<Meta, "help" | "example">>>) =>
+  <F extends Partial<Record<K, z.ZodType>>>(fields: F): F => {
+    const named = Object.entries<z.ZodType>(fields as Record<string, z.ZodType>).map(
+      ([name, schema]) => [name, schema.meta({ ...schema.meta(), ...texts[name as K] })],
+    );
+    return Object.fromEntries(named);
+  };
 
-/** A setting whose help and example stand elsewhere. */
+/** A setting whose help and example {@link textsFrom} adds. */
 export const marked = <T extends z.ZodType>(schema: T, traits: Traits): T =>
   schema.meta({ ...traits });
 

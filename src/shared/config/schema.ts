@@ -11,6 +11,7 @@ import {
   oneOf,
   PORT_MAX,
   text,
+  textsFrom,
   type ValueFault,
   type ValuesOf,
   wholePath,
@@ -25,14 +26,7 @@ import texts from "./settings-en.json" with { type: "json" };
  * them and from the settings of the drivers (docs/design.md 4.2). Values arrive as text.
  */
 
-/** The fields with help and example. */
-function withTexts<F extends Partial<Record<keyof typeof texts, z.ZodType>>>(fields: F): F {
-  const named = Object.entries<z.ZodType>(fields).map(([name, schema]) => [
-    name,
-    schema.meta({ ...schema.meta(), ...texts[name as keyof typeof texts] }),
-  ]);
-  return Object.fromEntries(named);
-}
+const withTexts = textsFrom(texts);
 
 const serialPort = z.string().refine(isSerialPort, {
   error:

@@ -1,17 +1,18 @@
 import type { Config } from "../../shared/config/config.ts";
-import { type ConfigPart, described, integer } from "../../shared/config/config-field.ts";
+import { type ConfigPart, integer, marked, textsFrom } from "../../shared/config/config-field.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
+import texts from "./settings-en.json" with { type: "json" };
 import type { Terminal } from "./terminal.ts";
 
+/** Adds help and example to the settings of a driver. */
+export const withTexts = textsFrom(texts);
+
 /** Settings that mean the same to every driver that has them. */
-export const commonFields = {
-  RECOVERY_SILENCE_MS: described(integer(0, 120_000).default(10_000), {
-    help: "Silence on the line before a lost payment is asked about.",
-    example: "10000",
-    floor: 10_000,
-  }),
-} as const;
+export const commonFields = withTexts({
+  /** Silence on the line before a lost payment is asked about, milliseconds. */
+  RECOVERY_SILENCE_MS: marked(integer(0, 120_000).default(10_000), { floor: 10_000 }),
+});
 
 /** A driver as the registry knows it. */
 export interface Driver {

@@ -2,7 +2,6 @@ import type { Config } from "../../shared/config/config.ts";
 import {
   type ConfigFields,
   type ConfigPart,
-  described,
   metaOf,
   oneOf,
   type ValueFault,
@@ -13,7 +12,7 @@ import { sharedFields } from "../../shared/config/schema.ts";
 import { invariant } from "../../shared/invariant.ts";
 import { caisseApDriver } from "./caisse-ap/caisse-ap-driver.ts";
 import { concertDriver } from "./concert/concert-driver.ts";
-import type { Driver } from "./driver.ts";
+import { type Driver, withTexts } from "./driver.ts";
 import { zvtDriver } from "./zvt/zvt-driver.ts";
 
 /** All drivers; the first is the default. The only place that knows them. */
@@ -21,17 +20,11 @@ const drivers: readonly [Driver, ...Driver[]] = [zvtDriver, concertDriver, caiss
 
 const [{ protocol: first }, ...others] = drivers;
 
-const choice = {
-  TERMINAL_PROTOCOL: described(
-    oneOf([first, ...others.map(({ protocol }) => protocol)]).default(first),
-    { help: "Protocol the terminal speaks.", example: first },
-  ),
-};
-
-const TEST_TIMERS = described(yesNo.default(false), {
-  help: "Allows shorter times than a real terminal needs. For simulators only.",
-  example: "yes",
+const choice = withTexts({
+  TERMINAL_PROTOCOL: oneOf([first, ...others.map(({ protocol }) => protocol)]).default(first),
 });
+/** TEST_TIMERS allows shorter times than a real terminal needs: for simulators only. */
+const testTimers = withTexts({ TEST_TIMERS: yesNo.default(false) });
 
 const fields: ConfigFields = Object.assign(
   {},
@@ -42,7 +35,7 @@ const fields: ConfigFields = Object.assign(
 /** Settings that all drivers add to the setup file. */
 export const protocolPart: ConfigPart = {
   title: "Protocol",
-  fields: { ...fields, TEST_TIMERS },
+  fields: { ...fields, ...testTimers },
   check: (values) => [
     ...(values["TEST_TIMERS"] ? [] : valuesBelowFloor(values)),
     ...drivers.flatMap(({ config }) => config.check?.(values) ?? []),

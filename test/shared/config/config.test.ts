@@ -6,9 +6,9 @@ import { describe, expect, test } from "vitest";
 import { loadConfig, parseConfig } from "../../../src/shared/config/config.ts";
 import {
   type ConfigPart,
-  described,
   metaOf,
   oneOf,
+  textsFrom,
 } from "../../../src/shared/config/config-field.ts";
 import { nearestName } from "../../../src/shared/config/config-file.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
@@ -180,7 +180,7 @@ describe("names that a reader does not know, because drivers add them", () => {
   const port = oneOf(["1", "2"]).optional();
   const part: ConfigPart = {
     title: "Protocol",
-    fields: { ANY_MS: described(port, { help: "Any.", example: "1" }) },
+    fields: textsFrom({ ANY_MS: { help: "Any.", example: "1" } })({ ANY_MS: port }),
     check: ({ ANY_MS }) => [{ name: "ANY_MS", message: `ANY_MS is ${ANY_MS}` }],
   };
 

@@ -1,38 +1,22 @@
 import { z } from "zod";
 import type { Config } from "../../../shared/config/config.ts";
-import { described, oneOf, valuesOf } from "../../../shared/config/config-field.ts";
+import { oneOf, valuesOf } from "../../../shared/config/config-field.ts";
 import { lineFields, lineTerminal } from "../concert/link/line-settings.ts";
-import type { Driver } from "../driver.ts";
+import { type Driver, withTexts } from "../driver.ts";
 import type { CaisseApOptions } from "./caisse-ap-messages.ts";
 
 /** The driver's names in the setup file. */
 const fields = {
-  CAISSE_AP_LINK: described(oneOf(["bare", "session"]).default("bare"), {
-    help: "Messages bare, one connection for each, or in the sessions of a serial line.",
-    example: "session",
-  }),
-  CAISSE_AP_VERSION: described(oneOf(["0300", "0320"]).default("0300"), {
-    help: "Version that requests name.",
-    example: "0320",
-  }),
-  CAISSE_AP_ID: described(
-    z
+  ...withTexts({
+    CAISSE_AP_LINK: oneOf(["bare", "session"]).default("bare"),
+    CAISSE_AP_VERSION: oneOf(["0300", "0320"]).default("0300"),
+    CAISSE_AP_ID: z
       .string()
       .regex(/^\d{12}$/, "must be twelve digits")
       .default("012345678901"),
-    { help: "Identifier of the register's software (CJ), twelve digits.", example: "012345678901" },
-  ),
-  CAISSE_AP_END: described(oneOf(["none", "crlf"]).default("none"), {
-    help: "What follows a bare request: nothing, or a line end.",
-    example: "crlf",
-  }),
-  CAISSE_AP_REFERENCE: described(oneOf(["cf", "ch", "none"]).optional(), {
-    help: "Tag that carries the order's reference; cf, and none for the profile ingenico-desk5000.",
-    example: "ch",
-  }),
-  CAISSE_AP_RECEIPT: described(oneOf(["customer", "none"]).default("customer"), {
-    help: "Asks for the customer's receipt, which becomes the ticket.",
-    example: "none",
+    CAISSE_AP_END: oneOf(["none", "crlf"]).default("none"),
+    CAISSE_AP_REFERENCE: oneOf(["cf", "ch", "none"]).optional(),
+    CAISSE_AP_RECEIPT: oneOf(["customer", "none"]).default("customer"),
   }),
   ...lineFields,
 } as const;

@@ -1,16 +1,12 @@
-import { described, oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
-import type { Driver } from "../driver.ts";
+import { oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
+import { type Driver, withTexts } from "../driver.ts";
 import { lineFields, lineTerminal } from "./link/line-settings.ts";
 
 /** The driver's names in the setup file. */
 const fields = {
-  CONCERT_VARIANT: described(oneOf(["e", "e-plus", "e-ticket"]).default("e-plus"), {
-    help: "Form of the request: e, e-plus with two options, e-ticket with a receipt asked for.",
-    example: "e",
-  }),
-  CONCERT_REPORT: described(yesNo.default(true), {
-    help: "Asks for the report with the masked card number.",
-    example: "no",
+  ...withTexts({
+    CONCERT_VARIANT: oneOf(["e", "e-plus", "e-ticket"]).default("e-plus"),
+    CONCERT_REPORT: yesNo.default(true),
   }),
   ...lineFields,
 } as const;

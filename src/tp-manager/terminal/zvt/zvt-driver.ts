@@ -1,15 +1,15 @@
 import { z } from "zod";
 import type { Config } from "../../../shared/config/config.ts";
 import {
-  described,
   integer,
+  marked,
   oneOf,
   type ValuesOf,
   valuesOf,
   yesNo,
 } from "../../../shared/config/config-field.ts";
 import { currencyOf } from "../../../shared/money.ts";
-import { commonFields, type Driver } from "../driver.ts";
+import { commonFields, type Driver, withTexts } from "../driver.ts";
 import {
   defaultZvtOptions,
   profiles,
@@ -21,67 +21,29 @@ const [firstProfile = "", ...otherProfiles] = Object.keys(profiles);
 
 /** The driver's names in the setup file; floors are those of docs/zvt.md 5.1 and 9.2. */
 const fields = {
-  ZVT_CONFIG_BYTE: described(
-    z
+  ...withTexts({
+    ZVT_CONFIG_BYTE: z
       .string()
       .regex(/^[0-9A-Fa-f]{2}$/, "must be two hexadecimal digits")
       .default("BE"),
-    {
-      help: "Configuration byte of the registration: BE prints line by line, 3E from the result.",
-      example: "3E",
-    },
-  ),
-  ZVT_PROFILE: described(oneOf([firstProfile, ...otherProfiles]).default("standard"), {
-    help: "Terminal or provider whose peculiarities are to be followed.",
-    example: "ccv",
-  }),
-  ZVT_CHARSET: described(
-    oneOf(["cp437", "iso8859-1", "iso8859-2", "iso8859-15", "utf8", "zvt7"]).optional(),
-    {
-      help: "Character set of a terminal that does not name one; else that of ZVT_PROFILE, cp437.",
-      example: "iso8859-1",
-    },
-  ),
-  ZVT_MESSAGE_IDS: described(oneOf(["auto", "off"]).default("auto"), {
-    help: "Numbered messages (1F73): auto uses them when the terminal agrees to it.",
-    example: "off",
-  }),
-  ZVT_SEND_LAST_RECEIPT: described(yesNo.default(false), {
-    help: "Names the last known receipt (1F1F): the terminal reverses a payment that we missed.",
-    example: "yes",
-  }),
-  ZVT_PRINTS_COUNT: described(yesNo.default(false), {
-    help: "The terminal keeps a sale only after its print was acknowledged; else it reverses it.",
-    example: "yes",
-  }),
-  ZVT_LOG_OFF: described(yesNo.default(false), {
-    help: "Log-Off at every stop: gives the terminal's own keys back until the next start.",
-    example: "yes",
-  }),
-  ZVT_T1_MS: described(integer(5, 1_000).default(200), {
-    help: "Longest silence between two bytes of a serial frame (PA00P016).",
-    example: "200",
-    floor: 200,
-  }),
-  ZVT_T2_MS: described(integer(20, 30_000).default(5_000), {
-    help: "Longest wait for the line acknowledgement of a serial frame.",
-    example: "5000",
-    floor: 5_000,
-  }),
-  ZVT_T3_MS: described(integer(50, 60_000).default(5_000), {
-    help: "Longest wait for the answer to a command.",
-    example: "8000",
-    floor: 5_000,
-  }),
-  ZVT_T4_MS: described(integer(500, 900_000).default(180_000), {
-    help: "Longest silence of the terminal while it carries out a command.",
-    example: "180000",
-    floor: 60_000,
-  }),
-  POLL_INTERVAL_MS: described(integer(100, 60_000).default(30_000), {
-    help: "How often an idle terminal is asked for its status.",
-    example: "3000",
-    floor: 3_000,
+    ZVT_PROFILE: oneOf([firstProfile, ...otherProfiles]).default("standard"),
+    ZVT_CHARSET: oneOf([
+      "cp437",
+      "iso8859-1",
+      "iso8859-2",
+      "iso8859-15",
+      "utf8",
+      "zvt7",
+    ]).optional(),
+    ZVT_MESSAGE_IDS: oneOf(["auto", "off"]).default("auto"),
+    ZVT_SEND_LAST_RECEIPT: yesNo.default(false),
+    ZVT_PRINTS_COUNT: yesNo.default(false),
+    ZVT_LOG_OFF: yesNo.default(false),
+    ZVT_T1_MS: marked(integer(5, 1_000).default(200), { floor: 200 }),
+    ZVT_T2_MS: marked(integer(20, 30_000).default(5_000), { floor: 5_000 }),
+    ZVT_T3_MS: marked(integer(50, 60_000).default(5_000), { floor: 5_000 }),
+    ZVT_T4_MS: marked(integer(500, 900_000).default(180_000), { floor: 60_000 }),
+    POLL_INTERVAL_MS: marked(integer(100, 60_000).default(30_000), { floor: 3_000 }),
   }),
   ...commonFields,
 } as const;

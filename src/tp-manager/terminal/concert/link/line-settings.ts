@@ -1,32 +1,23 @@
 import { z } from "zod";
 import type { Config } from "../../../../shared/config/config.ts";
-import { described, oneOf, valuesOf } from "../../../../shared/config/config-field.ts";
+import { oneOf, valuesOf } from "../../../../shared/config/config-field.ts";
 import type { Logger } from "../../../../shared/process/logger.ts";
 import type { Clock } from "../../../../shared/time.ts";
-import { commonFields } from "../../driver.ts";
+import { commonFields, withTexts } from "../../driver.ts";
 import type { Dialogue, Messages } from "../../one-way/dialogue.ts";
 import type { Terminal } from "../../terminal.ts";
 import type { ByteTransport } from "../../transport/byte-transport.ts";
 
 /** The names in the setup file that the drivers of Concert and Caisse-AP share. */
 export const lineFields = {
-  CONCERT_REGISTER: described(
-    z
+  ...withTexts({
+    CONCERT_REGISTER: z
       .string()
       .regex(/^[0-9A-Z]{2}$/, "must be two digits or capital letters")
       .default("01"),
-    { help: "Number of this register, as the terminal may expect it.", example: "02" },
-  ),
-  CONCERT_LINE: described(oneOf(["7E1", "8N1"]).optional(), {
-    help:
-      "Data bits, parity and stop bits of a serial line; 7E1, and 8N1 for usb: names and the " +
-      "profile pax-nepting.",
-    example: "8N1",
+    CONCERT_LINE: oneOf(["7E1", "8N1"]).optional(),
+    CONCERT_PROFILE: oneOf(["standard", "pax-nepting", "ingenico-desk5000"]).default("standard"),
   }),
-  CONCERT_PROFILE: described(
-    oneOf(["standard", "pax-nepting", "ingenico-desk5000"]).default("standard"),
-    { help: "Terminal whose peculiarities are to be followed.", example: "pax-nepting" },
-  ),
   ...commonFields,
 } as const;
 
