@@ -1,7 +1,7 @@
 import { ConcertCodecError } from "./errors.ts";
 import { bytesOf, textOf } from "./latin-text.ts";
 
-/** docs/concert.md 3.1: what the register asks for, with the options of its variant. */
+/** A request of the register, with the options of its variant (docs/concert.md 3.1). */
 export interface FixedRequest {
   /** Two characters, not always digits. */
   readonly posNumber: string;
@@ -30,7 +30,7 @@ export const FIXED_AMOUNT_MAX = 99_999_999;
 const BASE_CHARACTERS = 26;
 const OPTION_CHARACTERS = 4;
 
-/** The body of a request, without its frame. Throws {@link ConcertCodecError} "value". */
+/** Returns the body of a request, without its frame. Throws {@link ConcertCodecError} "value". */
 export function encodeFixedRequest(request: FixedRequest): Uint8Array {
   const text = [
     checked("posNumber", request.posNumber, /^[!-~]{2}$/),
@@ -115,7 +115,7 @@ function readCurrency(digits: string): string {
   throw new ConcertCodecError("field", "the currency is not three digits");
 }
 
-/** docs/concert.md 3.2: the terminal's reply to one request. */
+/** The terminal's reply to one request (docs/concert.md 3.2). */
 export interface FixedReply {
   readonly posNumber: string;
   /** A digit; `0` accepted, `7` not accepted (docs/concert.md 3.3). */
@@ -135,7 +135,7 @@ const HEAD_CHARACTERS = 12;
 const SHORT_CHARACTERS = 25;
 const LONG_CHARACTERS = SHORT_CHARACTERS + REPORT_CHARACTERS;
 
-/** The body of a reply, without its frame. Throws {@link ConcertCodecError} "value". */
+/** Returns the body of a reply, without its frame. Throws {@link ConcertCodecError} "value". */
 export function encodeFixedReply(reply: FixedReply): Uint8Array {
   const { posNumber, status, paymentMode, report, currency, ticket } = reply;
   const text = `${posNumber}${status}${amountDigits(reply.amountMinor)}${paymentMode}`;
@@ -147,7 +147,7 @@ export function encodeFixedReply(reply: FixedReply): Uint8Array {
   return bytesOf(`${text}${filled}${currency}${own}${ticket ?? ""}`);
 }
 
-/** How the reply was asked for: both lengths are accepted all the same (docs/concert.md 2.7). */
+/** How a reply was asked for. Both lengths of a reply are accepted (docs/concert.md 2.7). */
 interface AskedReply {
   /** A ticket was asked for, so the length is open. */
   readonly ticket: boolean;

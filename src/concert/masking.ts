@@ -5,8 +5,8 @@ const PAN_DIGITS_MIN = 13;
 const PAN_DIGITS_MAX = 19;
 
 /**
- * The card number at the beginning of a report, masked; null when none is there
- * (docs/concert.md 3.2). Real terminals send it in clear, filled up with zeros: then the last four
+ * Returns the masked card number at the beginning of a report; null when none is there
+ * (docs/concert.md 3.2). Real terminals send it in clear, filled up with zeros: its last four
  * digits are kept only when exactly one length makes a card number.
  */
 export function panOfReport(report: string): string | null {
@@ -25,16 +25,16 @@ export function panOfReport(report: string): string | null {
 }
 
 /**
- * The text of a field where no other long number belongs, with every card number masked, also one
- * in groups of digits.
+ * Returns the text of a field where no other long number belongs, with every card number masked,
+ * also one in groups of digits.
  */
 export function maskedField(text: string): string {
   return text.replace(/\d(?:[^\dA-Za-z]{0,2}\d){11,}/g, (digits) => maskPan(digits));
 }
 
 /**
- * The text of a message for logs and people: cut, without control characters and card numbers. A
- * ticket (ZT, AK) is left out, because its encoding may hide a card number from the masking.
+ * Returns the text of a message for logs and people: cut, without control characters and card
+ * numbers. A ticket (ZT, AK) is left out: its encoding may hide a card number from the masking.
  */
 export function safeText(text: string, charactersMax: number): string {
   const [plain = ""] = text.split(/(?<=ZT|AK)/, 1);

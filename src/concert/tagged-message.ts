@@ -18,7 +18,7 @@ interface TaggedReading {
 const VALUE_CHARACTERS_MAX = 999;
 const HEAD_CHARACTERS = 5;
 
-/** Tags and values one after the other. Throws {@link ConcertCodecError} "value". */
+/** Returns tags and values one after the other. Throws {@link ConcertCodecError} "value". */
 export function encodeTagged(tags: readonly Tagged[]): Uint8Array {
   const parts = tags.map(([tag, value]) => {
     if (!/^[A-Z]{2}$/.test(tag)) throw new ConcertCodecError("value", `"${tag}" is no tag`);
@@ -74,7 +74,7 @@ function readHead(
   return digits === "000" ? "zero-length" : { tag, length: Number(digits) };
 }
 
-/** All tags of a whole message. Throws {@link ConcertCodecError}. */
+/** Returns all tags of a whole message. Throws {@link ConcertCodecError}. */
 export function decodeTagged(bytes: Uint8Array): readonly Tagged[] {
   const { tags, fault } = readTagged(bytes);
   if (!fault) return tags;
@@ -92,7 +92,7 @@ const results = {
   "11": "taken-into-account",
 } as const;
 
-/** The state of an action, AE (docs/concert.md 4.4); undefined: missing, or no described value. */
+/** Returns the state of an action, AE (docs/concert.md 4.4); undefined: missing or unknown. */
 export function actionResult(
   tags: readonly Tagged[],
 ): (typeof results)[keyof typeof results] | undefined {

@@ -6,7 +6,7 @@ export interface Apdu {
   /** Both bytes of the control field, 0x0601 for example. */
   readonly control: number;
   readonly data: Uint8Array;
-  /** The length came in the three-byte form although one byte would have done. */
+  /** The length came in three bytes although one would have done. */
   readonly extended?: boolean;
 }
 
@@ -89,7 +89,7 @@ interface ApduSize {
   readonly total: number;
 }
 
-/** undefined: the length itself is not there yet. */
+/** Returns the size of an APDU; undefined while its length is not there. */
 function apduSize(bytes: Uint8Array, at: number): ApduSize | undefined {
   const short = bytes[at + 2];
   if (short === undefined) return undefined;

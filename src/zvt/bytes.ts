@@ -23,7 +23,7 @@ export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-/** A number written as BCD, as in amounts (docs/zvt.md 4.2). */
+/** Returns a number as BCD, as in amounts (docs/zvt.md 4.2). */
 export function encodeBcd(value: number, bytes: number): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new ZvtCodecError("value", `${value} is not a whole number from 0`);
@@ -44,8 +44,8 @@ export function decodeBcd(bytes: Uint8Array): number {
 }
 
 /**
- * High byte first, as all numbers of ZVT except the extended length of an APDU (docs/zvt.md 4.3);
- * in as many bytes as the number needs unless `bytes` says how many.
+ * Returns a number with the high byte first, as all numbers of ZVT but the extended length of an
+ * APDU (docs/zvt.md 4.3), in `bytes` or in as many bytes as it needs.
  */
 export function encodeBigEndian(value: number, bytes = bytesOf(value)): Uint8Array {
   if (!Number.isSafeInteger(value) || value < 0 || value >= 2 ** (8 * bytes)) {
@@ -62,7 +62,7 @@ export function decodeBigEndian(bytes: Uint8Array): number {
   return bytes.reduce((value, byte) => value * 256 + byte, 0);
 }
 
-/** Reads bytes in order; taking more than there are throws {@link ZvtCodecError} "truncated". */
+/** Reads bytes in order. Throws {@link ZvtCodecError} "truncated" when too few are left. */
 export class ByteReader {
   readonly bytes: Uint8Array;
   #at = 0;

@@ -12,7 +12,7 @@ export type Charset =
 
 export const DEFAULT_CHARSET: Charset = "cp437";
 
-/** docs/zvt.md 11.7: code of the 7-bit set, letter. */
+/** The characters of the 7-bit set that stand for German letters (docs/zvt.md 11.7). */
 const sevenBitLetters: readonly (readonly [string, string])[] = [
   ["[", "Ä"],
   ["\\", "Ö"],
@@ -33,7 +33,7 @@ export function decodeText(bytes: Uint8Array, charset: Charset): string {
   return replaceEach(iconv.decode(buffer, "cp437"), lettersOfSevenBit);
 }
 
-/** A character that the set does not have becomes a question mark. */
+/** Returns the bytes of a text; a character that the set lacks becomes a question mark. */
 export function encodeText(text: string, charset: Charset): Uint8Array {
   const source = charset === "zvt7" ? replaceEach(text, sevenBitOfLetters) : text;
   return new Uint8Array(iconv.encode(source, charset === "zvt7" ? "cp437" : charset));
@@ -43,7 +43,7 @@ function replaceEach(text: string, map: ReadonlyMap<string, string>): string {
   return [...text].map((character) => map.get(character) ?? character).join("");
 }
 
-/** The value of tag 14 (docs/zvt.md 11.2); undefined for a code that names no set we know. */
+/** Returns the set that tag 14 names (docs/zvt.md 11.2); undefined for a code without a set. */
 export function charsetOfCode(code: number): Charset | undefined {
   if (code === 0x00) return "ascii";
   if (code === 0xfe) return "utf8";

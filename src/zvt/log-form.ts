@@ -13,9 +13,9 @@ import { type RawTag, writeTlvLength } from "./tags.ts";
 const HIDDEN_BYTE = "..";
 
 /**
- * The bytes of an APDU in hexadecimal, with two dots for every byte that is, or might be, card
- * data, a password, or the digits of a card number inside a text. Bytes that cannot be read, an
- * unknown field, all that follows it, and unknown tags are hidden.
+ * Returns the bytes of an APDU in hexadecimal, with two dots for every byte that is, or may be,
+ * card data, a password, or a digit of a card number in a text. Hidden are also bytes that cannot
+ * be read, an unknown field with all that follows it, and unknown tags.
  */
 export function safeHex(apdu: Apdu, options: Answering = {}): string {
   const bytes = encodeApdu(apdu);
@@ -43,7 +43,7 @@ function safeField({ number, content, tags, lengthBytes }: RawField): string {
   return name + safeContent(entry, content);
 }
 
-/** The length, if one stands before the content, and the content. */
+/** Returns the content, after its length if one stands before it. */
 function safeContent(entry: Field | Part | undefined, content: Uint8Array): string {
   const length = toHex(writeLength(entry?.length, content.length));
   switch (entry?.as) {
@@ -70,13 +70,13 @@ function safeTag({ tag, content, children, lengthBytes }: RawTag): string {
   return head + (isOpen ? safeDigits(content) : hidden(content));
 }
 
-/** All the digits, or none of them when a card number stands anywhere in them. */
+/** Returns all digits, or none of them where a card number is among them. */
 function safeDigits(content: Uint8Array): string {
   const digits = toHex(content);
   return maskPansInText(digits) === digits ? digits : hidden(content);
 }
 
-/** One byte is one character here, whatever the set: digits are the same in all of them. */
+/** Returns the bytes of a text, card numbers hidden. Digits are the same in all character sets. */
 function safeText(content: Uint8Array): string {
   const text = Array.from(content, (byte) => String.fromCharCode(byte)).join("");
   const masked = maskPansInText(text);
@@ -89,7 +89,7 @@ function hidden(content: Uint8Array): string {
   return HIDDEN_BYTE.repeat(content.length);
 }
 
-/** `060f completion`, for lines that need no bytes. */
+/** Returns `060f completion` for example. */
 export function messageTitle(apdu: Apdu, { answering }: Answering = {}): string {
   const name = shapeOf(apdu.control, answering)?.name ?? "unknown";
   return `${apdu.control.toString(16).padStart(4, "0")} ${name}`;

@@ -30,7 +30,7 @@ export interface PartValues {
   readonly attribute: number;
   readonly lineFeeds: number;
   readonly text: string;
-  /** Bytes that nobody reads: vendors' commands, keys. */
+  /** Bytes that this program does not read: vendors' commands, keys. */
   readonly data: Uint8Array;
 }
 
@@ -212,7 +212,7 @@ const answerShapes = new Map(
     .map((entry) => [`${entry.control}/${entry.answers}`, entry]),
 );
 
-/** undefined for a control field that is not in the table. */
+/** Returns the shape of a message; undefined for a control field that is not in the table. */
 export function shapeOf(control: number, answering?: number): NamedShape | undefined {
   const special = answerShapes.get(`${control}/${answering}`);
   if (special) return special;

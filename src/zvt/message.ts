@@ -65,7 +65,7 @@ export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message 
   };
 }
 
-/** The xx of 84 xx, the negative answer to a command; undefined for every other message. */
+/** Returns the xx of 84 xx, the negative answer to a command; undefined for any other message. */
 export function errorCodeOf(control: number): number | undefined {
   return control >> 8 === 0x84 && control !== 0x8400 ? control & 0xff : undefined;
 }
@@ -151,8 +151,8 @@ interface RawPart {
 }
 
 /**
- * A message cut into its pieces without a loss: {@link encodeRaw} gives the same bytes again. Holds
- * card data; what goes on to a session or a log is {@link Message}.
+ * A message cut into its pieces, out of which {@link encodeRaw} makes the same bytes again. Holds
+ * card data; sessions and logs get a {@link Message}.
  */
 interface RawMessage {
   readonly control: number;
@@ -165,7 +165,7 @@ interface RawMessage {
   readonly rest: Uint8Array;
 }
 
-/** The context without which a status completion and a key answer cannot be read. */
+/** What a status completion and a key answer need to be read. */
 export interface Answering {
   /** Control field of the command that the message answers or completes (docs/zvt.md 6.5). */
   readonly answering?: number;
@@ -203,7 +203,7 @@ const trailing = new RegExp(
 );
 const TRAILING_BYTES_MAX = 12;
 
-/** The length of that container, 0 when there is none. */
+/** Returns the length of the container after the text of a print line; 0 when there is none. */
 function trailingContainer(name: PartName, reader: ByteReader): number {
   if (name !== "text") return 0;
   const bytes = Math.min(TRAILING_BYTES_MAX, reader.left);
@@ -245,7 +245,7 @@ function isLengthDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
 }
 
-/** The two bytes are a currency when nothing, or readable fields, follow them. */
+/** Returns whether two bytes are a currency: nothing, or readable fields, follow them. */
 function isBareCurrency(reader: ByteReader): boolean {
   if (reader.peek() === 0x49) return false;
   return reader.left === 2 || isFields(remaining(reader, 2)) || !isFields(remaining(reader));
@@ -255,7 +255,7 @@ function remaining(reader: ByteReader, skip = 0): Uint8Array {
   return reader.bytes.subarray(reader.at + skip);
 }
 
-/** Whether these bytes are numbered fields from the first to the last. */
+/** Returns whether bytes are numbered fields from the first to the last. */
 function isFields(bytes: Uint8Array): boolean {
   try {
     return readFields(bytes).unknownField === null;
@@ -306,7 +306,7 @@ function readContent(length: FieldLength, reader: ByteReader): Omit<RawField, "n
   return { content: reader.take(bytes), tags: null };
 }
 
-/** docs/zvt.md 4.2: the length as digits, one in each byte, high nibble F. */
+/** Reads a length of digits, one in each byte, high nibble F (docs/zvt.md 4.2). */
 function readDigitLength(reader: ByteReader, digits: number): number {
   let length = 0;
   const bytes = reader.take(digits);
@@ -351,7 +351,7 @@ function writeField({ number, content, tags, lengthBytes }: RawField): Uint8Arra
 }
 
 /**
- * The given message with one more tag at the end of its container, which is added when there is
+ * Returns a message with one more tag at the end of its container, which is added when there is
  * none. Throws {@link ZvtCodecError} when the message cannot be read.
  */
 export function withTag(apdu: Apdu, added: RawTag): Apdu {

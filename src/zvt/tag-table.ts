@@ -207,7 +207,7 @@ export function tagOfName(name: TagName): NamedTag {
   return byName.get(name) as NamedTag;
 }
 
-/** Bit 6 of the first byte of a tag given as a number (docs/zvt.md 4.3). */
+/** Returns bit 6 of the first byte of a tag (docs/zvt.md 4.3). */
 export function hasConstructedBit(number: number): boolean {
   let first = number;
   while (first > 0xff) first = Math.floor(first / 256);

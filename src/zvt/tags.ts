@@ -22,7 +22,7 @@ export interface RawTag {
   readonly lengthBytes?: number;
 }
 
-/** Real receipts have four levels; what is nested deeper than this is an attack or noise. */
+/** The deepest nesting that is read; real receipts have four levels. */
 const TLV_DEPTH_MAX = 16;
 const TAG_BYTES_MAX = 4;
 
@@ -44,8 +44,8 @@ function readTag(reader: ByteReader, depth: number): RawTag {
 }
 
 /**
- * The objects inside a tag whose constructed bit is set; null: its content is plain all the same,
- * as an opaque tag's is, or as an unknown tag's may be, which is to be skipped (docs/zvt.md 4.3).
+ * Returns the objects inside a tag whose constructed bit is set; null: its content is plain, as an
+ * opaque tag's is and an unknown tag's may be, which has to be skipped (docs/zvt.md 4.3).
  */
 function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
   const known = tagOfNumber(tag);
@@ -70,8 +70,8 @@ function readTagNumber(reader: ByteReader): number {
 }
 
 /**
- * docs/zvt.md 4.3: 1F80 to 1F83 as printed in 13.08 are two bytes long against the BER rule; later
- * revisions write 1F8000 and up. Three bytes are believed when number and length are possible.
+ * Returns whether 1F80 to 1F83 are whole tags of two bytes, as in revision 13.08; later revisions
+ * write 1F8000 and up (docs/zvt.md 4.3). Three bytes count where their number and length can be.
  */
 function isOldFileTag(tag: number, reader: ByteReader): boolean {
   if (tag < 0x1f80 || tag > 0x1f83) return false;
@@ -101,7 +101,7 @@ export function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(leng
   return concat([Uint8Array.of(0x7f + lengthBytes), encodeBigEndian(length, lengthBytes - 1)]);
 }
 
-/** Reads a TLV length and the objects it covers: the content of field 06. */
+/** Reads the content of field 06: a TLV length and the objects it covers. */
 export function readContainer(reader: ByteReader) {
   const { length, lengthBytes } = readTlvLength(reader);
   const content = reader.take(length);
@@ -134,7 +134,7 @@ export interface Tag {
   readonly children: readonly Tag[] | null;
 }
 
-/** Longer than any number of the table: the value stays bytes. */
+/** The longest content that is read as a number; a longer one stays bytes. */
 const NUMBER_BYTES_MAX = 6;
 
 export function decodeTags(tags: readonly RawTag[], charset: Charset): Tag[] {
@@ -162,13 +162,13 @@ function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charse
   return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
 
-/** A tag to be encoded. Bytes are taken as they are; digits are a string of even length. */
+/** Makes a tag. Bytes are taken as they are; digits are a string of even length. */
 export function tag(name: TagName, value: number | string | Uint8Array, charset?: Charset): RawTag {
   const { number, as } = tagOfName(name);
   return { tag: number, content: encodeValue(as, value, charset), children: null };
 }
 
-/** A tag that holds others. */
+/** Makes a tag that holds others. */
 export function container(name: TagName, children: readonly RawTag[]): RawTag {
   const { number } = tagOfName(name);
   if (!hasConstructedBit(number)) {
@@ -177,12 +177,12 @@ export function container(name: TagName, children: readonly RawTag[]): RawTag {
   return { tag: number, content: writeTags(children), children };
 }
 
-/** A plain tag by its number, for vendors' and unknown ones. */
+/** Makes a plain tag of a vendor, or an unknown one, by its number. */
 export function rawTag(number: number, content: Uint8Array): RawTag {
   return { tag: number, content, children: null };
 }
 
-/** All tags of that name at the end of a path of names. */
+/** Returns all tags at the end of a path of names. */
 export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[] {
   const [name, ...deeper] = path;
   const found = (tags ?? []).filter((entry) => entry.name === name);
@@ -191,8 +191,8 @@ export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[]
 }
 
 /**
- * The value of the first tag at the end of the path; undefined when it is not there or its content
- * is not what the table says.
+ * Returns the value of the first tag at the end of a path; undefined when no tag is there, or its
+ * content is not what the table says.
  */
 export function tagValue<N extends TagName>(
   tags: readonly Tag[] | null,

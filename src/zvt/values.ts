@@ -36,7 +36,7 @@ export interface Totals {
   }[];
 }
 
-/** Stands for card data, and for content that might be some: only its size is known. */
+/** The size of card data, or of content that may be some, instead of its value. */
 interface Hidden {
   readonly hiddenBytes: number;
 }
@@ -53,7 +53,7 @@ type ValueOf<E extends Encoding> = E extends "number" | "amount"
           ? Hidden
           : never;
 
-/** Decoded numbered fields by name; field 06 apart. */
+/** Decoded numbered fields by name, without field 06. */
 export type FieldValues = {
   readonly [N in Exclude<FieldName, "tlv">]?: ValueOf<(typeof fields)[N]["as"]>;
 };
@@ -102,8 +102,8 @@ export function decodeValue(as: AnyEncoding, content: Uint8Array, charset: Chars
 }
 
 /**
- * docs/zvt.md 4.2: digits, E for a masked one, F for padding, D before what follows the number on
- * track 2 or in an EF_ID. Only the number is kept, masked with X.
+ * Returns the card number in a content, masked with X. The content has digits, E for a masked one,
+ * F for padding, and D before what follows the number on track 2 or in an EF_ID (docs/zvt.md 4.2).
  */
 function maskedPan(content: Uint8Array): string {
   const number = /^[0-9e]*/.exec(toHex(content))?.[0] ?? "";

@@ -27,9 +27,9 @@ import {
   unavailable,
 } from "./supervisor-link.ts";
 
-/** The order, or the gateway's transaction, that is meant. */
+/** The order, or the gateway's transaction, that an operation is about. */
 export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
-/** An operation and how much of its order has gone back. */
+/** An operation, with how much of its order has gone back. */
 type OperationResult = SupervisorAnswer<"gateway-operation">;
 type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
@@ -47,7 +47,7 @@ interface GatewayResult {
   readonly orderId: string | null;
   readonly currency: Currency;
   readonly amountMinor: number | null;
-  /** The operation was carried out before, and nothing was sent now. */
+  /** The operation was carried out before; nothing was sent now. */
   readonly replayed: boolean;
 }
 
@@ -58,19 +58,18 @@ interface GatewayResult {
  *
  *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ gateway's answer ─ end ●
  *
- * A return whose end is not heard keeps its reservation. The supervisor is asked about it by the
- * operation's id; it answers what became of it, or makes sure that it never will.
+ * A return whose end is not known keeps its reservation. The supervisor is asked about the
+ * operation by its id; it answers what became of it, or makes sure that it is never sent.
  */
 export class GatewayOperations {
   readonly #parts: GatewayOperationsParts;
-  /** By the callers' keys. */
   readonly #inOrder = new InOrder();
 
   constructor(parts: GatewayOperationsParts) {
     this.#parts = parts;
   }
 
-  /** Returns that a former process left open are asked about. */
+  /** Asks about the returns that a former process left open. */
   start(): void {
     const { returns, log } = this.#parts;
     for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
@@ -82,9 +81,9 @@ export class GatewayOperations {
   }
 
   /**
-   * `readAmount` gets the currency of the transaction; undefined: all of it. Throws
-   * {@link AppError}; resolves only when the gateway has carried it out, now or, asked with the
-   * same key, before.
+   * Resolves when the gateway has carried out the operation, now or, with the same key, before.
+   * `readAmount` gets the currency of the transaction; it returns undefined for the whole amount.
+   * Throws {@link AppError}.
    */
   async ask(
     kind: GatewayOperationKind,
@@ -104,7 +103,7 @@ export class GatewayOperations {
     });
   }
 
-  /** The end of the operation that was asked for with this key; undefined: none was sent. */
+  /** Returns the end of an operation that was asked for with this key; undefined: none was sent. */
   async #askedBefore(
     kind: GatewayOperationKind,
     target: GatewayTarget,
@@ -131,7 +130,7 @@ export class GatewayOperations {
     });
   }
 
-  /** The journal itself knows that no return of this order was asked for with a key. */
+  /** Returns whether the journal knows that no return of this order was asked for with a key. */
   #neverAsked(kind: GatewayOperationKind, target: GatewayTarget, idempotencyKey: string): boolean {
     const { attempts, returns } = this.#parts;
     if (kind === "confirm" || !("orderId" in target)) return false;
@@ -158,7 +157,7 @@ export class GatewayOperations {
     const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
     if (kind !== "confirm") {
-      // No terminal of ours has reversed another merchant's order.
+      // An order that is not ours was not reversed at our terminal.
       const byWhom = where.orderId === null ? "gateway" : "anybody";
       this.#parts.guard.assertNotReturned(attempt, byWhom);
     }
@@ -193,7 +192,7 @@ export class GatewayOperations {
   }
 
   /**
-   * The gateway's id of an order; undefined when there is no such order. Throws GATEWAY_ID_UNKNOWN.
+   * Returns the gateway's id of an order; undefined: no such order. Throws GATEWAY_ID_UNKNOWN.
    */
   async publicIdOf(orderId: string): Promise<string | undefined> {
     const known = storage(() => this.#parts.attempts.latest(orderId), "unknown");
@@ -237,7 +236,7 @@ export class GatewayOperations {
     return result.transactionPublicIds;
   }
 
-  /** The attempt after its open return, if it has one, was asked about. */
+  /** Returns the attempt after its open return, if it has one, was asked about. */
   async reconcile(attempt: Attempt): Promise<Attempt> {
     const { openReturn: open, transactionId } = attempt;
     if (!open) return attempt;
@@ -263,7 +262,7 @@ export class GatewayOperations {
     });
   }
 
-  /** Of an order in the archive too. */
+  /** Returns the attempt of a transaction, also out of the archive. */
   #attemptOf({
     transactionId,
     orderId,
@@ -280,8 +279,8 @@ export class GatewayOperations {
     const { attempts, returns, clock, log } = this.#parts;
     const charged = returnableMinorOf(attempt);
     const { transactionId } = attempt;
-    // Of an order in the archive nothing is reserved: the terminal cannot reverse it any more, and
-    // the supervisor has one open operation of a transaction at a time.
+    // For an order in the archive no reservation is needed: the terminal cannot reverse it any
+    // more, and the supervisor has one open operation of a transaction at a time.
     if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
     const open = { ...asked, atMs: clock.now() };
     if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
@@ -318,7 +317,7 @@ export class GatewayOperations {
     return assertDone(result.operation);
   }
 
-  /** The supervisor may have the operation or not: its own answer counts, however late. */
+  /** Asks the supervisor about an operation whose answer was lost. */
   async #afterLostAnswer(operationId: string): Promise<OperationResult> {
     try {
       return await this.#parts.link.call("gateway-operation-end", { operationId });
@@ -332,7 +331,7 @@ export class GatewayOperations {
     }
   }
 
-  /** No operation: the return was not carried out and never will be. */
+  /** Ends the reservation of a return. Without an operation the return is never carried out. */
   #conclude(attempt: Attempt, open: OpenReturn, result: OperationResult): void {
     const { attempts, returns, clock, log } = this.#parts;
     const { operation, orderReturnedMinor } = result;
@@ -351,12 +350,12 @@ export class GatewayOperations {
       return [known, attempts.read(transactionId)];
     }, "unknown");
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
-    // The terminal can be found to have reversed the sale while the gateway was asked.
+    // Meanwhile recovery may have found that the terminal reversed the sale too.
     const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
     if (isNews) alarmReturnedTwice(log, after);
   }
 
-  /** Takes the supervisor's sum for an order without a reservation, or what a return adds. */
+  /** Notes what went back without a reservation: the supervisor's sum, or what a return adds. */
   #note(known: Attempt, { orderReturnedMinor = 0 }: OperationResult, addedMinor = 0): void {
     const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
     const returnedMinor = Math.max(orderReturnedMinor, added);
@@ -371,7 +370,7 @@ export class GatewayOperations {
   }
 }
 
-/** Settles as `work` does; errors name the order that the gateway's id was resolved to. */
+/** Settles as `work` does; its errors get the order id to which the gateway's id was resolved. */
 async function aboutOrder<T>(
   { orderId }: Pick<Resolved, "orderId">,
   work: () => Promise<T>,
@@ -385,8 +384,8 @@ async function aboutOrder<T>(
 }
 
 /**
- * Only a charged order has money at the gateway; the refusals are those of a reversal. `partMinor`:
- * of a part that may repeat the open refund.
+ * Throws unless the order is charged and no return is open, as for a reversal. `partMinor`: the
+ * amount of a part that may repeat the open refund.
  */
 function assertChargedStill(attempt: Attempt, partMinor: number | undefined): void {
   const { gateway } = rowOf(attempt);

@@ -10,16 +10,16 @@ import {
   unavailable,
 } from "./supervisor-link.ts";
 
-/** The parts of a request by which a repetition is distinguished from another operation. */
+/** What distinguishes the repetition of a request from another operation. */
 export interface AskedOnce {
   readonly idempotencyKey: string | undefined;
-  /** All that is asked for: with one key only this. */
+  /** All that is asked for; a key may be used again for the same only. */
   readonly asked: string;
-  /** The caller means another refund, also of a part that was refunded just now. */
+  /** The caller wants another refund, also where it equals one of the last day. */
   readonly again: boolean;
 }
 
-/** Runs work that shares a key one after the other. */
+/** Runs tasks with the same key one after the other. */
 export class InOrder {
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -35,8 +35,8 @@ export class InOrder {
 }
 
 /**
- * The supervisor's memory of a key. While it cannot be asked, whether the operation was carried out
- * is not known, and nothing is sent.
+ * Returns what the supervisor remembers of a key. Throws while the supervisor cannot be asked: the
+ * operation may have been carried out, so nothing is sent.
  */
 export async function rememberedOf(
   link: SupervisorLink,
@@ -49,7 +49,7 @@ export async function rememberedOf(
   }
 }
 
-/** A refund that equals one of the last day; null: that may have been lost. */
+/** Returns the error for a refund that equals one of the last day; null: that may be lost. */
 export function repeated(
   equal: Pick<
     GatewayOperation,
@@ -69,7 +69,7 @@ export function repeated(
 type OperationResult = SupervisorAnswer<"gateway-operation">;
 type GatewayTransaction = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-/** How much of a transaction a cancel or refund gives back; throws REQUEST_INVALID. */
+/** Returns how much of a transaction a cancel or refund gives back. Throws REQUEST_INVALID. */
 export function returnMinorOf(
   attempt: Attempt,
   {
@@ -94,9 +94,9 @@ export function returnMinorOf(
 }
 
 /**
- * Returns what an operation adds to the earlier returns that the journal knows; the supervisor may
- * have lost some. Where the gateway has or may have the order more than once, a return adds
- * nothing. An older supervisor that reports no sum knows the order once.
+ * Returns what an operation adds to the earlier returns that the journal knows, as the supervisor
+ * may have lost some. It adds nothing where the gateway has, or may have, the order more than once.
+ * An older supervisor that reports no sum knows the order once.
  */
 export function addedBy(
   { operation, orderReturnedMinor, isThereOnce }: OperationResult,

@@ -11,33 +11,32 @@ import { RETRY_MAX_MS, Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;
-/** How many rows are read at once; the rest waits on disk. */
+/** How many rows are read at once. */
 const BATCH = 50;
-/** Pause before a transaction that the supervisor refuses is tried again. */
+/** The pause before a transaction that the supervisor refuses is tried again. */
 export const PARKED_MS = 3_600_000;
-/** After so many failures in a row the cause is the supervisor, not a transaction. */
+/** After so many failures in a row the fault is the supervisor's, not a transaction's. */
 const FAILURES_MAX = 3;
 
-/** How long a delivery is waited for that the previous process may have answered as sent. */
+/** How long a delivery is waited for that a former process may have answered as sent. */
 const ANSWERED_WAIT_MS = 3_000;
 
 /** A caller that waits for a hand-off. */
 interface Waiting extends PromiseWithResolvers<DeliveryState | undefined> {
-  /** Monotonic; the first try at the gateway is waited for until then as well. */
+  /** Monotonic; until then the first try at the gateway is waited for too. */
   readonly deadlineMs: number;
 }
 
-/** The supervisor takes nothing. */
+/** Since when, and why, the supervisor takes no transaction. */
 interface HandOffStall {
   readonly reason: string;
   readonly sinceMs: number;
-  /** How many wait. */
   readonly pending: number;
 }
 
 /**
- * Brings every charged transaction to the supervisor: at start, on {@link nudge}, and again and
- * again until it has been acknowledged. One at a time, oldest first.
+ * Hands off every charged transaction to the supervisor, one at a time, oldest first: at start, on
+ * {@link nudge}, and again and again until the supervisor has acknowledged it.
  */
 export class HandOff {
   readonly #store: HandOffRows;
@@ -46,18 +45,17 @@ export class HandOff {
   readonly #log: Logger;
   readonly #waiting = new Map<string, Waiting>();
   /**
-   * Transactions that the previous process may have answered as sent before that was on disk: its
-   * last unacknowledged batch.
+   * The oldest unacknowledged transactions at start: the former process may have answered them as
+   * sent before that was on disk.
    */
   readonly #perhapsAnswered: ReadonlySet<string>;
-  /** Payments of this process that were not tried yet: nobody can have handed them off before. */
+  /** Payments of this process that were not tried yet, so they were never handed off before. */
   readonly #fresh = new Set<string>();
-  /** The last one that was with the gateway when it was handed off. */
+  /** The newest transaction that the gateway had when its hand-off was acknowledged. */
   #sentLast: string | undefined;
   readonly #task: Retrying;
-  /** Until parked rows are tried again. */
   #parkedTimer: Timer | undefined;
-  /** Only this object parks rows, so they need not be counted each time. */
+  /** false: no row is parked. Only this object parks rows, so they are not counted each time. */
   #mayBeParked = true;
   #failing: Pick<HandOffStall, "reason" | "sinceMs"> | null = null;
 
@@ -67,23 +65,23 @@ export class HandOff {
     this.#clock = clock;
     this.#log = log;
     this.#task = new Retrying(clock, "hand-off retry", () => this.#run(), RETRY_MIN_MS);
-    // Before anything else can be handed off or asked for.
+    // Read before a transaction of this process can be among them.
     this.#perhapsAnswered = new Set(store.oldestUnacknowledged(BATCH));
   }
 
-  /** null: every transaction was taken so far, or the next one is on its way. */
+  /** Why hand-offs fail now; null: none has failed since the last one that was taken. */
   get trouble(): HandOffStall | null {
     return this.#failing && { ...this.#failing, pending: this.#store.countPendingHandOffs() };
   }
 
-  /** Begins, or goes on at once when it was waiting for a retry. */
+  /** Hands off what waits, without the rest of a pause. */
   nudge(): void {
     this.#task.nudge();
   }
 
   /**
-   * Begins the hand-off of a payment that ended charged just now, so that the supervisor works
-   * while the rest of the end is done here; {@link delivered} will wait for it so long.
+   * Begins the hand-off of a payment that has just ended charged, so that the supervisor works
+   * while the end is completed here. {@link delivered} waits for it until `waitMs` from now.
    */
   begin({ state, transactionId }: Attempt, waitMs: number): void {
     if (!isCharged(state)) return;
@@ -96,8 +94,9 @@ export class HandOff {
    * try together. Every new state is kept in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
-    if (transactionId === this.#sentLast) return "sent"; // a row that is read is written first
-    // "true" must not become "false" by a crash (docs/design.md 5.8).
+    // Reading the row would first write what waits for the next commit.
+    if (transactionId === this.#sentLast) return "sent";
+    // An answer "sent" must not become "pending" by a crash (docs/design.md 5.8).
     const limitMs = this.#perhapsAnswered.has(transactionId)
       ? Math.max(waitMs, ANSWERED_WAIT_MS)
       : waitMs;
@@ -113,7 +112,7 @@ export class HandOff {
       const asked = { transactionId, waitMs: left };
       const { state } = await this.#link.call("transaction-delivery", asked);
       if (!state) {
-        // The supervisor acknowledged and forgot, so it has another database: not answered as sent.
+        // The supervisor has another database than the one in which it acknowledged.
         this.#log.error({ transactionId, alarm: "hand-off" }, "the supervisor lost a transaction");
         return row.delivery;
       }
@@ -152,7 +151,7 @@ export class HandOff {
       deadlineMs,
     };
     this.#waiting.set(transactionId, waiting);
-    // A hand-off that began for it is on its way.
+    // Unless a hand-off that has begun for it is under way.
     if (!known || !this.#task.isRunning) this.nudge();
     return waiting.promise;
   }
@@ -167,7 +166,7 @@ export class HandOff {
         if (pauseMs !== undefined || batch.length < BATCH || this.#task.isClosed) return pauseMs;
       }
     } catch (error) {
-      // The row is as it was, and is tried again.
+      // The row is unchanged, and is tried again.
       if (this.#task.isClosed) return undefined;
       this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-off");
       return RETRY_MAX_MS;
@@ -175,8 +174,8 @@ export class HandOff {
   }
 
   /**
-   * A row that fails holds up no other one: when a later one is taken, the fault is the row's own
-   * and the row is parked. Resolves with a pause where the fault is the supervisor's.
+   * Hands off the rows of a batch. A row that fails, while a later one is taken, is parked.
+   * Resolves with a pause where the fault is the supervisor's.
    */
   async #handOffAll(batch: readonly PendingHandOff[]): Promise<number | undefined> {
     let failed: Array<{ readonly row: PendingHandOff; readonly why: string }> = [];
@@ -197,7 +196,7 @@ export class HandOff {
     return first && this.#retryLater(first.row, first.why);
   }
 
-  /** Sales and starts try them too; on a day without any the clock has to. */
+  /** Starts the time after which parked rows are tried again; a sale or a start tries them too. */
   #tryParkedLater(): void {
     if (this.#parkedTimer || this.#task.isClosed || !this.#mayBeParked) return;
     this.#mayBeParked = this.#store.countRefused() > 0;
@@ -222,7 +221,7 @@ export class HandOff {
     const isNew = this.#store.noteRefusal(transactionId, why, this.#clock.now());
     this.#mayBeParked = true;
     this.#tryParkedLater();
-    // Nobody waits for it any longer: its delivery is not known.
+    // Callers wait no longer: the state of its delivery is not known.
     this.#waiting.get(transactionId)?.resolve(undefined);
     this.#waiting.delete(transactionId);
     const text =
@@ -252,16 +251,16 @@ export class HandOff {
     const waiting = this.#waiting.get(transactionId);
     this.#waiting.delete(transactionId);
     waiting?.resolve(state);
-    // The kiosk is answered first.
+    // Lets the answer to the kiosk go first.
     if (waiting) await new Promise((resolve) => setImmediate(resolve));
     this.#log.info({ transactionId, orderId, what }, "handed off to the supervisor");
     return undefined;
   }
 
   /**
-   * One message for both: the supervisor stores it, and waits for its first try as long as a caller
-   * here does, or as what a former process may have answered needs. Resolves with undefined when
-   * nobody waits, or the supervisor is of an older version.
+   * Resolves when the supervisor has stored the transaction, with the state after its first try
+   * when a caller here waits for it, or when a former process may have answered it as sent.
+   * undefined: no caller waits, or the supervisor is of an older version.
    */
   async #storeThere(
     transaction: Transaction,
@@ -276,7 +275,7 @@ export class HandOff {
     return (await this.#link.call("store-transaction", { transaction, isFirst, ...wait })).state;
   }
 
-  /** Closes what was never sent, else raises an alarm (docs/rules/07-returns.md). */
+  /** Has the supervisor close a sale that it never sent, else alarms (docs/rules/07-returns.md). */
   async #withdraw(transaction: Transaction, isFirst: boolean): Promise<void> {
     const { transactionId, orderId } = transaction;
     const { outcome } = await this.#link.call("withdraw-transaction", { transaction, isFirst });
@@ -292,13 +291,13 @@ export class HandOff {
   }
 }
 
-/** Why a transaction was not taken. "unclear": one of the other two. */
+/** Why a transaction was not taken. "unclear": by the supervisor's fault or the row's. */
 interface Fault {
   readonly by: "supervisor" | "row" | "unclear";
   readonly why: string;
 }
 
-/** HTTP statuses by which the supervisor refuses the message itself. */
+/** HTTP statuses by which the supervisor refuses a message because of what is in it. */
 const ROW_STATUSES: readonly (number | undefined)[] = [400, 413, 422];
 
 function faultOf(error: unknown): Fault {
@@ -323,19 +322,19 @@ export class RefusedHandOffs {
     this.#log = log;
   }
 
-  /** Those after the position `after`, oldest first. */
+  /** Returns those after the position `after`, oldest first. */
   list(after: number, limit: number): RefusedHandOff[] {
     return this.#refused.list(after, limit);
   }
 
-  /** Hands it off now; also one that was dropped. false: none is refused under this id. */
+  /** Hands off a refused or dropped transaction now. Returns false when none has this id. */
   requeue(transactionId: string): boolean {
     if (!this.#refused.requeue(transactionId, this.#clock.now())) return false;
     this.#handOff.nudge();
     return true;
   }
 
-  /** Gives the hand-off up, with a note that is kept. false: none is refused under this id. */
+  /** Drops a hand-off, and keeps the note. Returns false when none is refused under this id. */
   drop(transactionId: string, note: string): boolean {
     const dropped = this.#refused.drop(transactionId, maskPansInText(note), this.#clock.now());
     if (!dropped) return false;

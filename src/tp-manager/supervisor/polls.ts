@@ -8,19 +8,19 @@ import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 export const POLL_MS = 5_000;
-/** Deliveries asked for in one round; older ones are asked for when these are settled. */
+/** How many deliveries are asked about in one round; older ones follow when these are settled. */
 const DELIVERIES_MAX = 50;
 const RETURNS_PAGE = 100;
 
 interface Subject {
   readonly name: string;
-  /** For the log, when the supervisor is down or too old to know the message. */
+  /** For the log when a round fails: the supervisor is down, or too old to know the message. */
   readonly failure: string;
-  /** A round of several steps ends between two of them once the poll is closed. */
+  /** Asks once. A round of several steps ends between two of them once the poll is closed. */
   round(isClosed: () => boolean): Promise<void>;
 }
 
-/** Asks the supervisor about one subject again and again, with a pause after each round. */
+/** Asks the supervisor about one subject again and again, {@link POLL_MS} after each round. */
 export class Poll extends Retrying {
   readonly #subject: Subject;
   readonly #log: Logger;
@@ -36,7 +36,7 @@ export class Poll extends Retrying {
     this.nudgeIn(POLL_MS);
   }
 
-  /** One round. A supervisor that does not answer is asked again in the next one. */
+  /** Runs one round. Never rejects: a supervisor that does not answer is asked in the next one. */
   async ask(): Promise<void> {
     try {
       await this.#subject.round(() => this.isClosed);
@@ -47,8 +47,8 @@ export class Poll extends Retrying {
 }
 
 /**
- * Asks what became of transactions whose kiosk has had its answer before the gateway took them, so
- * that events and lookups report it. Costs nothing when all are settled.
+ * Asks what became of transactions whose kiosk got its answer before the gateway took them, so that
+ * events and lookups report it.
  */
 export function deliveryPoll(
   store: Pick<HandOffRows, "undelivered" | "setDelivery">,
@@ -68,9 +68,9 @@ export function deliveryPoll(
 }
 
 /**
- * Asks about money that went back without us: a refund that the merchant made in the gateway's own
- * pages, a chargeback. Such an order is finished (docs/rules/08-finished.md): it is answered as
- * reversed, and its repetition charges nothing.
+ * Asks about money that went back without this program: a refund in the gateway's own pages, or a
+ * chargeback. Such an order is finished (docs/rules/08-finished.md): it is answered as reversed,
+ * and its repetition charges nothing.
  */
 export function returnPoll(
   store: Pick<ReturnRows, "returnsReadTo" | "noteReturns" | "setReturnsReadTo">,
@@ -95,7 +95,7 @@ export function returnPoll(
       const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
       if (answer.last === after && returns.length + some.length === 0) return;
       const noted = store.noteReturns([...returns, ...some], clock.now());
-      // Before the page counts as read, and again for those noted before: a crash may lie between.
+      // Alarmed before the page counts as read, because a crash may come in between.
       if (answer.last !== after) noted.forEach(alarmOnce);
       store.setReturnsReadTo(answer.last);
       for (const one of returns) log.info(one, "money went back at the gateway");
@@ -107,7 +107,7 @@ export function returnPoll(
 
 export type SupervisorAlarms = SupervisorAnswer<"alarms">;
 
-/** The alarms taken are remembered with the events they became, in one transaction. */
+/** Where the supervisor's alarms are kept, each with the event that it becomes, in one commit. */
 export interface AlarmTaker {
   /** The database and the id of the last alarm taken; undefined before the first one. */
   readonly last: { readonly origin: string; readonly id: number } | undefined;
@@ -115,8 +115,8 @@ export interface AlarmTaker {
 }
 
 /**
- * Brings the supervisor's alarms into the journal, where `GET /events` reports and repeats them:
- * each once, whichever of the two programs was stopped meanwhile.
+ * Takes the supervisor's alarms into the journal, out of which `GET /events` reports them: each
+ * once, whichever of the two programs was stopped meanwhile.
  */
 export function alarmPoll(
   taker: AlarmTaker,

@@ -6,7 +6,7 @@ import { Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
-/** How often it is checked whether the journal is whole again, when nothing else is left to do. */
+/** How often a resync that waits for its end checks whether the journal is whole again. */
 const WHOLE_CHECK_MS = 30_000;
 
 /**
@@ -20,10 +20,10 @@ export class Resync {
   readonly #log: Logger;
   readonly #isWhole: () => boolean;
   readonly #task: Retrying;
-  /** How often it was begun anew in this process. */
+  /** How often a resync was begun in this process. */
   #begun = 0;
 
-  /** `isWhole`: the journal itself lacks nothing. Asked from {@link start} on. */
+  /** `isWhole` returns whether the journal lacks nothing; it is asked from {@link start} on. */
   constructor(
     store: AgainRows,
     link: SupervisorLink,
@@ -43,12 +43,12 @@ export class Resync {
     this.#task.nudge();
   }
 
-  /** As {@link begin}, unless a resync runs: the stores' marks may have shown the same loss. */
+  /** Begins a resync unless one is under way, which may be due to the same loss. */
   beginOnce(): void {
     if (!this.#store.isUnderWay) this.begin();
   }
 
-  /** The supervisor's database lacks something. On disk when it returns. */
+  /** Begins a resync after a loss of the supervisor's database. On disk when it returns. */
   begin(): void {
     this.#store.begin();
     this.#begun += 1;
@@ -56,7 +56,7 @@ export class Resync {
       "supervisor.db was lost or is an older copy, or may be: everything is handed off again; " +
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, text);
-    // Not within the message that reported the loss; one that is reported again gets a pause.
+    // Runs after the message that reported the loss; after a pause where a loss is reported again.
     this.#task.nudgeIn(this.#begun === 1 ? 0 : RETRY_MS);
   }
 
@@ -67,8 +67,8 @@ export class Resync {
   async #run(): Promise<number | undefined> {
     try {
       for (let page = this.#next(); page && !this.#task.isClosed; page = this.#next()) {
-        // A journal that lacks something itself cannot say that everything was handed off: the end
-        // waits until it is whole, however many restarts later.
+        // A journal with a gap cannot say that everything was handed off, so the last page waits
+        // until the journal is whole, however many restarts later.
         const last = page.last && this.#isWhole();
         if (page.items.length > 0 || last) await this.#hand({ ...page, last });
         if (page.last && !last) return WHOLE_CHECK_MS;
@@ -84,7 +84,7 @@ export class Resync {
     const { items, last } = page;
     const begun = this.#begun;
     const { added } = await this.#link.call("take-over", { items: [...items], last });
-    // The answer may have shown that the database which took the earlier pages is lost as well.
+    // Not when the answer showed that the database with the earlier pages is lost as well.
     if (begun === this.#begun) this.#store.taken(page);
     this.#log.info({ items: items.length, added, last }, "handed off again");
   }

@@ -4,8 +4,8 @@ import type { Clock, Timer } from "../../shared/time.ts";
 export const RETRY_MAX_MS = 15_000;
 
 /**
- * Runs one piece of work at a time: at once when nudged, and again after each pause that the work
- * asks for. A nudge during the work has it run once more, unless it asks for a pause.
+ * Runs one task, never twice at a time: at once when nudged, and again after each pause that the
+ * task asks for. After a nudge during a run it runs once more, unless it asks for a pause.
  */
 export class Retrying {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class Retrying {
     return this.#running !== undefined;
   }
 
-  /** The work runs now, without the rest of a pause. */
+  /** Runs the task now, without the rest of a pause. */
   nudge(): void {
     this.#timer?.clear();
     if (this.isClosed) return;
@@ -45,7 +45,7 @@ export class Retrying {
     this.#timer = this.#clock.startTimer(this.#name, delayMs, () => this.nudge());
   }
 
-  /** The pause after a failure: at first the shortest one, then twice the one before. */
+  /** Returns the pause after a failure: at first the shortest one, then twice the one before. */
   failed(): number {
     const pauseMs = this.#nextMs;
     this.#nextMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
@@ -56,7 +56,7 @@ export class Retrying {
     this.#nextMs = this.#minMs;
   }
 
-  /** Nothing begins any more. Resolves when work that runs has ended. */
+  /** Lets no run begin any more. Resolves when the one that is under way has ended. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.#timer?.clear();

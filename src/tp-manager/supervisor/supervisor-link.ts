@@ -7,37 +7,37 @@ type Name = keyof Messages;
 export type SupervisorRequest<K extends Name> = RequestOf<Messages, K>;
 export type SupervisorAnswer<K extends Name> = ResponseOf<Messages, K>;
 
-/** How long an answer is waited for: the sum of these parts. */
+/** How long an answer is waited for: the sum of these members. */
 interface Limit {
   readonly ms: number;
-  /** So many requests to the gateway, each with the gateway's own time limit. */
+  /** The time of so many requests to the gateway, each with the gateway's own time limit. */
   readonly gatewayRequests?: number;
   /** The time that the message itself asks the supervisor to wait. */
   readonly plusWaitMs?: true;
 }
 
-/** The supervisor answers from its database; a busy disk is waited for. */
+/** The limit of a message that the supervisor answers from its database. */
 const fromDisk: Limit = { ms: 5_000 };
 
-/** Of messages whose answer comes from elsewhere, or is waited for less. */
+/** The limits of messages that are answered from elsewhere, or waited for less. */
 const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "store-transaction": { ms: 5_000, plusWaitMs: true },
   "transaction-delivery": { ms: 500, plusWaitMs: true },
-  // At two addresses (supervisor/gateway/gateway-client.ts), as is an id that is new.
+  // The gateway is asked at two addresses (supervisor/gateway/gateway-client.ts).
   "order-at-gateway": { ms: 5_000, gatewayRequests: 2 },
   "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
   "gateway-operation": { ms: 5_000, gatewayRequests: 1 },
-  // The operation that is asked about may be at the gateway just now.
+  // The operation that is asked about may be at the gateway.
   "gateway-key": { ms: 5_000, gatewayRequests: 1 },
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
-  // A kiosk waits for the answer, and a reversal goes on without the gateway's history.
+  // A kiosk waits for the answer, and a reversal needs no history of the gateway.
   "gateway-history": { ms: 1_000 },
-  // /health and /metrics answer with or without the supervisor, soon.
+  // /health and /metrics answer soon, also without the supervisor.
   status: { ms: 1_000 },
 };
 
-/** The one way from tp-manager to the supervisor. No message is ever repeated by itself. */
+/** The way from tp-manager to the supervisor. It repeats no message by itself. */
 export class SupervisorLink {
   readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
   readonly #gatewayTimeoutMs: number;
@@ -58,7 +58,7 @@ export class SupervisorLink {
     return this.#client.call(name, request, limitMs);
   }
 
-  /** Like {@link call}, for callers to whom every failure is one: throws SUPERVISOR_UNAVAILABLE. */
+  /** As {@link call}, but throws SUPERVISOR_UNAVAILABLE after each failure. */
   async ask<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
     try {
       return await this.call(name, request);

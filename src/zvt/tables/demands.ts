@@ -9,18 +9,18 @@ export type Demand =
   | "clock"
   | "end-of-day";
 
-/** The status byte of the status enquiry and its cure, docs/zvt.md 11.5. */
+/** Codes of the status enquiry and the jobs that they demand (docs/zvt.md 11.5). */
 const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0x51, "initialisation"],
   [0x62, "clock"],
   [0xb1, "end-of-day"],
-  // A merchant card: 06 91 or 06 70.
+  // The merchant card is locked: 06 91 or 06 70 unlocks it.
   [0xc1, "clock"],
   [0xc2, "diagnosis"],
   [0xf0, "end-of-day"],
 ]);
 
-/** Tag 1F13, docs/zvt.md 11.2; 03 asks for the outdated OPT commands. */
+/** Values of tag 1F13 (docs/zvt.md 11.2), without 03, which asks for outdated commands. */
 const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x00, "diagnosis"],
   [0x01, "end-of-day"],
@@ -31,12 +31,12 @@ const ofTag: ReadonlyMap<number, Demand> = new Map([
 /** Bits of the registration's status byte, docs/zvt.md 6.1. */
 const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
-/** 1F43 in E4. */
+/** Value of tag 1F43 in E4. */
 const DEVICE_NOT_INITIALISED = 0x01;
 
 /**
- * From the completion of a status enquiry. The locks 1F55 are left out on purpose: they are
- * documented both ways round (docs/zvt.md 11.2) and no cure is built on one reading.
+ * Returns the demands in the completion of a status enquiry. The locks 1F55 count for none, because
+ * they are documented both ways round (docs/zvt.md 11.2).
  */
 export function demandsOfStatus({ parts, tags }: Message): readonly Demand[] {
   const status = ofStatus.get(parts.terminalStatus ?? 0);

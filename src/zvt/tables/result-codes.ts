@@ -30,7 +30,7 @@ const reasons = new Map<number, CodeReason>([
   [0xb4, "already-reversed"],
 ]);
 
-/** docs/zvt.md 11.4: these come from the host of the bank. */
+/** Codes from the first to the second come from the bank's host (docs/zvt.md 11.4). */
 const HOST_CODE_MIN = 1;
 const HOST_CODE_MAX = 99;
 
@@ -85,7 +85,7 @@ const sameCardCodes: readonly number[] = [
   91, 96,
 ];
 
-/** docs/zvt.md 6.2, 11.4: 27 from 1 to 99 decimal, and the real code in A0, are the host's. */
+/** Returns the advice after a decline. A host's code is 1 to 99 in 27, or is in A0. */
 export function declineAdvice(code: number, resultCodeAs?: number) {
   const isHost = code >= HOST_CODE_MIN && code <= HOST_CODE_MAX;
   const ownCode = isHost ? hostCodeText(code) : null;
@@ -96,7 +96,7 @@ export function declineAdvice(code: number, resultCodeAs?: number) {
   return { hostCode, tryAgain } as const;
 }
 
-/** docs/zvt.md 6.4: an update or a restart follows a good end. */
+/** Codes of a good completion; after E0 and FC an update or a restart follows (docs/zvt.md 6.4). */
 const goodCompletionCodes: readonly number[] = [0x00, 0xe0, 0xfc];
 
 /** Whether a completion with this code says that the command was carried out. */
@@ -104,21 +104,21 @@ export function isGoodCompletion(code: number): boolean {
   return goodCompletionCodes.includes(code);
 }
 
-/** `05`: two digits, as banks and their papers name it. */
+/** Returns a host's code as two digits, `05` for example. */
 function hostCodeText(code: number): string {
   return String(code).padStart(2, "0");
 }
 
-/** 84 6B: the terminal wants to be registered first. */
+/** The code of a terminal that has to be registered first. */
 export const NOT_REGISTERED = 0x6b;
 
-/** The code of 84 xx or 06 1E; the one inside 84 1E. Without any, FF: other error. */
+/** Returns the code of 06 1E, 84 1E or 84 xx; without one FF, other error. */
 export function codeOf({ parts, control }: Message): number {
   if (parts.resultCode !== undefined) return parts.resultCode;
   return control >> 8 === 0x84 ? control & 0xff : 0xff;
 }
 
-/** `6C`, as codes are written in answers and logs. */
+/** Returns `6C`, as codes are written in answers and logs. */
 export function codeText(code: number): string {
   return code.toString(16).padStart(2, "0").toUpperCase();
 }

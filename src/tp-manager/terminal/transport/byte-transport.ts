@@ -1,9 +1,9 @@
 /**
- * Moves bytes to and from a terminal and knows no protocol. Opening gives a connection; when that
- * breaks, a new one has to be opened, so nothing written for one can come out of another.
+ * Moves bytes to and from a terminal, and knows no protocol. A connection that breaks is never
+ * opened again, so nothing that was written on it can leave on the next one.
  */
 export interface ByteTransport {
-  /** Decides which link layer speaks over it. */
+  /** The kind of line, by which a driver chooses its link layer. */
   readonly kind: "serial" | "tcp";
   /** For people: `/dev/ttyUSB0`, `tcp://10.0.0.5:20007`. */
   readonly address: string;
@@ -22,8 +22,8 @@ export interface TransportListener {
 
 export interface ByteConnection {
   /**
-   * Hands the bytes to the system. Throws {@link TransportError} when the connection is not open:
-   * then nothing has left. A failure later on comes as {@link TransportListener.closed}.
+   * Gives the bytes to the system. Throws {@link TransportError} when the connection is not open;
+   * no byte has left then. A later failure is a call of {@link TransportListener.closed}.
    */
   write(bytes: Uint8Array): void;
   /** Resolves when the port or socket is free again. May be called at any time, more than once. */

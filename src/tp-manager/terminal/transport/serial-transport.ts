@@ -26,7 +26,7 @@ export interface SerialOptions {
   readonly roots: DeviceRoots;
 }
 
-/** Raw bytes over a serial port, no handshake (docs/zvt.md 2.1; docs/concert.md 2.1). */
+/** Makes a transport of raw bytes, without handshake (docs/zvt.md 2.1; docs/concert.md 2.1). */
 export function createSerialTransport(options: SerialOptions): ByteTransport {
   const { path: address, baudRate, stopBits, dataBits = 8, parity = "none", roots } = options;
   return {
@@ -57,7 +57,7 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
 function opened(port: SerialPort, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     port.open((cause) => {
-      // Bytes that arrived before this connection are no part of it.
+      // Bytes that arrived before are no part of this connection.
       if (!cause) return port.flush(() => resolve());
       // Only the text of the port's driver distinguishes the two faults.
       const refused = /permission|access denied|EACCES|EPERM|lock|busy/i.test(cause.message);
@@ -102,7 +102,7 @@ function serialConnection(
   port.on("close", (cause: Error | null | undefined) => broke(cause ?? null));
   return {
     write(bytes) {
-      // The stream of the port would keep the bytes until it opens; a payment must fail instead.
+      // The port's stream would keep the bytes until the port opens; a payment must fail instead.
       if (!open || !port.isOpen) throw new TransportError("not-open", `${path} is not open`);
       port.write(Buffer.from(bytes), (error) => {
         if (error) broke(error);
@@ -120,9 +120,9 @@ function serialConnection(
 }
 
 /**
- * The path of the port that SERIAL_PORT means now. `usb:vid:pid[:serial]` names the device, not the
- * number the system gave it, so it is looked up at every connect; any other text is a path already.
- * Rejects with {@link TransportError} unless exactly one device matches.
+ * Returns the path of the port that SERIAL_PORT names. For `usb:vid:pid[:serial]` the device is
+ * looked up at every connect, because the system may have given it another number; any other text
+ * is a path. Rejects with {@link TransportError} unless exactly one device matches.
  */
 async function locatePort(address: string, roots: DeviceRoots): Promise<string> {
   const wanted = parseUsbAddress(address);
@@ -131,7 +131,7 @@ async function locatePort(address: string, roots: DeviceRoots): Promise<string> 
   const [found, second] = ports;
   if (!found) throw new TransportError("unreachable", `no serial device ${address} is plugged in`);
   if (!second) return found.path;
-  // Never guessed: another device's line must not get a payment.
+  // A guess could send a payment to another device.
   const paths = ports.map(({ path }) => path).join(", ");
   throw new TransportError(
     "unreachable",
@@ -141,8 +141,8 @@ async function locatePort(address: string, roots: DeviceRoots): Promise<string> 
 }
 
 /**
- * The package for serial ports, and its machine code; a terminal on TCP needs neither. Rejects with
- * {@link TransportError}.
+ * Loads the package for serial ports with its machine code, which a terminal on TCP does not need.
+ * Rejects with {@link TransportError}.
  */
 async function serialPorts(): Promise<typeof import("serialport")> {
   try {

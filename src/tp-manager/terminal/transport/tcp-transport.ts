@@ -15,7 +15,7 @@ interface TcpAddress {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A cable that was pulled shows up after this long even when nobody sends anything. */
+/** After so long a silent connection is probed, so that a pulled cable is noticed. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
 /** Reads `tcp://host:port`; undefined when the text is something else. */
@@ -40,7 +40,7 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
       const onread = readInto((bytes) => receive(bytes));
       const socket = createConnection({ host, port, noDelay: true, ...keepAlive, onread });
       return connected(socket, address, clock, signal).then(() =>
-        // Nothing is read between the connection and this.
+        // No bytes are read between the connect event and this call.
         tcpConnection(socket, address, listener, (take) => {
           receive = take;
         }),
@@ -64,7 +64,7 @@ function connected(
     };
     const fail = (error: unknown): void =>
       settle(() => {
-        // A destroyed socket may still emit an error, which without a listener ends the process.
+        // A destroyed socket may still emit an error, which would end the process unheard.
         socket.on("error", () => {});
         socket.destroy();
         reject(error);

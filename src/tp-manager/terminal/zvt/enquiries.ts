@@ -43,24 +43,24 @@ interface StatusAnswer {
   readonly clockOffsetMs: number | null;
   readonly demands: readonly Demand[];
   /**
-   * Refused at once, and not for a missing registration: a terminal that is still in a payment may
-   * answer so (docs/zvt.md 9.2 step 2), whatever the code.
+   * The question was refused, and not for a missing registration. A terminal that is still in a
+   * payment may do so with any code (docs/zvt.md 9.2 step 2).
    */
   readonly refused: boolean;
-  /** The form of the question that was answered with a status; undefined when none was. */
+  /** The form of the question that was answered with a status; undefined when no form was. */
   readonly form: StatusForm | undefined;
 }
 
-/** Message wrong, function or tag unknown (docs/zvt.md 11.4). */
+/** Codes of a message, function or tag that the terminal does not know (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
-/** A result code in the answer to Repeat Receipt of a terminal that has nothing to repeat. */
+/** Codes by which a terminal answers Repeat Receipt when it has nothing to repeat. */
 const NOTHING_TO_REPEAT = [0x83, 0x64];
-/** Bit of the status byte of a registration, docs/zvt.md 6.1. */
+/** Bit of a registration's status byte: the terminal waits for goods (docs/zvt.md 6.1). */
 const VENDING_MODE = 0x10;
 
 /**
- * Asks the terminal what a payment does not (docs/zvt.md 6.1, 6.5; docs/rules/01-baseline.md), and
- * keeps the facts that it has reported about itself. Needs the wire.
+ * Asks the terminal for registration, status and last transaction (docs/zvt.md 6.1, 6.5;
+ * docs/rules/01-baseline.md), and keeps what it reports about itself. Each call needs the wire.
  */
 export class Enquiries {
   readonly #zvt: ZvtContext;
@@ -68,11 +68,11 @@ export class Enquiries {
   /** How the terminal on this link writes its texts; a registration may change it. */
   charset: Charset;
   #identity: TerminalIdentity = noIdentity;
-  /** The identity reported on this very link, whose terminal may be another than before. */
+  /** The identity reported on this link, whose terminal may be another than before. */
   #named: TerminalIdentity = noIdentity;
   #status: TerminalStatus | null = null;
   #demands: readonly Demand[] = [];
-  /** Of the last registration; its demands stand until another registration. */
+  /** What the last registration reported; its demands stand until the next registration. */
   #registered = { statusByte: 0, demands: [] as readonly Demand[] };
   #clockOffsetMs: number | null = null;
   /** The form in which the terminal on this link has answered the status enquiry. */
@@ -112,7 +112,7 @@ export class Enquiries {
     this.#form = undefined;
     await this.#register(run);
     this.#learn(await this.#askStatus(run));
-    // docs/zvt.md 6.5: an older terminal names its version only without the service byte.
+    // An older terminal names its version only without the service byte (docs/zvt.md 6.5).
     if (this.#named.version === "") {
       const { identity } = await this.#ask(run, "plain");
       this.#identify({ version: identity.version });
@@ -125,12 +125,11 @@ export class Enquiries {
     this.#publishIdentity();
   }
 
-  /** Whether an earlier command may still run on the terminal (docs/zvt.md 9.2 step 2). */
+  /** Returns whether an earlier command may still run on the terminal (docs/zvt.md 9.2 step 2). */
   async isBusy(run: RunCommand): Promise<boolean> {
     return (await this.#askStatus(run)).status.cr === "1";
   }
 
-  /** Asks for the status and keeps the answer. */
   async askStatus(run: RunCommand): Promise<TerminalStatus> {
     const status = this.#learn(await this.#askStatus(run));
     this.#publishIdentity();
@@ -145,7 +144,7 @@ export class Enquiries {
     if (answer.refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
   }
 
-  /** Asks by Repeat Receipt, and once more after a registration (docs/zvt.md 9.2 steps 3 to 5). */
+  /** Asks by Repeat Receipt, if needed after a registration (docs/zvt.md 9.2 steps 3 to 5). */
   async lastTransaction(run: RunCommand): Promise<LastTransaction> {
     const last = await this.#repeatReceipt(run);
     if (last !== "not-registered") return last;
@@ -155,10 +154,10 @@ export class Enquiries {
   }
 
   /**
-   * Returns the terminal as it is now. Its last transaction is read every time: what was read
-   * earlier may be outdated without a sign of it on this line (a sale or a reversal at the
-   * terminal's own keys, a restart while a TCP proxy keeps the connection, a job of the terminal's
-   * own), and a recovery would then take a stranger's sale for ours (docs/rules/01-baseline.md).
+   * Returns the state of the terminal before a payment. Its last transaction is read every time.
+   * One that was read earlier may be outdated without a sign on this line, by a sale at the
+   * terminal's own keys for example, and recovery would take that sale for ours
+   * (docs/rules/01-baseline.md).
    */
   async baseline(run: RunCommand): Promise<Baseline> {
     const last = await this.lastTransaction(run);
@@ -184,7 +183,7 @@ export class Enquiries {
     await this.relearn(run);
   }
 
-  /** docs/zvt.md 6.1: only another registration shows whether the demands of the last are met. */
+  /** Registers anew, which alone shows whether the demands are met (docs/zvt.md 6.1). */
   async relearn(run: RunCommand): Promise<void> {
     await this.#register(run);
     await this.askStatus(run);
@@ -207,13 +206,13 @@ export class Enquiries {
 
   async #askStatus(run: RunCommand): Promise<StatusAnswer> {
     const answer = await this.#ask(run, this.#form);
-    // Only an answer shows which form is right: a busy terminal refuses any.
+    // A busy terminal refuses any form, so only an answer shows which form is right.
     this.#form = answer.form ?? this.#form;
     return answer;
   }
 
   /**
-   * Asks in the given form; undefined: in the one that the terminal understands. Throws
+   * Asks in the given form; undefined: tries which form the terminal understands. Throws
    * {@link TerminalUnavailable} when the terminal gives no answer.
    */
   async #ask(run: RunCommand, known: StatusForm | undefined): Promise<StatusAnswer> {
@@ -294,7 +293,7 @@ export class Enquiries {
     return { kind: "not-told", why };
   }
 
-  /** Facts that are reported replace known ones; an empty one erases none. */
+  /** Keeps the members of the identity that the terminal has reported; an empty one erases none. */
   #identify(reported: Partial<TerminalIdentity>): void {
     const members = Object.entries(reported).filter(([, value]) => value !== "");
     this.#named = { ...this.#named, ...Object.fromEntries(members) };
@@ -306,7 +305,7 @@ export class Enquiries {
     this.#zvt.emit({ type: "identity", identity: this.#identity });
   }
 
-  /** Keeps an answer and reports what has changed. Returns the status with all demands. */
+  /** Keeps an answer and emits what has changed. Returns the status with all demands. */
   #learn(answer: StatusAnswer): TerminalStatus {
     if (answer.clockOffsetMs !== null) this.#clockOffsetMs = answer.clockOffsetMs;
     this.#identify(answer.identity);
@@ -327,8 +326,8 @@ export class Enquiries {
 
 /** Returns the completion of a registration. Throws {@link TerminalUnavailable} without one. */
 async function register(run: RunCommand, options: ZvtOptions): Promise<Message> {
-  // Unknown tags are to be skipped (docs/zvt.md 4.3); a terminal that does not skip them, or knows
-  // no container or currency here, gets a registration without.
+  // A terminal has to skip unknown tags (docs/zvt.md 4.3). One that does not, or that takes no
+  // container or currency here, gets a registration without them.
   let end = await run(registration(options));
   for (const form of [
     ...(options.messageIds ? [registration({ ...options, messageIds: false })] : []),
@@ -352,7 +351,7 @@ function isProtest(end: ExchangeEnd): boolean {
   return refused && PROTESTS.includes(codeOf(end.message));
 }
 
-/** Whether the terminal has nothing to repeat, or cannot: a result without a sale, or 06 1E. */
+/** Returns whether the answer names no sale: a result without amount and receipt, or 06 1E. */
 function showsNothingStored(end: ExchangeEnd, sale: Message | undefined): boolean {
   if (!sale) return end.end === "aborted" && NOTHING_TO_REPEAT.includes(codeOf(end.message));
   const { amount, receiptNumber, resultCode } = sale.fields;
@@ -360,7 +359,7 @@ function showsNothingStored(end: ExchangeEnd, sale: Message | undefined): boolea
   return !isSale && resultCode !== undefined && NOTHING_TO_REPEAT.includes(resultCode);
 }
 
-/** Code and text of a refusal. Throws {@link TerminalUnavailable} when there was no answer. */
+/** Returns code and text of a refusal. Throws {@link TerminalUnavailable} without an answer. */
 function refusalOf(
   end: Exclude<ExchangeEnd, { end: "completed" }>,
   { language }: ZvtOptions,

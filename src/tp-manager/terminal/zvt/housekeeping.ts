@@ -15,7 +15,7 @@ type HouseContext = Omit<ZvtContext, "transport">;
 interface Tries {
   readonly count: number;
   readonly notBeforeMs: number;
-  /** Ends of a try after which the demand was met again at once; each excuses only once. */
+  /** Ends of tries that were followed by another try at once; each kind of end only once. */
   readonly excused: readonly ("lost" | "met")[];
 }
 
@@ -24,10 +24,10 @@ interface Tries {
  * An end of day is only reported, because no sale can be reversed after it: tp-manager decides
  * (docs/rules/07-returns.md).
  *
- * A demand that stays after its cure, or whose cure fails, is met again after a growing pause. The
- * first time that the link was lost it is met again at once, because that says nothing about the
- * cure; the first time that it stands after a good cure too, because the terminal may have raised
- * it anew before it was asked. A command that did not leave is no try.
+ * A demand that stands after its job, or whose job fails, is tried again after a growing pause. The
+ * first time that the link is lost, it is tried again at once, because that says nothing about the
+ * job; the first time that it stands after a good job too, because the terminal may have raised it
+ * anew meanwhile. A command that did not leave is no try.
  */
 export class Housekeeping {
   readonly #zvt: HouseContext;
@@ -37,14 +37,14 @@ export class Housekeeping {
     this.#zvt = zvt;
   }
 
-  /** A demand that the terminal no longer has is met without a pause when it comes again. */
+  /** Forgets the tries of demands that the terminal no longer has. */
   learn(demands: readonly Demand[]): void {
     for (const demand of [...this.#tries.keys()]) {
       if (!demands.includes(demand)) this.#tries.delete(demand);
     }
   }
 
-  /** The next demand to meet now. */
+  /** Returns the next demand to meet now. */
   due(demands: readonly Demand[]): Demand | undefined {
     const nowMs = this.#zvt.clock.monotonicMs();
     return demands.find(

@@ -1,7 +1,7 @@
 /**
- * Whether a refused financial command is provably not running. A 84 xx names no command: a late
- * answer to an earlier one, or one "out of nowhere" after an update (docs/zvt.md 12.6), is equal to
- * the refusal of ours, while the terminal goes on to carry ours out.
+ * Finds out whether a refused financial command is provably not running. A 84 xx names no command:
+ * a late answer to an earlier one, or one "out of nowhere" after an update (docs/zvt.md 12.6), is
+ * equal to it, and the terminal may be carrying out ours.
  *
  * A terminal carries commands out in the order in which they arrive, one after the other
  * (docs/zvt.md 5.2). So a status enquiry after ours that ends with a status, on the same unbroken
@@ -17,7 +17,7 @@ import { terminalStatus } from "./terminal-statuses.ts";
 
 const ASK_AGAIN_MS = 1_000;
 
-/** Asks by `enquiry`, and a busy terminal again for `checkMs`. Never rejects. */
+/** Returns whether the command is over. Asks a busy terminal again for `checkMs`. Never rejects. */
 export async function isOver(
   refusal: Message,
   run: RunCommand,
@@ -29,7 +29,7 @@ export async function isOver(
   for (;;) {
     const end = await run(enquiry);
     if (end.end === "lost" || end.end === "not-sent") return false;
-    // A good end without a status byte is that of a payment: ours was carried out after all.
+    // A completion without a status byte is that of a payment: ours was carried out.
     if (end.end === "completed" && end.message.parts.terminalStatus === undefined) return false;
     if (showsIdle(refusal, end)) return true;
     if (clock.monotonicMs() + ASK_AGAIN_MS > untilMs) return false;

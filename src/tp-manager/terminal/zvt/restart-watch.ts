@@ -1,17 +1,17 @@
 import type { Clock } from "../../../shared/time.ts";
 
-/** docs/zvt.md 10.4: the first question comes so soon; each without an answer doubles the next. */
+/** The time for the first question (docs/zvt.md 10.4); after each without an answer it doubles. */
 const ASK_FIRST_MS = 250;
 const ASK_MAX_MS = 2_000;
-/** While the terminal still answers: a short absence must not be missed between two questions. */
+/** The pause after an answer: short, so that no absence is missed between two questions. */
 const ASK_UP_MS = 500;
 
-/** The terminal's answer to a question that may only take so long. */
+/** The terminal's answer within the time that a question has. */
 export type RestartAnswer = "none" | "busy" | "idle";
 
 /**
- * `back`: it did not answer for a while, and is idle now. `stayed`: it has answered all the time
- * that a terminal needs to go down. `unknown`: neither in time.
+ * "back": the terminal did not answer for a while, and is idle now. "stayed": it has answered all
+ * the time that a terminal needs to go down. "unknown": neither happened in time.
  */
 type RestartEnd = "back" | "stayed" | "unknown";
 
@@ -19,7 +19,7 @@ interface RestartWatchParts {
   readonly clock: Clock;
   /** How long a terminal that still answers may take to go down. */
   readonly goesDownWithinMs: number;
-  /** After that the usual attempts to connect go on, with their growing pauses. */
+  /** After so long the usual attempts to connect go on. */
   readonly giveUpMs: number;
   readonly ask: (limitMs: number) => Promise<RestartAnswer>;
   readonly pause: (ms: number) => Promise<void>;
@@ -27,9 +27,9 @@ interface RestartWatchParts {
 }
 
 /**
- * Asks a restarting terminal until it is back (docs/zvt.md 10.4). An answer counts as that of the
- * restarted terminal only when the terminal was away before. A missing answer shows that only of a
- * terminal that otherwise answers in less time than that question had: others are slow.
+ * Asks a restarting terminal until it is back (docs/zvt.md 10.4): it has to be away first. A
+ * missing answer shows an absence only where the terminal otherwise answers in less time than the
+ * question had; else the terminal may be slow.
  */
 export async function watchRestart(parts: RestartWatchParts): Promise<RestartEnd> {
   const { clock, goesDownWithinMs, giveUpMs, ask, pause, closing } = parts;

@@ -29,22 +29,21 @@ export const withdrawn: PaymentEnd = {
   text: "cancelled before the terminal was asked to charge",
 };
 
-/** 84 9C: wait, or ask again (docs/zvt.md 11.4). */
+/** Code of a terminal that would take the command later (docs/zvt.md 11.4). */
 const PLEASE_WAIT = 0x9c;
 
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
 /** Turns what a payment receives on the wire into calls of its observer. */
 export class RunningPayment implements ExchangeListener {
-  /** Aborted before the command leaves: the command never leaves then. */
+  /** Aborted when the payment is cancelled before its command leaves; the command never leaves. */
   readonly withdrawal = new AbortController();
-  /** The terminal took an abort of ours. */
+  /** The terminal has taken an abort of ours. */
   cancelled = false;
   /** While it is "running" an abort stops this payment and nothing else. */
   phase: "waiting" | "running" | "over" = "waiting";
-  /** A report was held for its goods. */
+  /** A report is, or was, held until the goods are decided. */
   held = false;
-  /** The decision about the goods of a held sale. */
   decision: GoodsDecision | undefined;
   #reported: TransactionReport | undefined;
   readonly #zvt: ZvtContext;
@@ -93,7 +92,7 @@ export class RunningPayment implements ExchangeListener {
     this.#observer.report(last.report);
   }
 
-  /** Only a part was to be charged, and no report has confirmed it. */
+  /** A part of the amount was to be charged, and no report has confirmed that part. */
   get partUnconfirmed(): boolean {
     const { decision } = this;
     return (
@@ -112,7 +111,7 @@ export class RunningPayment implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
-    // docs/rules/04-approval.md: the terminal may have ignored our refusal; its storage decides.
+    // The terminal may ignore our refusal: what it stored decides (docs/rules/04-approval.md).
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     if (this.withdrawal.signal.aborted) return withdrawn;
     switch (end.end) {
@@ -133,11 +132,11 @@ export class RunningPayment implements ExchangeListener {
     }
   }
 
-  /** A completion with a bad code contradicts itself, so it is no good end. */
+  /** Reads a completion; one with a bad code is no good end. */
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
-    // Without a report nobody knows whether the sale was made (docs/rules/04-approval.md).
+    // Without a report it is not known whether the sale was made (docs/rules/04-approval.md).
     if (!this.#reported) return { end: "lost", ...this.#coded(code), ticket };
     return { end: "aborted", ...this.#coded(code), reason: abortReason(code, undefined), ticket };
   }
@@ -148,7 +147,7 @@ export class RunningPayment implements ExchangeListener {
     return { end: "refused", code: codeText(code), text, reason };
   }
 
-  /** 06 1E may come without a code (docs/zvt.md 12.1); 1F17 has a text for support. */
+  /** Reads a 06 1E. It may have no code (docs/zvt.md 12.1); its tag 1F17 is a text for support. */
   #aborted({ parts, tags }: Message, ticket: string): PaymentEnd {
     const said = tagValue(tags, "vendorErrorText")?.trim();
     const code = parts.resultCode;
@@ -157,7 +156,7 @@ export class RunningPayment implements ExchangeListener {
       const reason = this.cancelled ? "cancelled" : "terminal-fault";
       return { end: "aborted", code: "", text, reason, ticket };
     }
-    // docs/zvt.md 5.3: a locked terminal ends every command so, without any result.
+    // A locked terminal ends every command so, without a report (docs/zvt.md 5.3).
     const locked = !this.#reported && isLock(code);
     const meaning = locked ? refusalText(code, this.#zvt.options.language) : this.#coded(code).text;
     const text = said ? `${meaning} (${said})` : meaning;
@@ -176,7 +175,7 @@ export class RunningPayment implements ExchangeListener {
       .map(({ value }) => (typeof value === "string" ? value.replaceAll("\n", " ").trim() : ""))
       .filter((line) => line !== "")
       .join(" ");
-    // Each line is masked; put together they could make a card number again.
+    // Each line is masked; two lines together could make a card number again.
     const texts = intermediateTexts(code);
     const text = maskPansInText(said) || (texts?.[this.#zvt.options.language] ?? "");
     const language = said ? "" : this.#zvt.options.language;

@@ -26,8 +26,8 @@ export async function telecollection(
   const receiptNumbers = openReceiptNumbers(asked.message);
   if (receiptNumbers.length > 0) return { end: "open-pre-authorisations", receiptNumbers };
   if (codeOf(asked.message) !== PRE_AUTHORISATIONS_OPEN) {
-    // 84 83 from a terminal that does not know the question; the lock's own code from a locked one
-    // (docs/zvt.md 5.3), which the end of day may cure.
+    // A terminal that does not know the question answers 84 83; a locked one, which the end of day
+    // may unlock, its code of the lock (docs/zvt.md 5.3).
     log.info({ code: codeText(codeOf(asked.message)) }, "no answer about open pre-authorisations");
   }
   const prints = new PrintCollector();
@@ -41,7 +41,7 @@ export async function telecollection(
   return endOf(end, settlement, prints.ticket, options);
 }
 
-/** docs/zvt.md 6.3: 87 names one, or FFFF for none; with several they stand in tag 23. */
+/** Reads field 87, which is FFFF for none, and tag 23 with several of them (docs/zvt.md 6.3). */
 function openReceiptNumbers({ name, parts, fields, tags }: Message): readonly string[] {
   if (name !== "abort-from-pt" || parts.resultCode !== PRE_AUTHORISATIONS_OPEN) return [];
   const listed = findTags(tags, "openPreAuthorisations", "receiptNumber").map(({ value }) => value);
@@ -78,7 +78,7 @@ function endOf(
   }
 }
 
-/** An application for each scheme with turnover; one for all when the terminal sends only a sum. */
+/** Returns an application for each scheme with turnover, or one for all where only a sum came. */
 function applicationsOf(
   settlement: Message | undefined,
   { totalsInFirstGroup }: ZvtOptions,
@@ -89,7 +89,7 @@ function applicationsOf(
   return totals.groups
     .filter(({ count }) => count > 0)
     .map(({ group, count, amount: sumMinor }) => ({
-      // docs/zvt.md 7.1: Austrian terminals put everything into the first group.
+      // Austrian terminals put everything into the first group (docs/zvt.md 7.1).
       name: totalsInFirstGroup && group === "girocard" ? "total" : schemeNames[group],
       status: GOOD_STATUS,
       count,
@@ -97,12 +97,12 @@ function applicationsOf(
     }));
 }
 
-/** A count has one byte (docs/zvt.md 7.1): the highest one means "so many or more". */
+/** The highest count of a group, which has one byte (docs/zvt.md 7.1), means "so many or more". */
 const COUNT_MAX = 0xff;
-/** Sent by a terminal that closed nothing. */
+/** The receipt number in the totals of a terminal that closed nothing. */
 const NO_RECEIPT = "0000";
 
-/** undefined when the terminal sent no totals. */
+/** Returns the closed sums; undefined when the terminal sent no totals. */
 function totalsOf({ fields: { totals, amount } }: Message): ClosingTotals | undefined {
   if (!totals) return undefined;
   const { receiptFrom, receiptTo, groups } = totals;

@@ -11,9 +11,7 @@ type Row = readonly [
   text: string,
 ];
 
-/**
- * The status byte of the status enquiry, docs/zvt.md 11.5, in the digits of docs/design.md 5.16.
- */
+/** The codes of the status enquiry (docs/zvt.md 11.5) in the digits of docs/design.md 5.16. */
 const rows: readonly Row[] = [
   [0x00, "0", "0", "0", "0", "ready"],
   [0x51, "2", "0", "1", "0", "initialisation needed"],
@@ -43,7 +41,7 @@ const rows: readonly Row[] = [
 
 const byCode = new Map(rows.map((row) => [row[0], row]));
 
-/** 1F43 in E4 (docs/zvt.md 11.2): anything but 00 keeps cards out. */
+/** The values of tag 1F43 in E4 (docs/zvt.md 11.2); any but 00 keeps cards out. */
 const deviceStates: ReadonlyMap<number, readonly [call: TerminalStatus["call"], text: string]> =
   new Map([
     [1, ["1", "initialisation needed"]],
@@ -58,7 +56,7 @@ export function terminalStatus(message: Message): TerminalStatus {
   const details = [base.detail];
   let { cr, call, periph } = base;
   const locks = tagValue(message.tags, "locks");
-  // docs/zvt.md 11.2: the bits are documented both ways round; any one keeps cards out.
+  // The bits are documented both ways round (docs/zvt.md 11.2), so any one keeps cards out.
   if (locks?.some((byte) => byte !== 0)) {
     if (cr === "0") cr = "2";
     details.push(`locks ${toHex(locks)}`);
@@ -74,7 +72,7 @@ export function terminalStatus(message: Message): TerminalStatus {
   return { cr, card: base.card, call, periph, detail: details.join("; ") };
 }
 
-/** A terminal that refuses even the status enquiry, with the code it gave. */
+/** Returns the status of a terminal that refuses the status enquiry with a code. */
 export function statusOfRefusal(code: number): TerminalStatus {
   const { cr, ...rest } = statusOfCode(code === 0 ? undefined : code);
   return { ...rest, cr: cr === "0" ? "2" : cr };
@@ -84,7 +82,7 @@ function statusOfCode(code: number | undefined): TerminalStatus {
   if (code === undefined) {
     return { cr: "2", card: "0", call: "0", periph: "0", detail: "no status in the answer" };
   }
-  // A code that docs/zvt.md 11.5 does not list: no sale until an operator has checked the terminal.
+  // After an unlisted code no sale begins until an operator has checked the terminal.
   const unknown: Row = [code, "2", "0", "0", "0", resultText(code, "en")];
   const [, cr, card, call, periph, text] = byCode.get(code) ?? unknown;
   return { cr, card, call, periph, detail: `${codeText(code)} ${text}` };

@@ -47,8 +47,8 @@ export class WireLock {
     this.#waiting.push(free);
     const ended = signal ? AbortSignal.any([free.signal, signal]) : free.signal;
     await sleep(this.#clock, "zvt wire", waitMs, ended).catch(() => undefined);
-    // The wire is this caller's once it was given, also when the time is over at that moment.
-    // A caller that was cancelled in that same moment gives it to the next one.
+    // Once released to this caller, the wire is its own, also when its time ends at that moment. A
+    // caller that is cancelled at that moment passes the wire on.
     if (free.signal.aborted) {
       if (!signal?.aborted) return;
       this.#release();

@@ -12,16 +12,17 @@ import type { ExchangeEnd } from "./session/session-state.ts";
 import { type WaitLimits, WireLock } from "./wire-lock.ts";
 import type { ZvtContext } from "./zvt-options.ts";
 
+/** How long the answer to a Log-Off is waited for; the answer decides nothing. */
 const LOG_OFF_LIMIT_MS = 1_000;
 
 /**
  * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
- * command at a time onto the wire. Knows nothing of payments.
+ * command at a time onto the wire. Knows no payments.
  *
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
 export class ZvtConnection {
-  /** The questions besides payments, which run on the wire of {@link withWire}. */
+  /** The questions to the terminal, which run on the wire of {@link withWire}. */
   readonly asks: Enquiries;
   readonly #zvt: ZvtContext;
   readonly #mayKeepHouse: () => boolean;
@@ -33,11 +34,11 @@ export class ZvtConnection {
   /** Why the link is not up; null when it is. */
   #problem: string | null = "not started";
   #linkChange = new AbortController();
-  /** A command got no end: the next link begins with a silence and a question (docs/zvt.md 9.2). */
+  /** The next link begins with a silence and a question, after a lost command (docs/zvt.md 9.2). */
   #resync = false;
   /**
-   * The terminal is restarting and may still have to go down. "lost": the end of the restart's own
-   * command was not heard.
+   * The terminal restarts, and may not have gone down yet. "lost": the end of the command that
+   * restarted it was not heard.
    */
   #restarting: "ended" | "lost" | undefined;
 
@@ -84,7 +85,7 @@ export class ZvtConnection {
     }
   }
 
-  /** The error for a caller that needs a link now. */
+  /** Returns the error for a caller that needs a link now. */
   #unavailable(): TerminalUnavailable {
     if (this.#closing.signal.aborted) return new TerminalUnavailable("closed", "shutting down");
     const { address } = this.#zvt.transport;
@@ -104,7 +105,7 @@ export class ZvtConnection {
     this.#wake();
   }
 
-  /** Wakes every {@link whenUp}. */
+  /** Wakes every waiting {@link whenUp}. */
   #wake(): void {
     const change = this.#linkChange;
     this.#linkChange = new AbortController();
@@ -122,16 +123,15 @@ export class ZvtConnection {
   }
 
   /**
-   * A former process may have left the terminal in the middle of a command: the first connection
-   * then begins as after a lost one (docs/zvt.md 9.2). No effect while connected.
+   * Lets the first connection begin as after a lost command (docs/zvt.md 9.2), because a former
+   * process may have left the terminal in the middle of one. No effect while connected.
    */
   beginCautiously(): void {
     if (this.#link !== "connected") this.#resync = true;
   }
 
   /**
-   * Log-Off (docs/zvt.md 6.4) from an idle terminal; from any other nothing is sent. Waits no
-   * longer than a second, as its answer decides nothing. Never rejects.
+   * Sends Log-Off (docs/zvt.md 6.4) to an idle terminal, and nothing to any other. Never rejects.
    */
   async logOff(): Promise<void> {
     const { clock, log } = this.#zvt;
@@ -150,7 +150,7 @@ export class ZvtConnection {
   restart(): void {
     const session = this.#session;
     this.#restarting = session ? "ended" : "lost";
-    // docs/zvt.md 2.4: closing a serial port throws away what the terminal has not acknowledged.
+    // Closing a serial port throws away what the terminal has not acknowledged (docs/zvt.md 2.4).
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
 
@@ -175,7 +175,7 @@ export class ZvtConnection {
     void after.then(() => session.close());
   }
 
-  /** The session must not be used from this moment on. */
+  /** Gives up the session, which must not be used any more. */
   #isDown(problem: string | null): void {
     this.#session = undefined;
     const why = problem ?? "the connection ended";
@@ -202,8 +202,8 @@ export class ZvtConnection {
   }
 
   /**
-   * Waits until the terminal is back (docs/zvt.md 10.4). No silence is needed then: no command runs
-   * on a terminal that has restarted, or that has ended the restart's own command and answers.
+   * Waits until the terminal is back (docs/zvt.md 10.4). The next link needs no silence then: no
+   * command runs on a terminal that went down, or that ended the restart command and still answers.
    */
   async #untilRestarted(restarting: "ended" | "lost"): Promise<void> {
     this.#restarting = undefined;
@@ -236,7 +236,7 @@ export class ZvtConnection {
     return answer ?? "none";
   }
 
-  /** Opens one connection and serves it to its end. Resolves with whether it came up. */
+  /** Opens one connection and serves it to its end. Resolves with whether the link came up. */
   async #connectOnce(): Promise<boolean> {
     let wasUp = false;
     let session: Session | undefined;

@@ -5,22 +5,22 @@ import type { Language } from "../../../zvt/tables/result-codes.ts";
 import type { TerminalEvent } from "../terminal.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
 
-/** Timers of docs/zvt.md 5.1. Production never goes below the protocol's values, tests do. */
+/** The timers of docs/zvt.md 5.1. Only tests go below the values of the protocol. */
 export interface ZvtTimers {
-  /** Between two bytes of a frame; serial only. */
+  /** Longest silence between two bytes of a frame; serial only. */
   readonly t1Ms: number;
-  /** From the end of a frame to its acknowledgement; serial only. */
+  /** Longest time from the end of a frame to its acknowledgement; serial only. */
   readonly t2Ms: number;
-  /** From a command to its answer; over TCP also for all pieces of one message. */
+  /** Longest time from a command to its answer; over TCP also for all pieces of one message. */
   readonly t3Ms: number;
-  /** From the answer to the completion; every message of the terminal starts it anew. */
+  /** Longest silence of a terminal that carries out a command. */
   readonly t4Ms: number;
 }
 
 export interface ZvtOptions {
   /** Six digits. */
   readonly password: string;
-  /** docs/zvt.md 6.1: with BE the terminal sends receipts line by line, with 3E we build them. */
+  /** With BE the terminal sends receipts line by line, with 3E we build them (docs/zvt.md 6.1). */
   readonly configByte: number;
   /** ISO 4217 numeric with a leading zero. */
   readonly registrationCurrency: string;
@@ -29,41 +29,41 @@ export interface ZvtOptions {
   readonly pollIntervalMs: number;
   /** The interval while the terminal runs jobs of its own or demands one (docs/zvt.md 6.5). */
   readonly busyPollIntervalMs: number;
-  /** Between two attempts to meet a demand of the terminal: doubles, up to the second. */
+  /** The pause between two tries to meet a demand: doubles from the first to the second. */
   readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
   /** Silence on a serial line before a lost payment is asked about: 2 x T2 (docs/zvt.md 9.2). */
   readonly silenceMs: number;
   /** How long a terminal that refused a sale may take to show that it runs nothing. */
   readonly refusalCheckMs: number;
-  /** Between two attempts to connect: doubles from the first to the second, for ever. */
+  /** The pause between two attempts to connect: doubles from the first to the second. */
   readonly reconnect: { readonly minMs: number; readonly maxMs: number };
   /** How the terminal writes its texts when it does not say so itself. */
   readonly charset: Charset;
   /** Characters in a line of a ticket. */
   readonly printerWidth: number;
-  /** docs/zvt.md 9.4: number the messages (1F73) when the terminal agrees to it. */
+  /** Messages are numbered (1F73) when the terminal agrees to it (docs/zvt.md 9.4). */
   readonly messageIds: boolean;
   /**
-   * docs/zvt.md 9.4: a payment names the last receipt number (1F1F), so that the terminal reverses
-   * a sale that we have missed. Only where nobody can pay by the terminal's own keys.
+   * A payment names the last receipt number (1F1F), so that the terminal reverses a sale that we
+   * have missed (docs/zvt.md 9.4). Only where nobody can pay by the terminal's own keys.
    */
   readonly sendLastReceipt: boolean;
   /**
-   * docs/zvt.md 9.1: the terminal reverses a sale whose print was not acknowledged to its end.
-   * Without this option an acknowledged 04 0F counts as final.
+   * The terminal reverses a sale unless its print was acknowledged to the end (docs/zvt.md 9.1).
+   * Without this option a sale with an acknowledged 04 0F counts as final.
    */
   readonly printsCount: boolean;
   /**
-   * docs/zvt.md 6.4: Log-Off when the driver is closed. Log-Off makes the terminal's own keys work
+   * Log-Off is sent when the driver is closed (docs/zvt.md 6.4). The terminal's own keys work then
    * until the next registration, which an unattended terminal must not allow.
    */
   readonly logOffOnClose: boolean;
   readonly language: Language;
   /** How long a restarting terminal may still answer before it goes down. */
   readonly restartPauseMs: number;
-  /** docs/zvt.md 8.4: the terminal understands 84 9D. */
+  /** The terminal understands 84 9D, the partial issue (docs/zvt.md 8.4). */
   readonly partialIssue: boolean;
-  /** docs/zvt.md 7.1: the terminal puts the totals of all cards into the first group. */
+  /** The terminal puts the totals of all cards into the first group (docs/zvt.md 7.1). */
   readonly totalsInFirstGroup: boolean;
 }
 
@@ -91,8 +91,8 @@ export const defaultZvtOptions: ZvtOptions = {
 };
 
 /**
- * Terminals whose readings exclude each other (docs/zvt.md 12.2 to 12.6), by name. All profiles
- * tolerate the other differences. Options that the setup file names itself take precedence.
+ * Options of terminals that exclude each other (docs/zvt.md 12.2 to 12.6), by the name of the
+ * profile. What the setup file names itself takes precedence.
  */
 export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
   standard: {},
@@ -102,7 +102,7 @@ export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
   /** Print blocks name their own set; a text that names none is Latin-2. */
   "pax-a80": { charset: "iso8859-2" },
   feig: {},
-  /** docs/zvt.md 10.1: wants to be asked every three seconds. */
+  /** Wants to be asked every three seconds (docs/zvt.md 10.1). */
   ccv: { pollIntervalMs: 3_000 },
 };
 
@@ -118,7 +118,7 @@ export interface ZvtContext extends ZvtDependencies {
   readonly emit: (event: TerminalEvent) => void;
 }
 
-/** docs/zvt.md 6.1: no payment is begun at the terminal. */
+/** Bit of the configuration byte: no payment begins at the terminal's keys (docs/zvt.md 6.1). */
 export const REGISTER_CONTROLS_PAYMENTS = 0x10;
 
 /** Throws with what is wrong and what to write instead. */

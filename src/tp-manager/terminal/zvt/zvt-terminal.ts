@@ -35,12 +35,12 @@ import {
 
 /** After this much silence the status is asked for before a sale (docs/rules/03-repeats.md). */
 const SILENCE_BEFORE_SALE_MS = 10_000;
-/** How long recovery waits for a terminal that is just being reconnected. */
+/** How long recovery waits until a terminal is connected again. */
 const LINK_WAIT_MS = 30_000;
-/** docs/zvt.md 6.1: the register takes payment receipts. */
+/** Bit of the configuration byte: the register prints payment receipts (docs/zvt.md 6.1). */
 const PRINTS_PAYMENT_RECEIPTS = 0x02;
 
-/** Makes the driver for a ZVT terminal. Throws when an option is wrong. */
+/** Makes the driver of a ZVT terminal. Throws when an option is wrong. */
 export function createZvtTerminal(
   given: ZvtDependencies & { readonly options?: Partial<ZvtOptions> },
 ): ZvtTerminal {
@@ -56,15 +56,15 @@ class ZvtTerminal implements Terminal {
   #payment: RunningPayment | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
-  /** The last transaction that {@link prepare} has read, and the session that it was read on. */
+  /** The last transaction that {@link prepare} has read, and the session on which it was read. */
   #prepared: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** When the last {@link check} was answered, and when a ready terminal had answered before it. */
+  /** When the last {@link check} was answered, and when a ready terminal answered before it. */
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
-  /** A lost command is asked about before anything else (docs/rules/05-evidence.md). */
+  /** After a lost command, until the terminal was asked about it (docs/rules/05-evidence.md). */
   #evidenceDue = false;
-  /** Recovery does not know yet what became of a command, perhaps of an earlier process. */
+  /** Recovery does not know yet what became of a command of this process or an earlier one. */
   #evidenceKept = false;
   #refusedUnderLock = false;
 
@@ -85,20 +85,20 @@ class ZvtTerminal implements Terminal {
     };
   }
 
-  /** No caller uses the terminal, and no question about a lost command is open. */
+  /** No payment runs, and what became of each command is known. */
   get #isSettled(): boolean {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** The terminal is settled, and no caller is about to use it. */
+  /** The terminal is settled, and no payment was prepared a moment ago. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#zvt.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   /**
-   * The terminal refused the question of recovery because it is locked. Its lock is cured although
-   * that question is still open (docs/rules/15-not-yet.md).
+   * The terminal refused the question of recovery because it is locked. The job that unlocks it is
+   * run although recovery has no answer yet (docs/rules/15-not-yet.md).
    */
   get #isLockedOut(): boolean {
     return !this.#payment && this.#refusedUnderLock && this.#connection.state.status?.cr === "2";
@@ -154,7 +154,7 @@ class ZvtTerminal implements Terminal {
     return await this.#financial(command, observer);
   }
 
-  /** Runs a command that moves money, once, or answers why no byte of the command has left. */
+  /** Runs a command that moves money, once. A text instead of a command: why it cannot be made. */
   async #financial(
     command: Command | string,
     observer: PaymentObserver,
@@ -190,7 +190,7 @@ class ZvtTerminal implements Terminal {
     }
   }
 
-  /** A refusal counts only when the terminal shows that the payment does not run. */
+  /** Returns a refusal as lost unless the terminal shows that the payment does not run. */
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
     if (end.end !== "refused") return end;
     const enquiry = this.#connection.asks.statusEnquiry;
@@ -199,7 +199,7 @@ class ZvtTerminal implements Terminal {
     return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
   }
 
-  /** docs/rules/13-receipt.md: a receipt number counts only when read on this very connection. */
+  /** Names the last receipt if it was read on this very connection (docs/rules/13-receipt.md). */
   #withLastReceipt(command: Command, inSync: () => boolean): Command {
     const prepared = this.#prepared;
     if (!this.#zvt.options.sendLastReceipt || !prepared) return command;
@@ -207,7 +207,7 @@ class ZvtTerminal implements Terminal {
     return namingLastReceipt(command, prepared.last);
   }
 
-  /** A part that cannot be confirmed stays as the report names it; recovery finds out more. */
+  /** Reads from the terminal how much a partial issue has charged; recovery may find out later. */
   async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
@@ -226,7 +226,7 @@ class ZvtTerminal implements Terminal {
     const payment = this.#payment;
     if (!payment?.held) throw new Error("no sale waits for its goods");
     payment.decision = decision;
-    // When the terminal or the line has given up, the end of the payment follows.
+    // Without a session the line is lost, and the end of the payment follows.
     session?.decideGoods(decision);
   }
 
@@ -260,7 +260,7 @@ class ZvtTerminal implements Terminal {
       const last = await this.#connection.asks.lastTransaction(run);
       const { status } = this.#connection.state;
       if (last.kind === "not-told" && last.refused && status && status.cr !== "0") {
-        // docs/zvt.md 5.3: a locked terminal refuses every question, which proves nothing.
+        // A locked terminal refuses every question, which proves nothing (docs/zvt.md 5.3).
         this.#refusedUnderLock = true;
         throw new TerminalUnavailable("out-of-order", `${status.detail}; ${last.why}`);
       }
@@ -283,7 +283,7 @@ class ZvtTerminal implements Terminal {
     });
   }
 
-  /** When the terminal last answered anything but a {@link check} (docs/rules/03-repeats.md). */
+  /** When the terminal last answered, {@link check} apart (docs/rules/03-repeats.md). */
   get #heardAtMs(): number {
     const { session } = this.#connection;
     if (!session) return Number.NEGATIVE_INFINITY;
@@ -325,7 +325,7 @@ class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Asks whether an end of day has met its demand; the terminal may restart instead. */
+  /** Registers anew after an end of day, which has met its demand; the terminal may restart. */
   async #relearn(run: RunCommand): Promise<void> {
     try {
       await this.#connection.asks.relearn(run);
@@ -347,7 +347,7 @@ class ZvtTerminal implements Terminal {
   }
 
   #emit(event: TerminalEvent): void {
-    // The session refused this report as one of no sale; it may be of the running payment.
+    // The session refused this report as one of no sale, but it may be of the running payment.
     const isLate = event.type === "unmatched-report" && this.#payment?.phase !== "waiting";
     if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {

@@ -4,16 +4,14 @@ import type { ZvtTimers } from "../zvt-options.ts";
 import { type Command, type GoodsWindow, reporting } from "./commands.ts";
 
 const ANSWER_SECONDS_MIN = 10;
-/** docs/zvt.md 8.2: fields 01 and 02 are always sent. How often the terminal may ask again. */
+/** Field 02, always sent: how often the terminal may ask again (docs/zvt.md 8.2). */
 const STATUS_INFORMATIONS_MAX = 3;
 
 /**
- * Field 01 of a sale without goods, docs/zvt.md 8.2: how long the terminal waits for our answer to
- * its 04 0F before it reverses. We answer as soon as the report is on disk, so the time only
- * matters when the answer is lost or the disk is slow. The time must outlast everything that an
- * answer may need: two repeats on a serial line, T2 apart (docs/zvt.md 2.4), and T3 for the disk
- * and a slow network. A longer time keeps the terminal, its card and recovery waiting after a lost
- * answer.
+ * Returns field 01 of a sale without goods (docs/zvt.md 8.2): how long the terminal waits for our
+ * answer to its 04 0F before it reverses. The time must outlast two repeats on a serial line, T2
+ * apart (docs/zvt.md 2.4), and T3 for the disk and a slow network. A longer time would keep the
+ * terminal, its card and recovery waiting after a lost answer.
  */
 export function answerSeconds({ t2Ms, t3Ms }: ZvtTimers): number {
   const seconds = Math.ceil((2 * t2Ms + t3Ms) / 1_000);
@@ -24,12 +22,11 @@ export function answerSeconds({ t2Ms, t3Ms }: ZvtTimers): number {
 const WINDOW_SECONDS_MAX = 255;
 
 /**
- * The window for goods, docs/zvt.md 8.2. Terminals differ in what ends it: the time since the first
- * 04 0F or since the last one (01), their own 30 s instead of ours, and the number of repeats (02,
- * where 3 is the strictest known default). So 01 covers the whole window by itself, 02 is 3, and
- * every 04 0F is left open for a quarter of the window before 84 9C asks for the next: first
- * sending and three repeats cover the window too, each with a wait below 30 s for windows up to two
- * minutes. A decision leaves at once, or after the two seconds between 84 9C and the repeat.
+ * Returns the window for goods (docs/zvt.md 8.2). Terminals differ in what ends it: the time since
+ * the first 04 0F or since the last one (field 01), their own 30 s, or the number of repeats (field
+ * 02, by default at least 3). So field 01 has the whole window, field 02 is 3, and each of the four
+ * 04 0F stays unanswered for a quarter of the window, below 30 s for windows up to two minutes. A
+ * decision leaves at once, or after the two seconds between 84 9C and the repeat.
  */
 function goodsWindow(seconds: number): GoodsWindow {
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > WINDOW_SECONDS_MAX) {
@@ -39,12 +36,12 @@ function goodsWindow(seconds: number): GoodsWindow {
   return { holdMs, asksMax: STATUS_INFORMATIONS_MAX, windowMs: seconds * 1_000 };
 }
 
-/** docs/zvt.md 6.2, field 19: the terminal decides how the card is checked. */
+/** Bit of field 19: the terminal decides how the card is checked (docs/zvt.md 6.2). */
 const TERMINAL_DECIDES = 0x40;
-/** docs/zvt.md 10.2: set when we take print messages, so that there is a receipt. */
+/** Bit of field 19: we take print messages, so that there is a receipt (docs/zvt.md 10.2). */
 const PRINTER_READY = 0x04;
 
-/** Authorisation 06 01, docs/zvt.md 6.2. */
+/** Returns the authorisation 06 01 (docs/zvt.md 6.2). */
 export function authorisation(
   { amountMinor, currencyNumeric, goodsWindowSeconds }: PaymentOrder,
   {
@@ -65,8 +62,8 @@ export function authorisation(
 }
 
 /**
- * The given command with the last receipt number that both sides know, tag 1F1F (docs/zvt.md 9.4):
- * empty when the terminal has reported that it has none, left out when it has reported neither.
+ * Returns the command with the terminal's last receipt number in tag 1F1F (docs/zvt.md 9.4): empty
+ * when the terminal has reported that it stores none, left out when it has reported neither.
  */
 export function namingLastReceipt(command: Command, last: LastTransaction): Command {
   const number = last.kind === "transaction" ? last.report.receiptNumber : "";

@@ -18,7 +18,7 @@ export type SendOutcome =
   | { readonly outcome: "not-begun"; readonly problem: string }
   /** Sent as often as docs/zvt.md 2.4 allows, and never acknowledged. */
   | { readonly outcome: "unacknowledged" }
-  /** The other side sent a message of its own instead; ours may have arrived or not. */
+  /** The other side sent a message of its own instead; ours may have arrived. */
   | { readonly outcome: "collided"; readonly copies: number }
   /** The connection ended before the acknowledgement. */
   | { readonly outcome: "broken"; readonly problem: string };
@@ -26,10 +26,11 @@ export type SendOutcome =
 export interface LinkListener {
   apdu(apdu: Apdu): void;
   /**
-   * A good frame around something that is no APDU: acknowledged, to be refused (docs/zvt.md 2.4).
+   * Takes a good frame around bytes that are no APDU: it has its ACK on the line, and has to be
+   * refused (docs/zvt.md 2.4).
    */
   malformed(bytes: Uint8Array): void;
-  /** Bytes outside of any frame; skipped. `bytes`: how many. */
+  /** Takes the number of bytes that were skipped outside of any frame. */
   noise(bytes: number): void;
   /** Called once, last; null when {@link ApduLink.close} was called. */
   down(problem: string | null): void;
@@ -105,7 +106,7 @@ export abstract class ApduLink implements TransportListener {
   }
 }
 
-/** 80 xx and 84 xx: what the side that is not master sends (docs/zvt.md 4.1). */
+/** Returns whether a message is an answer, 80 xx or 84 xx (docs/zvt.md 4.1). */
 export function isAnswer({ control }: { readonly control: number }): boolean {
   return control >> 8 === 0x80 || control >> 8 === 0x84;
 }

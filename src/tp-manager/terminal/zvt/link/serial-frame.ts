@@ -6,10 +6,10 @@ export const ACK = 0x06;
 const DLE = 0x10;
 export const NAK = 0x15;
 
-/** Longer than the frame of the largest APDU: what goes on is noise. */
+/** The longest APDU in a frame; bytes that go on are noise. */
 const FRAME_BYTES_MAX = 65_540;
 
-/** docs/zvt.md 2.2: 10 02, the APDU with every 10 doubled, 10 03, CRC low, CRC high. */
+/** Returns 10 02, the APDU with every 10 doubled, 10 03, CRC low, CRC high (docs/zvt.md 2.2). */
 export function encodeFrame(apdu: Uint8Array): Uint8Array {
   const doubled = new Uint8Array(apdu.length + apdu.filter((byte) => byte === DLE).length);
   let at = 0;
@@ -28,7 +28,7 @@ export type FrameEvent =
   | { readonly event: "nak" }
   /** A frame with a good checksum. */
   | { readonly event: "frame"; readonly apdu: Uint8Array }
-  /** A whole frame that is wrong: wants a NAK. */
+  /** A whole frame that is wrong, and is answered by NAK. */
   | { readonly event: "bad-frame"; readonly why: string }
   /** Bytes outside of any frame. */
   | { readonly event: "noise"; readonly bytes: number };
@@ -52,7 +52,7 @@ export class FrameReader {
   #broken: string | null = null;
   #noiseBytes = 0;
 
-  /** Whether a frame is being read, inside which the line must not fall silent (T1). */
+  /** A frame is being read, inside which the line must not fall silent (T1). */
   get inFrame(): boolean {
     return this.#phase !== "hunting" && this.#phase !== "hunting-dle";
   }
@@ -125,7 +125,7 @@ export class FrameReader {
     } else if (byte === ETX) {
       this.#phase = "crc-low";
     } else if (byte === STX) {
-      // docs/zvt.md 2.2: a new start inside a frame means that the end of the last one was lost.
+      // A new start inside a frame means that the end of the last one was lost (docs/zvt.md 2.2).
       this.#noiseBytes += this.#apdu.length + 2;
       this.#begin("data");
     } else {
@@ -154,10 +154,7 @@ export class FrameReader {
   }
 }
 
-/**
- * docs/zvt.md 2.3: CRC-16/KERMIT. Polynomial 1021 bit-reflected, initial value 0, no final
- * exclusive-or.
- */
+/** CRC-16/KERMIT (docs/zvt.md 2.3): polynomial 1021 reflected, initial value 0, no final XOR. */
 const REFLECTED_POLYNOMIAL = 0x8408;
 
 const table = Uint16Array.from({ length: 256 }, (_, byte) => {

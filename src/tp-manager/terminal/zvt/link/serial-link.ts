@@ -9,7 +9,7 @@ import {
 import { ApduLink, isAnswer, type OpenLink, type SendOutcome } from "./apdu-link.ts";
 import { ACK, encodeFrame, type FrameEvent, FrameReader, NAK } from "./serial-frame.ts";
 
-/** docs/zvt.md 2.4: the first sending and two repeats. */
+/** How often a frame is sent: once, and two repeats (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
 interface Outgoing {
@@ -20,13 +20,13 @@ interface Outgoing {
   timer: Timer | undefined;
 }
 
-/** The last frame accepted from the other side, to recognise its repeat (docs/zvt.md 2.4). */
+/** The last frame of the other side, by which its repeat is recognised (docs/zvt.md 2.4). */
 interface Incoming {
   readonly bytes: Uint8Array;
   readonly atMs: number;
-  /** The frame of our answer to it, as soon as there is one. */
+  /** The frame of our answer to it; undefined until we answer. */
   answer: Uint8Array | undefined;
-  /** Our answer was acknowledged: what comes now is new, identical or not. */
+  /** Our answer was acknowledged, so that an equal frame is a new one. */
   settled: boolean;
 }
 
@@ -41,7 +41,7 @@ class SerialLink extends ApduLink {
   readonly #reader = new FrameReader();
   #outgoing: Outgoing | undefined;
   #incoming: Incoming | undefined;
-  /** The answer to our last command, to recognise its repeat. */
+  /** The answer to our last command, by which its repeat is recognised. */
   #answered: Uint8Array | undefined;
   #byteTimer: Timer | undefined;
 
@@ -50,7 +50,7 @@ class SerialLink extends ApduLink {
     if (before && !(isAnswer(apdu) && !isAnswer(before.apdu))) {
       throw new Error("a message is under way on this link");
     }
-    // docs/zvt.md 2.5: the other side waits for this answer, so our own command gives way.
+    // The other side waits for this answer, so our own command gives way (docs/zvt.md 2.5).
     if (before) this.#finish({ outcome: "collided", copies: before.sends });
     const frame = encodeFrame(encodeApdu(apdu));
     const outgoing = { apdu, frame, done, sends: 0, timer: undefined };
@@ -77,7 +77,7 @@ class SerialLink extends ApduLink {
     outgoing.timer = clock.startTimer("zvt T2", timers.t2Ms, () => this.#notAcknowledged());
   }
 
-  /** NAK, or T2 is over: repeat, or give up after the second repeat (docs/zvt.md 2.4). */
+  /** Repeats the frame after NAK or T2, or gives up after the second repeat (docs/zvt.md 2.4). */
   #notAcknowledged(): void {
     const outgoing = this.#outgoing;
     if (!outgoing) return;
@@ -132,7 +132,7 @@ class SerialLink extends ApduLink {
   }
 
   #frame(bytes: Uint8Array): void {
-    // docs/zvt.md 2.4: acknowledged at once, before its content is read.
+    // A frame is acknowledged before its content is read (docs/zvt.md 2.4).
     this.write(Uint8Array.of(ACK));
     if (this.#isRepeat(bytes)) {
       this.#answerAgain(bytes);
@@ -152,9 +152,9 @@ class SerialLink extends ApduLink {
   }
 
   /**
-   * docs/zvt.md 2.4: a repeat is byte for byte the last frame, while our answer to that one is not
-   * acknowledged. Of two equal print lines the second is no repeat when the answer to the first one
-   * was acknowledged. An answer is a repeat when we have sent no command since.
+   * Returns whether a frame is a repeat (docs/zvt.md 2.4): it equals the last one, our answer to
+   * which is not acknowledged. An answer is a repeat when we have sent no command since. A second
+   * equal print line is none, because the answer to the first one was acknowledged.
    */
   #isRepeat(bytes: Uint8Array): boolean {
     if (this.#answered && sameBytes(this.#answered, bytes)) return true;
@@ -172,8 +172,8 @@ class SerialLink extends ApduLink {
   }
 
   /**
-   * docs/zvt.md 2.4: an acknowledgement may be late or missing. An answer proves that our command
-   * arrived; a new message of the other side proves that our answer to the last one did.
+   * Takes a message for an acknowledgement that is late or missing (docs/zvt.md 2.4). An answer
+   * proves that our command arrived, a new message of the other side that our last answer did.
    */
   #implyAcknowledgement(fromAnswerer: boolean): void {
     const outgoing = this.#outgoing;

@@ -33,7 +33,7 @@ class TcpLink extends ApduLink {
     }
   }
 
-  /** docs/zvt.md 3.3: a message that arrives in pieces too slowly ends the connection. */
+  /** Ends the connection unless all pieces of a message come in time (docs/zvt.md 3.3). */
   #startPieceTimer(): void {
     const { clock, timers } = this.options;
     this.#pieceTimer ??= clock.startTimer("zvt T3 pieces", timers.t3Ms, () =>

@@ -1,4 +1,4 @@
-/** ZVT sends no year (docs/zvt.md 7.1): the one that brings the day nearest to now is taken. */
+/** Returns the year that brings a day nearest to now, as ZVT sends none (docs/zvt.md 7.1). */
 function yearOfLocalDate(dateMmdd: string, nowMs: number): number {
   const month = Number(dateMmdd.slice(0, 2));
   const day = Number(dateMmdd.slice(2, 4));
@@ -10,7 +10,7 @@ function yearOfLocalDate(dateMmdd: string, nowMs: number): number {
   );
 }
 
-/** DDMMYY of a local MMDD; "" when that is no day. */
+/** Returns DDMMYY of a local MMDD; "" when that is no day. */
 export function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
   if (!dateMmdd || !isDay(dateMmdd)) return "";
   const year = String(yearOfLocalDate(dateMmdd, nowMs) % 100).padStart(2, "0");
@@ -22,8 +22,8 @@ function isDay(dateMmdd: string): boolean {
 }
 
 /**
- * The time that the terminal's clock shows minus the time that ours shows, both local, from tags
- * 1F0E (YYYYMMDD) and 1F0F (HHMMSS); null when one of them is missing or no time.
+ * Returns the terminal's local time minus ours, milliseconds, from tags 1F0E (YYYYMMDD) and 1F0F
+ * (HHMMSS); null when one of them is missing or malformed.
  */
 export function clockOffsetMs(
   date: string | undefined,

@@ -12,10 +12,10 @@ interface PrintedReceipt {
 
 /** Attribute FF: line feeds. */
 const FEED = 0xff;
-/** Set, it ends the receipt; alone it is no end (docs/zvt.md 7.3). */
+/** Bit of an attribute that ends the receipt; alone it is no end (docs/zvt.md 7.3). */
 const LAST_LINE = 0x80;
 
-/** Far more than any receipt; a terminal that prints for ever must not fill the memory. */
+/** How much is kept: far more than any receipt, so that endless printing fills no memory. */
 const CHARACTERS_MAX = 200_000;
 
 /** Puts print messages 06 D1 and 06 D3 of one command together to receipts (docs/zvt.md 7.3). */
@@ -47,7 +47,7 @@ export class PrintCollector {
     const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
     const attribute = parts.attribute ?? 0;
     if (attribute === FEED) {
-      // docs/zvt.md 7.3: a count instead of the text.
+      // A count of line feeds stands instead of the text (docs/zvt.md 7.3).
       for (let feeds = Math.max(parts.lineFeeds ?? 1, 1); feeds > 0; feeds--) this.#add(receipt);
       return;
     }
@@ -94,7 +94,7 @@ function isLast(attribute: number): boolean {
   return (attribute & LAST_LINE) !== 0 && attribute !== LAST_LINE && attribute !== FEED;
 }
 
-/** By its type; one that came without a type, by what it calls itself. */
+/** Returns whether a receipt is the customer's: by its type, or without one by its own text. */
 function isForCustomer({ type, lines }: PrintedReceipt): boolean {
   if (type !== null) return type === CUSTOMER_RECEIPT;
   return lines.some((line) => /kundenbeleg|customer (copy|receipt)|ticket client/i.test(line));

@@ -53,12 +53,12 @@ export function transactionReport(message: Message, context: ReportContext): Tra
   return { ...report, fallbackTicket: fallbackTicket(report) };
 }
 
-/** docs/zvt.md 6.2: host codes A0..AF come as 27 00 with the real code in field A0. */
+/** Returns whether field A0 holds a host's code A0..AF, with which 27 is 00 (docs/zvt.md 6.2). */
 function isHostRefusal(resultCodeAs: number | undefined): boolean {
   return resultCodeAs !== undefined && resultCodeAs >= 0xa0 && resultCodeAs <= 0xaf;
 }
 
-/** The terminal's own text for the customer; a host's refusal keeps its number for support. */
+/** Returns the terminal's text for the customer; of a refusal after that of its code. */
 function resultTextOf(
   said: string | undefined,
   code: number | null,
@@ -75,7 +75,7 @@ function textOf(code: number | null, good: boolean, language: Language): string 
   return code === 0 && !good ? resultText(0xff, language) : resultText(code, language);
 }
 
-/** docs/zvt.md 11.4: 6C is both the time-out and the cancel key; only a text distinguishes them. */
+/** Returns the reason of a code; 6C is a time-out where the text says so (docs/zvt.md 11.4). */
 export function abortReason(code: number, text: string | undefined): AbortReason {
   const { reason } = resultCode(code);
   const timedOut = /zeit(über|limit)|time.?out|délai|temps/i.test(text ?? "");
@@ -83,14 +83,14 @@ export function abortReason(code: number, text: string | undefined): AbortReason
   return code === 0 ? "declined" : reason;
 }
 
-/** docs/zvt.md 7.1: a trace of more than six digits leaves 0B at zero and stands in 1F2B. */
+/** Returns the trace; one of more than six digits stands in tag 1F2B (docs/zvt.md 7.1). */
 function trace({ fields, tags }: Message): string | null {
   const long = tagValue(tags, "longTrace");
   if (long && (fields.trace === undefined || /^0*$/.test(fields.trace))) return long;
   return fields.trace ?? null;
 }
 
-/** Field 49 is four digits, ISO 4217 three. */
+/** Returns the three digits of ISO 4217 out of the four of field 49. */
 function currencyOfMessage({ fields }: Message): string | null {
   return fields.currency ? fields.currency.slice(-3) : null;
 }
@@ -174,7 +174,7 @@ function texts({ tags }: Message, name: TagName): string {
     .join("|");
 }
 
-/** An amount that is too long is left out; cut off, the digits would be another amount. */
+/** Returns the digits of an amount; "" for one that is too long, which is never cut. */
 function paddedAmount(amountMinor: number | undefined): string {
   const digits = String(amountMinor ?? "").padStart(RECEIPT_AMOUNT_DIGITS, "0");
   return amountMinor === undefined || digits.length > RECEIPT_AMOUNT_DIGITS ? "" : digits;

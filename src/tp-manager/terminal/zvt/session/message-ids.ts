@@ -14,7 +14,7 @@ import {
 } from "../../../../zvt/index.ts";
 
 const ID_MAX = 999_999;
-/** Enough for all messages within T3, because no answer comes later. */
+/** How many ids are kept: enough for all messages within T3, as no answer comes later. */
 const OWN_IDS_KEPT = 32;
 const REGISTRATION = 0x0600;
 const LOG_OFF = 0x0602;
@@ -23,7 +23,6 @@ const ABORT = 0x06b0;
 interface Numbered {
   readonly id: string;
   readonly bytes: string;
-  /** The answer to the message; null until there is one. */
   answer: Apdu | null;
 }
 
@@ -38,20 +37,20 @@ export class MessageIds {
   /** Two different messages had one id, so the ids of this terminal do not show repeats. */
   #useless = false;
 
-  /** The id in a message, when ids are agreed and it has one. */
+  /** Returns the id in a message; null when it has none, or no ids are agreed. */
   of({ tags }: Message): string | null {
     const id = this.#agreed ? tagValue(tags, "messageSequence") : undefined;
     return id !== undefined && /^\d{6}$/.test(id) ? id : null;
   }
 
-  /** A command or an abort as it leaves: with the next id. */
+  /** Returns a command or an abort with the next id. */
   numbered(apdu: Apdu): Apdu {
     if (apdu.control === REGISTRATION) {
       this.#end();
       this.#asked = tagValue(decodeMessage(apdu).tags, "messageSequence") !== undefined;
     }
     if (!this.#agreed) return apdu;
-    // A message after a new command is no repeat, though some terminals count from 1 again.
+    // After a new command no message is a repeat, although some terminals count from 1 again.
     if (apdu.control !== ABORT) this.#heard = undefined;
     this.#last = this.#last >= ID_MAX ? 1 : this.#last + 1;
     const id = String(this.#last).padStart(6, "0");
@@ -60,7 +59,7 @@ export class MessageIds {
     return withTag(apdu, tag("messageSequence", id));
   }
 
-  /** An answer as it leaves: with the id of the message that it answers. */
+  /** Returns an answer with the id of the message that it answers. */
   answering(apdu: Apdu, id: string | null): Apdu {
     if (!this.#agreed || id === null) return apdu;
     const answer = withTag(apdu, tag("messageSequence", id));
@@ -68,28 +67,27 @@ export class MessageIds {
     return answer;
   }
 
-  /** The completion of a registration says whether ids are used from now on. */
+  /** Learns from the completion of a registration whether ids are used from now on. */
   registered({ tags }: Message): void {
     this.#agreed = this.#asked && tagValue(tags, "messageSequence") !== undefined;
     this.#asked = false;
   }
 
   /**
-   * Returns whether an answer belongs to a message of ours before the one under way, and so must
-   * not be taken for the answer to that. An id that was never ours is accepted: some terminals
-   * count otherwise.
+   * Returns whether an answer belongs to a message of ours before the one under way. An id that was
+   * never ours is accepted, because some terminals count otherwise.
    */
   isLate(id: string | null): boolean {
     return id !== null && this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);
   }
 
-  /** The answer to repeat when this message was heard before; null when it is a new one. */
+  /** Returns the answer to a message that was heard before; null when the message is new. */
   repeated(id: string | null, bytes: string): { readonly answer: Apdu | null } | null {
     const heard = this.#useless ? undefined : this.#heard;
     return heard && heard.id === id && heard.bytes === bytes ? heard : null;
   }
 
-  /** A new message of the terminal. */
+  /** Takes note of a new message of the terminal. */
   heard(id: string | null, bytes: string): void {
     if (id === null) return;
     if (this.#heard?.id === id && this.#heard.bytes !== bytes) this.#useless = true;

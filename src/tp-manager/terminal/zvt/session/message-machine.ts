@@ -37,7 +37,7 @@ export function stay(state: SessionState, ...outputs: readonly SessionOutput[]):
 
 const unknownCommand = refusal(0x83);
 
-/** An answer to 06 B0 that comes this late would be taken for that of the next command. */
+/** A late answer to 06 B0 would be taken for the answer to the next command. */
 export const outOfSync: SessionOutput = {
   output: "out-of-sync",
   problem: "the terminal never answered an abort",
@@ -64,8 +64,8 @@ export function servedMessage(before: Served, input: MessageInput): Step {
 }
 
 /**
- * docs/rules/02-proof.md: messages that a terminal sends only after our 80 00 to its 04 0F has
- * arrived. A terminal that missed our 80 00 reverses (docs/zvt.md 9.1), and says so with 04 FF,
+ * Messages that a terminal sends only after our 80 00 to its 04 0F has arrived
+ * (docs/rules/02-proof.md). A terminal that missed it reverses (docs/zvt.md 9.1), and sends 04 FF,
  * another 04 0F and 06 1E.
  */
 const provesAcknowledgement: readonly string[] = [
@@ -75,7 +75,7 @@ const provesAcknowledgement: readonly string[] = [
   "print-text-block",
 ];
 
-/** docs/zvt.md 5.1, 7.2: the time-out byte of 04 FF sets T4, unless it is zero. */
+/** Returns T4, which the time-out byte of 04 FF sets unless it is zero (docs/zvt.md 5.1, 7.2). */
 function newT4(state: Served, { name, parts }: Message): number {
   const minutes = name === "intermediate-status" ? (parts.timeoutMinutes ?? 0) : 0;
   return minutes > 0 ? minutes * 60_000 : state.t4Ms;
@@ -104,13 +104,13 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
   return taken(state, arrived);
 }
 
-/** News that commits nothing: the terminal has its answer before the listener gets the message. */
+/** Takes a message that commits nothing: it is answered before the listener gets it. */
 function taken(state: Served, message: Message): Step {
   return stay(state, answer(accept), { output: "deliver", message });
 }
 
 /**
- * Refuses a report that cannot be read, and so not be stored, where its ACK would commit a sale
+ * Takes a report that cannot be read. It is refused where its ACK would commit a sale
  * (docs/zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
  */
 function unreadableReport(state: Served, bytes: string): Step {
@@ -125,7 +125,7 @@ export function verdict(
 ): Step {
   if (given === "refuse") return stay(state, answer(processingError));
   if (state.at !== "served") return stay(state, answer(accept));
-  // Nothing but the decision about the goods may commit a sale that waits for it.
+  // Only the decision about the goods may commit a sale that waits for it.
   const undecided = state.goods?.decision === null && isApproval(report);
   if (given === "hold" || undecided) return hold(state, report, bytes);
   // After a contrary report the terminal no longer waits for the goods.
@@ -153,7 +153,7 @@ function prefixed(outputs: readonly SessionOutput[], then: Step): Step {
   return { state: then.state, outputs: [...outputs, ...then.outputs] };
 }
 
-/** A message while the terminal is not master: late, or sent although nothing runs. */
+/** Takes a message while the terminal is not master: it is late, or nothing runs. */
 export function unsolicited(
   state: SessionState,
   { message: arrived, problem }: MessageInput,
@@ -175,30 +175,30 @@ export function unsolicited(
   }
 }
 
-/** docs/rules/04-approval.md: a report with no payment running is refused, so it is reversed. */
+/** Refuses a report while no payment runs: the terminal reverses (docs/rules/04-approval.md). */
 function unmatchedReport(state: SessionState, message: Message): Step {
   const outputs = unjudged(state);
   return stay(state, answer(processingError), { output: "unmatched", message }, ...outputs);
 }
 
-/** docs/zvt.md 2.4: a good frame around something that is no message, which may be a 04 0F. */
+/** Refuses a good frame without a whole message, which may be a 04 0F (docs/zvt.md 2.4). */
 export function malformed(state: SessionState): Step {
   const text = "a frame without a whole message in it";
   return stay(state, note(text), answer(unknownCommand), ...unjudged(state));
 }
 
-/** A judged command must learn of a result that it could not judge (docs/rules/04-approval.md). */
+/** Reports a result that was refused unread to a judged command (docs/rules/04-approval.md). */
 function unjudged(state: SessionState): readonly SessionOutput[] {
   const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
   return judged ? [{ output: "unjudged" }] : [];
 }
 
-/** The 04 0F of an end of day carries totals (docs/zvt.md 7.1), that of a sale never. */
+/** Returns whether a 04 0F is that of an end of day: only that has totals (docs/zvt.md 7.1). */
 function isSettlement({ fields }: Message): boolean {
   return fields.totals !== undefined;
 }
 
-/** A result that names a receipt or a card: totals never do (docs/zvt.md 6.4). */
+/** Returns whether a result names a receipt or a card; totals never do (docs/zvt.md 6.4). */
 function isSale({ fields }: Message): boolean {
   return fields.receiptNumber !== undefined || fields.pan !== undefined;
 }
@@ -219,7 +219,7 @@ function decisionAnswer(decision: GoodsDecision): Apdu {
     case "issued":
       return accept;
     case "not-issued":
-      // Any other 84 than 9C and 9D; 66 is the one that clients use.
+      // Any 84 but 9C and 9D refuses; 66 is the one that clients use.
       return processingError;
     case "partly-issued":
       return encodeMessage("negative-acknowledgement", {
@@ -231,12 +231,12 @@ function decisionAnswer(decision: GoodsDecision): Apdu {
 
 const compared = ["resultCode", "amount", "currency", "receiptNumber", "trace"] as const;
 
-/** Whether the terminal asks about the same sale again; a message id (1F73) may differ. */
+/** Returns whether the terminal asks again about a held sale; its message id (1F73) may differ. */
 function isSameSale(held: HeldGoods, { fields }: Message): boolean {
   return compared.every((name) => held.report.fields[name] === fields[name]);
 }
 
-/** Whether a 04 0F says that money was taken. */
+/** Returns whether a 04 0F is an approval. */
 function isApproval({ fields, parts }: Message): boolean {
   return (fields.resultCode ?? parts.resultCode) === 0;
 }
@@ -252,7 +252,7 @@ function hold(state: Served, report: Message, bytes: string): Step {
     state: { ...state, goods: { report, bytes, open: true, asked, decision: null } },
     outputs: [
       { output: "start-timer", timer: "goods", ms: goods.holdMs },
-      // T4 begins with the end of the window: the terminal is silent while it waits for us.
+      // T4 begins after the window, because the terminal is silent while it waits for us.
       { output: "start-timer", timer: "t4", ms: goods.windowMs + state.t4Ms },
     ],
   };
@@ -264,7 +264,7 @@ function askedAgain(state: Served, report: Message, bytes: string): Step {
   return answerDecision(state, { ...goods, report, bytes }, goods.decision);
 }
 
-/** The decision leaves at once when the terminal waits for it, else as the answer to its repeat. */
+/** Sends the decision at once when the terminal waits for it, else as the answer to its repeat. */
 export function decided(state: SessionState, decision: GoodsDecision): Step {
   if (state.at !== "served" || !state.goods || state.goods.decision) return stay(state);
   if (state.goods.open) return answerDecision(state, state.goods, decision);
@@ -283,7 +283,7 @@ function answerDecision(state: Served, goods: HeldGoods, decision: GoodsDecision
   };
 }
 
-/** Ends a part of the window; after the last part the terminal's own window ends the sale. */
+/** Ends a part of the window. After the last part the terminal itself ends the sale. */
 export function holdOver(state: SessionState): Step {
   if (state.at !== "served" || !state.goods?.open) return stay(state);
   if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return stay(state);

@@ -46,7 +46,7 @@ export function step(state: SessionState, input: SessionInput, context: SessionC
   return { state: next.state, outputs };
 }
 
-/** The id (tag 1F73) of the message that is answered now. */
+/** Returns the id (tag 1F73) of the message that is answered now. */
 function answeredId(state: SessionState, input: SessionInput): string | undefined {
   if (input.input === "message" || input.input === "verdict") {
     return tagValue(input.message.tags, "messageSequence");
@@ -109,7 +109,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
-    // docs/zvt.md 2.4: a transmission error, after which the terminal may have our answer or not.
+    // After a transmission error the terminal may have our answer (docs/zvt.md 2.4).
     if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
   }
   return trySendAbort(state, context);
@@ -127,12 +127,12 @@ function message(state: SessionState, input: MessageInput, context: SessionConte
   return { state: next.state, outputs: [...noted, ...next.outputs] };
 }
 
-/** docs/zvt.md 4.1: 80 00 and 84 00 are good, 84 xx is a refusal. */
+/** Takes an answer: 80 00 and 84 00 are good, 84 xx is a refusal (docs/zvt.md 4.1). */
 function answerArrived(state: SessionState, reply: Message, context: SessionContext): Step {
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {
     if (!good && state.command.judged && state.copies > 1) {
-      // docs/rules/03-repeats.md: it may refuse the repeat only, and carry out the first copy.
+      // It may refuse the repeat only, and carry out the first copy (docs/rules/03-repeats.md).
       return lost(state, "the terminal refused a command that had left more than once");
     }
     if (!good) return ended(state, { end: "refused", message: reply });
@@ -201,11 +201,11 @@ function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: Excha
   return { state: { at: "idle" }, outputs };
 }
 
-/** Abort 06 B0, docs/zvt.md 6.6: its answer only says that the request was taken. */
+/** Abort 06 B0, docs/zvt.md 6.6. Its answer says no more than that the terminal has it. */
 const abort = encodeMessage("abort");
 
 const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
-/** An abort that collided with a message of the terminal leaves again (docs/zvt.md 2.5). */
+/** How often an abort leaves that collides with messages of the terminal (docs/zvt.md 2.5). */
 const ABORT_ATTEMPTS_MAX = 3;
 
 function wantAbort(state: SessionState, context: SessionContext): Step {
@@ -217,7 +217,7 @@ function wantAbort(state: SessionState, context: SessionContext): Step {
   return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0, unanswered } }, context);
 }
 
-/** An abort leaves only while the terminal is master and no message of ours is on the link. */
+/** Sends a wanted abort while the terminal is master and no message of ours is on the link. */
 function trySendAbort(state: SessionState, { linkFree }: SessionContext): Step {
   if (state.at !== "served" || state.abort.state !== "wanted" || !linkFree) return stay(state);
   const attempts = state.abort.attempts + 1;

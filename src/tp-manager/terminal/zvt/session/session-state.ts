@@ -16,7 +16,7 @@ export type SessionState =
       readonly copies: number;
     }
   | Served
-  /** Over, but the answer to our abort is still due: the next command must not get it. */
+  /** The command is over, and the answer to our abort is due: the next command must not get it. */
   | { readonly at: "draining" };
 
 /** The terminal is master (docs/zvt.md 1.1). */
@@ -25,9 +25,9 @@ export interface Served {
   readonly command: Command;
   readonly t4Ms: number;
   readonly abort: Abort;
-  /** Bytes of an accepted 04 0F whose acknowledgement is not yet proven to have arrived. */
+  /** Bytes of an accepted 04 0F, until our acknowledgement has provably arrived. */
   readonly accepted: string | null;
-  /** The sale whose goods are, or were, waited for. */
+  /** The sale that waits for its goods, or did. */
   readonly goods: HeldGoods | null;
 }
 
@@ -36,7 +36,7 @@ export interface HeldGoods {
   /** The 04 0F and its bytes in hexadecimal, as they came last. */
   readonly report: Message;
   readonly bytes: string;
-  /** The terminal waits for our answer now. */
+  /** The terminal waits for our answer. */
   readonly open: boolean;
   /** How often the terminal was made to ask again. */
   readonly asked: number;
@@ -46,14 +46,14 @@ export interface HeldGoods {
 export interface Abort {
   readonly state: "none" | "wanted" | "sent" | "answered";
   readonly attempts: number;
-  /** The answer to one abort never came; it may still come, and be taken for another answer. */
+  /** The answer to an abort is missing; it may still come, and be taken for another answer. */
   readonly unanswered: boolean;
 }
 
 export type SessionInput =
   | { readonly input: "command"; readonly command: Command }
   | { readonly input: "abort" }
-  /** How far a message of ours got. */
+  /** Says how far a message of ours got. */
   | { readonly input: "sent"; readonly what: Sending; readonly outcome: SendOutcome }
   | {
       readonly input: "message";
@@ -76,7 +76,7 @@ export type SessionInput =
 
 export type MessageInput = Extract<SessionInput, { input: "message" }>;
 
-/** The decision about a 04 0F; "hold" leaves it unanswered until the goods are decided. */
+/** The decision about a 04 0F. "hold" leaves it unanswered until the goods are decided. */
 export type Verdict = "accept" | "refuse" | "hold";
 
 export type Sending = "command" | "abort" | "answer";
@@ -92,18 +92,18 @@ export type SessionOutput =
     }
   | { readonly output: "start-timer"; readonly timer: SessionTimer; readonly ms: number }
   | { readonly output: "stop-timer"; readonly timer: SessionTimer }
-  /** A message of the running command that needs no decision. */
+  /** Passes on a message of the running command that needs no decision. */
   | { readonly output: "deliver"; readonly message: Message }
-  /** A 04 0F: the verdict comes back as an input before anything else. */
+  /** Asks for the verdict about a 04 0F, which is the next input. */
   | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
-  /** A 04 0F, or what may have been one, was refused without a verdict. */
+  /** A 04 0F, or a message that may be one, was refused without a verdict. */
   | { readonly output: "unjudged" }
   | { readonly output: "acknowledged" }
   | { readonly output: "end"; readonly end: ExchangeEnd }
   | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
-  /** A 04 0F of no running sale; it has been refused. */
+  /** A 04 0F came while no sale ran, and has been refused. */
   | { readonly output: "unmatched"; readonly message: Message }
-  /** A late answer could be taken for another one: the link must not be used any more. */
+  /** A late answer could be taken for another one: the link must not be used again. */
   | { readonly output: "out-of-sync"; readonly problem: string }
   | { readonly output: "note"; readonly text: string };
 

@@ -39,12 +39,12 @@ import type {
   Verdict,
 } from "./session-state.ts";
 
-/** Takes the news of a running command besides its end. */
+/** Takes what happens while a command runs. */
 export interface ExchangeListener {
-  /** Asked just before the command leaves; false: it does not leave. */
+  /** Asked just before the command leaves; after false it does not leave. */
   begins?(): boolean;
   message?(message: Message): void;
-  /** Only for a judged command: commits the report, or throws. */
+  /** Commits a report of a judged command, and decides about it. */
   judge?(message: Message): Verdict;
   acknowledged?(): void;
   /** A 04 0F, or what may have been one, was refused before it could be judged. */
@@ -55,7 +55,7 @@ interface SessionListener {
   /** A 04 0F of no running sale; it has been refused on the wire. */
   unmatched(message: Message): void;
   note(text: string): void;
-  /** A late answer could be taken for another one: the session has to be closed. */
+  /** Called when a late answer could be taken for another one: the session has to be closed. */
   outOfSync(problem: string): void;
   /** Called once, last; null when {@link Session.close} was called. */
   down(problem: string | null): void;
@@ -72,7 +72,7 @@ interface SessionOptions extends LinkOptions {
 }
 
 const REGISTRATION = 0x0600;
-/** A terminal waits for one answer; more wait only when it sends on without acknowledging. */
+/** How many answers wait for the link: only a terminal that sends on without ACK gets so many. */
 const ANSWERS_WAITING_MAX = 4;
 
 interface Exchange {
@@ -80,7 +80,7 @@ interface Exchange {
   readonly end: PromiseWithResolvers<ExchangeEnd>;
 }
 
-/** Runs the session machine over one link: performs its outputs, and reports what happens to it. */
+/** Runs the session machine over one link: performs its outputs, and feeds it what happens. */
 export class Session implements LinkListener {
   /** When the terminal sent its last message. */
   heardAtMs: number;
@@ -95,7 +95,7 @@ export class Session implements LinkListener {
   #stepping = false;
   /** The kind of message that the link is busy sending. */
   #sending: Sending | null = null;
-  /** Answers that wait until the one before is acknowledged. */
+  /** Answers that wait until the previous one is acknowledged. */
   readonly #answers: Apdu[] = [];
   readonly #timers = new Map<SessionTimer, Timer>();
   #exchange: Exchange | undefined;
@@ -120,7 +120,7 @@ export class Session implements LinkListener {
     return session;
   }
 
-  /** Nothing is on the wire: no command, no answer, and none is still to come. */
+  /** No command runs, and nothing of ours is on the link. */
   get isFree(): boolean {
     return this.#state.at === "idle" && this.#sending === null;
   }
@@ -177,8 +177,8 @@ export class Session implements LinkListener {
   }
 
   /**
-   * Whether a message is a repeat or a late answer by its id (docs/zvt.md 9.4); without ids the
-   * link knows repeats.
+   * Returns whether a message is a repeat or a late answer by its id (docs/zvt.md 9.4). Repeats
+   * without ids are known to the link.
    */
   #heardBefore(apdu: Apdu, message: Message, bytes: string): boolean {
     const id = this.#ids.of(message);
@@ -188,7 +188,7 @@ export class Session implements LinkListener {
       return true;
     }
     const before = this.#ids.repeated(id, bytes);
-    // docs/zvt.md 8.3: after 84 9C the terminal repeats its 04 0F and wants another answer.
+    // After 84 9C the terminal repeats its 04 0F and wants another answer (docs/zvt.md 8.3).
     const goods = this.#state.at === "served" && this.#state.goods !== null;
     if (!before || (goods && message.name === "status-information")) {
       this.#ids.heard(id, bytes);
@@ -316,7 +316,7 @@ export class Session implements LinkListener {
     } catch (error) {
       this.#options.log.error({ err: error }, "a report could not be stored and is refused");
     }
-    // The verdict is taken before all inputs that arrived meanwhile.
+    // The verdict goes into the machine before all inputs that arrived meanwhile.
     this.#inputs.unshift({ input: "verdict", verdict, message, bytes });
   }
 
