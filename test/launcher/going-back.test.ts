@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createOutput } from "../../src/launcher/output.ts";
-import { mayGoBack, mayGoBackByItself } from "../../src/launcher/update/take-version.ts";
+import { idleStatus, mayGoBack, mayGoBackByItself } from "../../src/launcher/update/take-version.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
@@ -17,7 +17,7 @@ function siteWithoutPrograms() {
   };
 }
 
-/** Whatever tp-manager answers to one look after the other; undefined: nothing. */
+/** Whatever tp-manager answers to one question after the other; undefined: nothing. */
 async function tpManager(answers: Array<{ running: number } | undefined>) {
   const site = siteWithoutPrograms();
   const run = openRunDirectory(site.dataDirectory);
@@ -51,4 +51,13 @@ test("a tp-manager that stays silent takes no payment; a deliberate stop is a no
   writeFileSync(join(openRunDirectory(site.dataDirectory), "stopped"), "now");
   await expect(mayGoBack(site)).rejects.toThrow("stopped");
   expect(await mayGoBackByItself(site)).toBe(false);
+});
+
+test("an unanswered status is asked again, and only an idle tp-manager is switched", async () => {
+  const site = await tpManager([undefined, { running: 1 }, { running: 0 }]);
+  expect(await idleStatus(site)).toBeUndefined();
+  expect(await idleStatus(site)).toBeUndefined();
+  expect(await idleStatus(site)).toMatchObject({ payments: { running: 0 } });
+  writeFileSync(join(openRunDirectory(site.installation.dataDirectory), "stopped"), "now");
+  await expect(idleStatus(site)).rejects.toThrow("stopped");
 });

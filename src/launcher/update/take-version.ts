@@ -306,9 +306,14 @@ function askTpManager({ dataDirectory, clock }: CommandContext): Promise<TpManag
   return askStatus(programSpec("tp-manager", dataDirectory), clock, ANSWER_WITHIN_MS);
 }
 
-/** The status of tp-manager; undefined: it is at work, is asked, or owes the supervisor a sale. */
-async function idleStatus(context: CommandContext): Promise<TpManagerStatus | undefined> {
-  const status = await runningStatus(context);
+/**
+ * The status of tp-manager in an idle moment; undefined: it is at work, is asked, owes the
+ * supervisor a sale, or gives no answer in time, and is asked again. Throws as {@link mustBeOurs}.
+ */
+export async function idleStatus(context: CommandContext): Promise<TpManagerStatus | undefined> {
+  mustBeOurs(context);
+  const status = await askTpManager(context).catch(() => undefined);
+  if (!status) return undefined;
   const { running, notHandedOver, asking } = status.payments;
   return running === 0 && notHandedOver === 0 && !asking ? status : undefined;
 }

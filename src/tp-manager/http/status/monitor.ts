@@ -2,7 +2,7 @@ import { type Condition, conditionsOf } from "../../../shared/catalog/conditions
 import type { EventData } from "../../attempts/event-table.ts";
 import type { EventHub } from "../events/event-hub.ts";
 import { TerminalWatch } from "../events/terminal-watch.ts";
-import { factsOf, ownConditions, type Watched } from "./facts.ts";
+import { ownConditions, type Watched } from "./facts.ts";
 import { type Health, healthOf } from "./health.ts";
 import { Metrics } from "./metrics.ts";
 
@@ -34,9 +34,9 @@ export class Monitor {
     return healthOf(this.#watched, this.watch, this.#prompt);
   }
 
-  /** The conditions that are there now (shared/catalog/conditions.ts). */
+  /** The conditions that are there now. Rejects when the journal cannot be read. */
   async conditions(): Promise<Condition[]> {
-    const { supervisor } = await factsOf(this.#watched);
+    const supervisor = await this.#watched.supervisor().catch(() => null);
     return conditionsOf({ supervisor, tpManager: ownConditions(this.#watched) });
   }
 
