@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import type { Config } from "../shared/config/config.ts";
-import { supervisorMessages } from "../shared/ipc/contract.ts";
+import { type Handlers, supervisorMessages } from "../shared/ipc/contract.ts";
 import { startIpcServer } from "../shared/ipc/server.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/process/daily.ts";
 import { type Installation, versionNumber } from "../shared/process/installation.ts";
@@ -14,10 +13,15 @@ import { WriteProof } from "../shared/store/write-proof.ts";
 import { random } from "../shared/time.ts";
 import { AlarmStore } from "./alarms/alarm-store.ts";
 import { certificateEnds, certificatesIn } from "./certificates.ts";
-import { createGatewayClient, type GatewaySettings } from "./gateway/gateway-client.ts";
+import { createGatewayClient } from "./gateway/gateway-client.ts";
+import { HttpTransport } from "./gateway/http-transport.ts";
 import { Intake } from "./intake/intake.ts";
-import { type HandlerParts, supervisorHandlers } from "./intake/message-handlers.ts";
-import { statusReader, supervisorConditionWatch } from "./intake/supervisor-status.ts";
+import { supervisorHandlers } from "./intake/message-handlers.ts";
+import {
+  type StatusParts,
+  statusReader,
+  supervisorConditionWatch,
+} from "./intake/supervisor-status.ts";
 import {
   NotificationHandler,
   type NotificationHandlerParts,
@@ -46,11 +50,12 @@ const STOP_DEADLINE_MS = 10_000;
 await runProgram("supervisor", STOP_DEADLINE_MS, start, { checkStore });
 
 async function start(context: ProgramContext): Promise<void> {
-  const { config, installation, clock, onStop } = context;
+  const { config, installation, clock, onStop, requestStop } = context;
+  const { dataDirectory } = installation;
 
-  const probation = new Probation(installation.dataDirectory, clock);
+  const probation = new Probation(dataDirectory, clock);
   onStop("probation", () => probation.close());
-  const databasePath = join(installation.dataDirectory, "supervisor.db");
+  const databasePath = join(dataDirectory, "supervisor.db");
   const database = openStore(databasePath, supervisorMigrations);
   const proof = new WriteProof(database, databasePath, clock);
   onStop("database", () => proof.close());
@@ -61,7 +66,9 @@ async function start(context: ProgramContext): Promise<void> {
   const store = new OutboxStore(database, () => stores.exchange.remember());
   const admin = new OutboxAdmin(database);
 
-  const gateway = createGatewayClient(gatewaySettings(config), clock, log);
+  const certificates = certificatesIn("GATEWAY_CA_FILE", config.GATEWAY_CA_FILE);
+  const transport = new HttpTransport(clock, { certificates, proxyEnvironment: process.env });
+  const gateway = createGatewayClient(config, transport, log);
   onStop("gateway client", () => gateway.close());
 
   const watch = new DeliveryWatch(clock);
@@ -76,12 +83,11 @@ async function start(context: ProgramContext): Promise<void> {
   const tally = new NotificationTally(database, clock);
   const intake = new Intake({ store, losses, forwarder, clock, log });
   const aboutStores = storeMessages({ ...stores, database, store, gateway, forwarder, clock, log });
-  const onAccepted = (id: string): void => operations.notified(id);
   const outbox = { intake, store, admin, watch, forwarder, storeMessages: aboutStores };
-  const updates = updateFacts({ dataDirectory: installation.dataDirectory, config, clock, log });
-  const certificates = certificateEnds(config, clock);
-  const figures = { tally, clock, version: versionNumber, updates, certificates, proof };
-  const messages = { ...outbox, operations, operationStore, alarmStore, ...figures };
+  const updates = updateFacts({ dataDirectory, config, clock, log });
+  const ends = certificateEnds(config, clock);
+  const figures = { tally, clock, version: versionNumber, updates, certificates: ends, proof };
+  const messages = { ...outbox, operations, operationStore, alarmStore, ...figures, log };
   if (probation.isOn) {
     log.info("on probation after an update: nothing is taken and nothing sent");
     const { NOTIFICATION_HOST: host, NOTIFICATION_PORT: port } = config;
@@ -90,9 +96,9 @@ async function start(context: ProgramContext): Promise<void> {
   await probation.after(async () => {
     forwarder.start();
     operations.start();
-    const parts = { operations: operationStore, tally, losses, onAccepted };
-    await startListening(context, log, parts);
-    startConditionWatch(context, messages, log);
+    const onAccepted = (id: string): void => operations.notified(id);
+    await startListening(context, log, { operations: operationStore, tally, losses, onAccepted });
+    startConditionWatch(context, messages);
     if (config.FLEET_URL !== undefined) await startTelemetry(context, messages, log);
     const daily = startDaily({
       at: config.UPDATE_TIME,
@@ -108,8 +114,31 @@ async function start(context: ProgramContext): Promise<void> {
     onStop("daily chores", () => daily.stop());
     startUpdateChecks(context, log);
   });
-  await startMessages(context, messages, stores.exchange, probation);
+  const handlers = supervisorHandlers({ ...messages, requestStop });
+  await startMessages(context, handlers, stores.exchange, probation);
   onStop("waiting messages", () => watch.close());
+}
+
+async function startMessages(
+  { runDirectory, log, onStop }: ProgramContext,
+  handlers: Handlers<typeof supervisorMessages>,
+  stores: StoreExchange,
+  probation: Probation,
+): Promise<void> {
+  const server = await startIpcServer({
+    runDirectory,
+    program: "supervisor",
+    messages: supervisorMessages,
+    handlers,
+    log,
+    stores,
+    // On probation only these two are answered (docs/updates.md 4.3).
+    putOff: (name) =>
+      probation.isOn && name !== "status" && name !== "stop"
+        ? "a new version is on probation"
+        : undefined,
+  });
+  onStop("local messages", () => server.close());
 }
 
 function checkStore({ dataDirectory }: Installation): void {
@@ -122,7 +151,7 @@ function checkStore({ dataDirectory }: Installation): void {
 async function startListening(
   { config, clock, onStop }: ProgramContext,
   log: Logger,
-  parts: Omit<NotificationHandlerParts, "clock" | "log" | "secrets" | "fraudSecret">,
+  parts: Pick<NotificationHandlerParts, "operations" | "tally" | "losses" | "onAccepted">,
 ): Promise<void> {
   const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host, NOTIFICATION_SECRET } = config;
   if (port === undefined) return;
@@ -137,43 +166,8 @@ async function startListening(
   onStop("notifications", () => listener.close());
 }
 
-type MessageParts = Omit<HandlerParts, "log" | "requestStop">;
-
-async function startMessages(
-  { runDirectory, log, onStop, requestStop }: ProgramContext,
-  parts: MessageParts,
-  stores: StoreExchange,
-  probation: Probation,
-): Promise<void> {
-  const server = await startIpcServer({
-    runDirectory,
-    program: "supervisor",
-    messages: supervisorMessages,
-    handlers: supervisorHandlers({ ...parts, log, requestStop }),
-    log,
-    stores,
-    // On probation only these two are answered (docs/updates.md 4.3).
-    putOff: (name) =>
-      probation.isOn && name !== "status" && name !== "stop"
-        ? "a new version is on probation"
-        : undefined,
-  });
-  onStop("local messages", () => server.close());
-}
-
-/** Starts the telemetry to a broker; nothing of it is loaded where it is not set up. */
-async function startTelemetry(
-  context: ProgramContext,
-  parts: MessageParts,
-  log: Logger,
-): Promise<void> {
-  const { startFleet } = await import("./start-fleet.ts");
-  const status = statusReader(parts);
-  startFleet(context, log, status, (ask, id) => parts.alarmStore.noteRequest(ask, id));
-}
-
-function startConditionWatch({ onStop }: ProgramContext, parts: MessageParts, log: Logger): void {
-  const watch = supervisorConditionWatch({ ...parts, log });
+function startConditionWatch({ onStop }: ProgramContext, parts: StatusParts): void {
+  const watch = supervisorConditionWatch(parts);
   onStop("condition watch", async () => {
     await watch.close();
     parts.tally.save();
@@ -181,20 +175,13 @@ function startConditionWatch({ onStop }: ProgramContext, parts: MessageParts, lo
   watch.start();
 }
 
-function gatewaySettings(config: Config): GatewaySettings {
-  return {
-    url: config.GATEWAY_URL,
-    timeoutMs: config.GATEWAY_TIMEOUT,
-    login: config.GATEWAY_LOGIN,
-    password: config.GATEWAY_PWD,
-    websiteId: config.GATEWAY_WEBSITE_ID,
-    categoryId: config.GATEWAY_CATEGORY_ID,
-    rating: config.GATEWAY_RATING,
-    locale: config.GATEWAY_LOCALE,
-    customerIp: config.GATEWAY_CUSTOMER_IP,
-    callbackUrl: config.GATEWAY_CALLBACK_URL,
-    apiKey: config.GATEWAY_API_KEY,
-    certificates: certificatesIn("GATEWAY_CA_FILE", config.GATEWAY_CA_FILE),
-    proxyEnvironment: process.env,
-  };
+/** Starts the telemetry to a broker; nothing of it is loaded where it is not set up. */
+async function startTelemetry(
+  context: ProgramContext,
+  parts: StatusParts,
+  log: Logger,
+): Promise<void> {
+  const { startFleet } = await import("./start-fleet.ts");
+  const note = (ask: string, id: string): void => parts.alarmStore.noteRequest(ask, id);
+  startFleet(context, log, statusReader(parts), note);
 }

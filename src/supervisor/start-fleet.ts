@@ -6,6 +6,7 @@ import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { logFileOf, type ProgramContext } from "../shared/process/lifecycle.ts";
 import type { Logger } from "../shared/process/logger.ts";
 import { random } from "../shared/time.ts";
+import { isDelivery } from "../shared/version-files.ts";
 import { certificatesIn, readGiven, trustedWith } from "./certificates.ts";
 import type { BrokerSettings } from "./fleet/broker.ts";
 import { Fleet } from "./fleet/fleet.ts";
@@ -16,65 +17,50 @@ import { threadedConnector } from "./fleet/threaded-broker.ts";
 import { HttpTransport } from "./gateway/http-transport.ts";
 import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
-import { fleetUpdates } from "./updates/fleet-updates.ts";
+import { updatesIn } from "./updates/fleet-updates.ts";
 
-/** tp-manager answers at once, unless it is stopped or something is wrong with it. */
+/** How long tp-manager may take to answer; it answers at once unless something is wrong with it. */
 const ASK_LIMIT_MS = 3_000;
 
 /**
  * Starts the fleet part (docs/fleet.md 1.1). A file of the setup that cannot be used ends the
- * program; without anything else the kiosk goes on without its fleet, which no payment needs.
- */
-export function startFleet(...given: Parameters<typeof start>): void {
-  try {
-    start(...given);
-  } catch (error) {
-    if (error instanceof ProgramExit) throw error;
-    const [, log] = given;
-    log.error({ err: error }, "the fleet gets no state of the kiosk until the next start");
-  }
-}
-
-/**
- * Gives the fleet of tp-manager one question, and no object that changes anything: nothing from the
+ * program; after any other fault the kiosk goes on without its fleet, which no payment needs. The
+ * fleet may ask tp-manager one question and gets no object that changes anything: nothing from the
  * fleet can drive the terminal.
  */
-function start(
+export function startFleet(
   context: ProgramContext,
   log: Logger,
   status: () => SupervisorStatus,
   note: (ask: string, id: string) => void,
 ): void {
   const { config, installation, runDirectory, clock, onStop } = context;
-  const broker = brokerSettings(context);
-  const store = openFleetStore(join(installation.dataDirectory, "fleet.db"), clock, log);
-  onStop("fleet database", () => store.close());
-  const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
-  onStop("fleet questions", () => client.close());
-  const ask = async (after: number | null): Promise<TpManagerReply> => {
-    try {
-      return await client.call("fleet-news", { after, limit: FLEET_PAGE_MAX }, ASK_LIMIT_MS);
-    } catch (error) {
-      return error instanceof IpcError && error.failure === "unreachable" ? "silent" : "slow";
-    }
-  };
   const { dataDirectory } = installation;
-  const fleet = new Fleet({
-    broker,
-    connect: threadedConnector(clock),
-    store,
-    payments: config.FLEET_PAYMENTS,
-    ask,
-    status,
-    upload: uploader(context, status),
-    updates: fleetUpdates(config, { dataDirectory, clock, log }),
-    note,
-    clock,
-    log,
-    random,
-  });
-  onStop("fleet", () => fleet.stop());
-  fleet.start();
+  try {
+    const broker = brokerSettings(context);
+    const store = openFleetStore(join(dataDirectory, "fleet.db"), clock, log);
+    onStop("fleet database", () => store.close());
+    const client = createIpcClient(runDirectory, "tp-manager", fleetMessages, clock);
+    onStop("fleet questions", () => client.close());
+    const ask = async (after: number | null): Promise<TpManagerReply> => {
+      try {
+        return await client.call("fleet-news", { after, limit: FLEET_PAGE_MAX }, ASK_LIMIT_MS);
+      } catch (error) {
+        return error instanceof IpcError && error.failure === "unreachable" ? "silent" : "slow";
+      }
+    };
+    const connect = threadedConnector(clock);
+    const upload = uploader(context, status);
+    const isUpdated = isDelivery && config.UPDATE_URL !== undefined;
+    const updates = isUpdated ? updatesIn({ dataDirectory, clock, log }) : undefined;
+    const local = { store, payments: config.FLEET_PAYMENTS, ask, status, note };
+    const fleet = new Fleet({ broker, connect, upload, updates, ...local, clock, log, random });
+    onStop("fleet", () => fleet.stop());
+    fleet.start();
+  } catch (error) {
+    if (error instanceof ProgramExit) throw error;
+    log.error({ err: error }, "the fleet gets no state of the kiosk until the next start");
+  }
 }
 
 /** Returns what uploads support bundles; undefined: there is no address for them. */

@@ -7,6 +7,7 @@ import { systemClock } from "../../src/shared/time.ts";
 import type { SandboxOptions } from "../../src/simulator/gateway/parts.ts";
 import type { GatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
+import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { type Merchant, merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
 import {
   account,
@@ -17,6 +18,7 @@ import {
   sandboxForTest,
   temporaryFolder,
 } from "../simulator/gateway/sandbox-for-test.ts";
+import { gatewaySettings } from "../supervisor/gateway-settings.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
@@ -115,19 +117,12 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     const log = createLogger({ program: "test", level: "error" });
     const merchant = await merchantForTest();
     const client = createGatewayClient(
-      {
-        url: sandbox.url,
-        timeoutMs: 30_000,
-        login: LOGIN,
-        password: PASSWORD,
-        websiteId: "107",
-        categoryId: "5",
-        rating: "ALL",
-        locale: "en_GB",
-        customerIp: "127.0.0.1",
-        callbackUrl: merchant.url,
-      },
-      systemClock,
+      gatewaySettings(sandbox.url, {
+        GATEWAY_LOGIN: LOGIN,
+        GATEWAY_PWD: PASSWORD,
+        GATEWAY_CALLBACK_URL: merchant.url,
+      }),
+      new HttpTransport(systemClock),
       log,
     );
     onTestFinished(() => client.close());

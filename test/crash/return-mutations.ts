@@ -47,7 +47,7 @@ export const returnMutations: readonly Mutation[] = [
     "the notification of a lost order that has to come again",
     ["8.6", "such a notification gets 503 and is not refused"],
     listener,
-    [arbiter, "if (!this.#parts.losses.isWhole) return this.#putOff();", ""],
+    [arbiter, "if (!losses.isWhole) return this.#putOff();", ""],
   ),
   oneEdit(
     "the notification that agrees when it comes again",

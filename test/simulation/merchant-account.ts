@@ -78,13 +78,15 @@ export class MerchantAccount {
 
   lookUp(publicId: string): LookupAnswer {
     const copy = this.#copies.find((one) => one.publicId === publicId);
-    if (!copy) return { outcome: "not-found", description: "no such transaction" };
+    const none = { httpStatus: 404, description: "no such transaction" };
+    if (!copy) return { outcome: "not-found", ...none };
     const { orderId, transactionId, currency, exponent, amountMinor } = copy.transaction;
     const { refundedMinor } = copy;
     const capturedMinor = refundedMinor > 0 ? amountMinor : 0;
     const sums = { amountMinor, capturedMinor, refundedMinor };
     const about = { transaction: {}, orderId, transactionId, currency, exponent };
-    return { outcome: "found", found: { ...about, ...sums } };
+    const said = { httpStatus: 200, description: "" };
+    return { outcome: "found", ...said, found: { ...about, ...sums } };
   }
 
   /** Nothing more goes back, and somebody asks for what the gateway has not told. */

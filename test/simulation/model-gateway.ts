@@ -74,8 +74,7 @@ export class ModelGateway {
         await sleep(clock, "gateway", 200);
         const failing = this.#failing();
         if (failing === undefined && this.account) return this.account.lookUp(id);
-        const about = { httpStatus: null, description: "no answer" };
-        return { outcome: "failed", class: failing ?? "unreachable", ...about };
+        return { outcome: "failed", httpStatus: null, description: "no answer" };
       },
     };
   }

@@ -7,6 +7,7 @@ import { childNamed, readXml } from "../../src/simulator/gateway/soap/xml.ts";
 
 import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
+import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import {
   MESSAGES_PER_MINUTE_MAX,
@@ -18,6 +19,7 @@ import { heapInUse, objectPrototype } from "../support/heap.ts";
 import { hostileDocuments, jsonMakers, xmlMakers } from "../support/hostile-documents.ts";
 import { postsTo } from "../support/kept-connections.ts";
 import { TestClock } from "../support/test-clock.ts";
+import { gatewaySettings } from "./gateway-settings.ts";
 import { mapiOf, md5, resultOf, secrets } from "./notifications/mapi.ts";
 import { resultBody } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
@@ -210,19 +212,10 @@ test("ten thousand spoilt answers are no word of the gateway, and none is kept",
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const rig = await openRig();
   const client = createGatewayClient(
-    {
-      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      timeoutMs: 30_000,
-      login: "login",
-      password: PASSWORD,
-      websiteId: "107",
-      categoryId: "5",
-      rating: "ALL",
-      locale: "en_GB",
-      customerIp: "127.0.0.1",
-      callbackUrl: "https://shop.example/notify",
-    },
-    new TestClock(),
+    gatewaySettings(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, {
+      GATEWAY_PWD: PASSWORD,
+    }),
+    new HttpTransport(new TestClock()),
     createLogger({ program: "test", level: "error", stream: { write: () => {} } }),
   );
   onTestFinished(() => {

@@ -9,6 +9,7 @@ import { helpText } from "../../src/simulator/gateway/switches.ts";
 import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import * as listener from "../../src/supervisor/notifications/notification-listener.ts";
+import { gatewayHistoryOf } from "../../src/supervisor/operations/gateway-history.ts";
 import { ChildProgram } from "../support/child-program.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { recordingLog } from "../support/recording-log.ts";
@@ -169,7 +170,7 @@ test.each(refusals)(
     await rig.advanceInSteps(5_000, () => rig.store.delivery(id)?.state === state);
     expect(rig.sandbox.orders()).toHaveLength(orders);
     expect(rig.alarms()).toEqual(orders > 1 ? ["gateway-order-ambiguous"] : []);
-    expect(rig.operations.history("Order_1").possibleOrders).toBe(orders > 1 ? 2 : 0);
+    expect(gatewayHistoryOf("Order_1", rig.operationStore).possibleOrders).toBe(orders > 1 ? 2 : 0);
     row(`${kind} ${status}`, "lost-answer", "ambiguous", `${state}, ${orders} orders`);
   },
 );
@@ -195,7 +196,9 @@ test.each(["wrong-id", "wrong-amount", "wrong-currency", "answer-twice"] as cons
     expect(rig.alarms()).toEqual(["gateway-operation-unknown"]);
     const open = () => rig.operationStore.openOf(publicId);
     await rig.advanceInSteps(5_000, () => open() === undefined);
-    expect(rig.operations.history("Order_1")).toMatchObject({ operations: [{ state: "done" }] });
+    expect(gatewayHistoryOf("Order_1", rig.operationStore)).toMatchObject({
+      operations: [{ state: "done" }],
+    });
     row(`${kind} (refund)`, "unknown", "", "done by lookup");
   },
 );
@@ -241,7 +244,7 @@ test.each(Object.entries(notifications) as Array<[NotificationFault, Notified]>)
     await expect.poll(async () => (await sent()).length).toBe(expected);
     const waiting = async () => (await sent()).filter((one) => one.state === "waiting");
     await expect.poll(waiting).toEqual([]);
-    const history = () => rig.operations.history("Order_1");
+    const history = () => gatewayHistoryOf("Order_1", rig.operationStore);
     const events = history().events.map(({ operation, status, copies: came }) => [
       status === "ok" ? operation : `${operation} ${status}`,
       came,

@@ -7,6 +7,7 @@ import type { Transaction } from "../../src/shared/transaction.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import type { Gateway, GatewayOperations } from "../../src/supervisor/gateway/gateway-client.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
+import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationExecutor } from "../../src/supervisor/operations/operation-executor.ts";
@@ -20,6 +21,7 @@ import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts"
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { PASSWORD } from "./gateway-password.ts";
+import { gatewaySettings } from "./gateway-settings.ts";
 import { RecordingGateway } from "./recording-gateway.ts";
 import { sampleTransaction } from "./sample-transaction.ts";
 
@@ -56,20 +58,13 @@ export async function openRig(options: RigOptions = {}) {
   const { losses, exchange, store: ownStore } = openStores(database, path, clock, log);
   const store = new OutboxStore(database, () => exchange.remember());
   const admin = new OutboxAdmin(database);
-  const settings = {
-    url: options.url ?? server.url,
-    timeoutMs: 30_000,
-    login: "login",
-    password: PASSWORD,
-    websiteId: "107",
-    categoryId: "5",
-    rating: "ALL",
-    locale: "en_GB",
-    customerIp: "127.0.0.1",
-    callbackUrl: options.callbackUrl ?? "https://shop.example/notify",
-    certificates: options.certificates ?? [],
-  };
-  const gateway = options.gateway ?? createGatewayClient(settings, clock, log);
+  const { certificates = [], url = server.url, callbackUrl } = options;
+  const settings = gatewaySettings(url, {
+    GATEWAY_PWD: PASSWORD,
+    ...(callbackUrl === undefined ? {} : { GATEWAY_CALLBACK_URL: callbackUrl }),
+  });
+  const transport = new HttpTransport(clock, { certificates });
+  const gateway = options.gateway ?? createGatewayClient(settings, transport, log);
   const watch = new DeliveryWatch(clock);
   const forwarder = new Forwarder({ store, gateway, watch, clock, log, random: () => 0.5 });
   const intake = new Intake({ store, losses, forwarder, clock, log });

@@ -83,7 +83,7 @@ function readGateway(database: DatabaseSync, n: number): void {
     operations.openOf(publicIdOf(i));
     operations.operationsOf([publicIdOf(i)]);
     operations.isForbidden(operationIdOf(i));
-    notifications.acceptedOf([transactionOf(i)]);
+    notifications.acceptedOf([{ transactionId: transactionOf(i) }]);
   }
   list({ after: 0, limit: PAGE });
   list({ after: n / 2, limit: PAGE });
@@ -219,7 +219,7 @@ function changeGateway(database: DatabaseSync, n: number): void {
     },
     n,
   );
-  const [told] = notifications.acceptedOf([transactionOf(due)]);
+  const [told] = notifications.acceptedOf([{ transactionId: transactionOf(due) }]);
   const asked = operations.operation("new");
   if (told && asked) operations.isBefore(told, asked);
 }

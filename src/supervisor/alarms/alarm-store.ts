@@ -8,6 +8,7 @@ import {
 } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { inTransaction } from "../../shared/store/sqlite.ts";
+import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
 
 /** The alarms of months, even for a bad kiosk. tp-manager has read them long before. */
@@ -24,16 +25,15 @@ const repeating: readonly string[] = [
 type Alarms = ResponseOf<typeof supervisorMessages, "alarms">;
 
 /** The alarms on disk, until tp-manager has read them for `GET /events`. */
-export class AlarmStore {
-  readonly #database: DatabaseSync;
+export class AlarmStore extends Tables {
   readonly #clock: Clock;
   /** Names this database: in another one the same ids are those of other alarms. */
   readonly #origin: string;
 
   constructor(database: DatabaseSync, clock: Clock) {
-    this.#database = database;
+    super(database);
     this.#clock = clock;
-    this.#origin = String(database.prepare("SELECT name FROM alarm_origin").get()?.["name"]);
+    this.#origin = this.get<{ name: string }>("SELECT name FROM alarm_origin")?.name ?? "";
   }
 
   /** A logger whose alarms are stored too. */
@@ -50,21 +50,17 @@ export class AlarmStore {
 
   /** Alarms after the id `after`, oldest first; all of them where `origin` is another database. */
   after(origin: string | undefined, after: number, limit: number): Alarms {
-    const rows = this.#database
-      .prepare(
-        `SELECT id, at_ms AS atMs, alarm, message, order_id AS orderId,
-           transaction_id AS transactionId, about
-         FROM alarms WHERE id > ? ORDER BY id LIMIT ?`,
-      )
-      .all(origin === this.#origin ? after : 0, limit) as unknown[];
-    return { origin: this.#origin, alarms: rows as Alarms["alarms"] };
+    const sql = `SELECT id, at_ms AS atMs, alarm, message, order_id AS orderId,
+        transaction_id AS transactionId, about
+      FROM alarms WHERE id > ? ORDER BY id LIMIT ?`;
+    const from = origin === this.#origin ? after : 0;
+    return { origin: this.#origin, alarms: this.all(sql, from, limit) };
   }
 
   /** Conditions whose alarms are not among these are over: their alarm is kept when they return. */
   keepLasting(alarms: readonly string[]): void {
-    this.#database
-      .prepare("DELETE FROM lasting_alarms WHERE alarm NOT IN (SELECT value FROM json_each(?))")
-      .run(JSON.stringify(alarms));
+    const sql = "DELETE FROM lasting_alarms WHERE alarm NOT IN (SELECT value FROM json_each(?))";
+    this.run(sql, JSON.stringify(alarms));
   }
 
   #add(raised: RaisedAlarm): void {
@@ -72,9 +68,9 @@ export class AlarmStore {
     const { alarm, orderId, transactionId, about } = raised;
     const isOfCondition =
       lastingAlarms.has(alarm) && [orderId, transactionId, about].every((one) => one === null);
-    const lasting = this.#database.prepare("SELECT 1 FROM lasting_alarms WHERE alarm = ?");
+    const lasting = "SELECT 1 FROM lasting_alarms WHERE alarm = ?";
     const isKept = isOfCondition
-      ? lasting.get(alarm) !== undefined
+      ? this.get(lasting, alarm) !== undefined
       : this.#isRepeated(raised, atMs);
     if (isKept) return;
     this.#insert(raised, atMs, isOfCondition);
@@ -83,19 +79,12 @@ export class AlarmStore {
   #insert(raised: RaisedAlarm, atMs: number, isOfCondition: boolean): void {
     const { alarm, message, orderId, transactionId, about } = raised;
     // An alarm that is raised inside a transaction is part of it.
-    inTransaction(this.#database, () => {
-      const { lastInsertRowid } = this.#database
-        .prepare(
-          `INSERT INTO alarms (at_ms, alarm, message, order_id, transaction_id, about)
-           VALUES (?, ?, ?, ?, ?, ?)`,
-        )
-        .run(atMs, alarm, message, orderId, transactionId, about);
-      if (isOfCondition) {
-        this.#database.prepare("INSERT INTO lasting_alarms VALUES (?, ?)").run(alarm, atMs);
-      }
-      this.#database
-        .prepare("DELETE FROM alarms WHERE id <= ?")
-        .run(Number(lastInsertRowid) - ALARMS_KEPT);
+    inTransaction(this.database, () => {
+      const sql = `INSERT INTO alarms (at_ms, alarm, message, order_id, transaction_id, about)
+        VALUES (?, ?, ?, ?, ?, ?)`;
+      this.run(sql, atMs, alarm, message, orderId, transactionId, about);
+      if (isOfCondition) this.run("INSERT INTO lasting_alarms VALUES (?, ?)", alarm, atMs);
+      this.run("DELETE FROM alarms WHERE id <= (SELECT max(id) FROM alarms) - ?", ALARMS_KEPT);
     });
   }
 
@@ -104,13 +93,10 @@ export class AlarmStore {
     const { alarm, message, orderId, transactionId, about } = raised;
     const subject = [orderId, transactionId, about];
     if (subject.some((one) => one !== null) && !repeating.includes(alarm)) return false;
-    const before = this.#database
-      .prepare(
-        `SELECT at_ms FROM alarms WHERE alarm = ? AND message = ?
-           AND order_id IS ? AND transaction_id IS ? AND about IS ? ORDER BY id DESC LIMIT 1`,
-      )
-      .get(alarm, message, ...subject);
-    const ageMs = nowMs - Number(before?.["at_ms"] ?? Number.NEGATIVE_INFINITY);
+    const sql = `SELECT at_ms AS atMs FROM alarms WHERE alarm = ? AND message = ?
+      AND order_id IS ? AND transaction_id IS ? AND about IS ? ORDER BY id DESC LIMIT 1`;
+    const before = this.get<{ atMs: number }>(sql, alarm, message, ...subject);
+    const ageMs = nowMs - (before?.atMs ?? Number.NEGATIVE_INFINITY);
     return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // a clock that went back keeps it again
   }
 }

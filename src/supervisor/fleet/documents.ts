@@ -108,6 +108,10 @@ interface FleetDocument {
 
 const DAY_SECONDS = 86_400;
 
+/** A document about something that has happened: it is kept until the broker has it. */
+const news = <S extends z.ZodObject>(meaning: string, schema: S) =>
+  ({ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS, meaning, schema }) as const;
+
 export const fleetDocuments = {
   state: {
     from: "kiosk",
@@ -125,12 +129,9 @@ export const fleetDocuments = {
       now: stateNow.nullable(),
     }),
   },
-  alarm: {
-    from: "kiosk",
-    retained: false,
-    expirySeconds: 7 * DAY_SECONDS,
-    meaning: "An alarm was raised, or is over.",
-    schema: z.strictObject({
+  alarm: news(
+    "An alarm was raised, or is over.",
+    z.strictObject({
       ...kept,
       phase: z.enum(["raised", "ended"]),
       alarm: stableName,
@@ -142,13 +143,10 @@ export const fleetDocuments = {
       /** Of the first order that it names. */
       transactionId: uuid.nullable(),
     }),
-  },
-  payment: {
-    from: "kiosk",
-    retained: false,
-    expirySeconds: 7 * DAY_SECONDS,
-    meaning: "A payment has ended, is in doubt, or its doubt is over.",
-    schema: z.strictObject({
+  ),
+  payment: news(
+    "A payment has ended, is in doubt, or its doubt is over.",
+    z.strictObject({
       ...kept,
       transactionId: uuid,
       attempt: count,
@@ -161,13 +159,10 @@ export const fleetDocuments = {
       /** From its begin to this end; null when the begin is not known. */
       durationMs: count.nullable(),
     }),
-  },
-  reconciliation: {
-    from: "kiosk",
-    retained: false,
-    expirySeconds: 7 * DAY_SECONDS,
-    meaning: "An end of day of the terminal, or its comparison with the journal.",
-    schema: z.strictObject({
+  ),
+  reconciliation: news(
+    "An end of day of the terminal, or its comparison with the journal.",
+    z.strictObject({
       ...kept,
       kind: z.enum(["closing", "end-of-day", "receipt-jump"]),
       result: z.enum([
@@ -189,7 +184,7 @@ export const fleetDocuments = {
       differenceMinor: minor.nullable(),
       currency: currency.nullable(),
     }),
-  },
+  ),
   metrics: {
     from: "kiosk",
     retained: false,
@@ -252,6 +247,8 @@ export const fleetDocuments = {
 
 export type FleetName = keyof typeof fleetDocuments;
 export type DocumentOf<N extends FleetName> = z.infer<(typeof fleetDocuments)[N]["schema"]>;
+/** A document without the members that all of them begin with. */
+export type ContentOf<N extends FleetName> = Omit<DocumentOf<N>, keyof typeof head>;
 export type Outcome = z.infer<typeof outcome>;
 export const outcomes = outcome.options;
 export type StateNow = z.infer<typeof stateNow>;
@@ -263,6 +260,5 @@ export function topicOf(kiosk: string, name: FleetName): string {
 
 /** The value when the document may hold it, else null: a newer program may know more. */
 export function allowed<T extends z.ZodType>(schema: T, value: unknown): z.infer<T> | null {
-  const parsed = schema.safeParse(value);
-  return parsed.success ? parsed.data : null;
+  return schema.safeParse(value).data ?? null;
 }

@@ -1,6 +1,6 @@
 import { newId } from "../../shared/new-id.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import { type Clock, isoTime, type Timer } from "../../shared/time.ts";
+import { type Clock, isoTime, type Timer, within } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type {
   BrokerConnection,
@@ -11,7 +11,7 @@ import type {
   Outgoing,
 } from "./broker.ts";
 import {
-  type DocumentOf,
+  type ContentOf,
   FLEET_VERSION,
   type FleetName,
   fleetDocuments,
@@ -99,16 +99,20 @@ export class FleetLink {
       this.#forgetDone();
       const connection = this.#connection;
       if (!connection || this.#stopped) return;
-      const next = this.#next(connection);
+      const room = connection.window - this.#flying;
+      const next = room <= 0 ? [] : this.#parts.store.after(this.#sentUpTo, room);
       expired = next.filter((document) => !this.#send(connection, document)).length;
     }
   }
 
   /** false: it has expired or cannot be read, and is dropped. */
   #send(connection: BrokerConnection, { sequence, name, content, atMs }: QueuedDocument): boolean {
-    const { store } = this.#parts;
+    const { store, clock } = this.#parts;
     this.#sentUpTo = sequence;
-    const leftSeconds = name === undefined ? 0 : this.#leftSeconds(name, atMs);
+    // A clock that was set back makes nothing older, and no expiry longer.
+    const ageSeconds = Math.max(Math.floor((clock.now() - atMs) / 1000), 0);
+    const expirySeconds = name === undefined ? 0 : fleetDocuments[name].expirySeconds;
+    const leftSeconds = expirySeconds === null ? null : expirySeconds - ageSeconds;
     if (name === undefined || (leftSeconds !== null && leftSeconds <= 0)) {
       store.count("dropped");
       this.#done.push(sequence);
@@ -150,10 +154,7 @@ export class FleetLink {
    * Sends a document that is not queued, when there is a connection. A reply is kept for the next
    * one: a request may come before the connection is complete.
    */
-  async publish<N extends "metrics" | "reply">(
-    name: N,
-    content: Omit<DocumentOf<N>, "version" | "id" | "kiosk" | "at">,
-  ): Promise<void> {
+  async publish<N extends "metrics" | "reply">(name: N, content: ContentOf<N>): Promise<void> {
     const { expirySeconds } = fleetDocuments[name];
     const message = this.#message(name, { ...this.#head(), ...content }, expirySeconds);
     if (name === "reply") await this.#reply(message);
@@ -180,11 +181,8 @@ export class FleetLink {
     this.#connection = undefined;
     this.#forgetDone();
     if (!connection) return;
-    const { clock } = this.#parts;
-    const late = Promise.withResolvers<void>();
-    const timer = clock.startTimer("fleet farewell", FAREWELL_MS, () => late.resolve());
-    await Promise.race([connection.send(this.#state("stopped", null)), late.promise]);
-    timer.clear();
+    const sent = connection.send(this.#state("stopped", null));
+    await within(this.#parts.clock, "fleet farewell", FAREWELL_MS, sent);
     await connection.close();
   }
 
@@ -249,11 +247,6 @@ export class FleetLink {
     this.#retry = clock.startTimer("fleet reconnect", waitMs, () => void this.#try());
   }
 
-  #next(connection: BrokerConnection) {
-    const room = connection.window - this.#flying;
-    return room <= 0 ? [] : this.#parts.store.after(this.#sentUpTo, room);
-  }
-
   #forgetDone(): void {
     const { store, log } = this.#parts;
     if (this.#done.length === 0) return;
@@ -289,14 +282,6 @@ export class FleetLink {
     const topic = topicOf(this.#parts.broker.kiosk, name);
     const { retained } = fleetDocuments[name];
     return { topic, payload: JSON.stringify(document), retained, expirySeconds };
-  }
-
-  #leftSeconds(name: FleetName, atMs: number): number | null {
-    const { expirySeconds } = fleetDocuments[name];
-    if (expirySeconds === null) return null;
-    // A clock that was set back makes nothing older, and no expiry longer.
-    const ageSeconds = Math.max(Math.floor((this.#parts.clock.now() - atMs) / 1000), 0);
-    return expirySeconds - ageSeconds;
   }
 }
 

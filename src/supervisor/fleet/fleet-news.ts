@@ -4,10 +4,11 @@ import { type Condition, conditionOfAlarm, formerAlarms } from "../../shared/cat
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import { isoTime } from "../../shared/time.ts";
-import { allowed, FLEET_VERSION, fleetDocuments } from "./documents.ts";
+import { allowed, type DocumentOf, FLEET_VERSION, fleetDocuments } from "./documents.ts";
 import type { FleetStore } from "./fleet-store.ts";
 
 type Event = FleetNewsAnswer["events"][number];
+type Alarm = DocumentOf<"alarm">;
 
 /** The documents that are queued; their schemas judge their contents. */
 type Queued = "payment" | "alarm" | "reconciliation";
@@ -62,11 +63,11 @@ export class FleetNews {
     if (over.length + begun.length === 0) return;
     this.#store.together(() => {
       for (const { row } of begun) {
-        if (this.#store.raise(row.alarm, "")) this.#alarm("raised", row.alarm, row.by, null, nowMs);
+        if (this.#store.raise(row.alarm, "")) this.#alarm(row.alarm, nowMs, { source: row.by });
       }
       for (const alarm of over) {
         this.#store.end(alarm, "");
-        this.#alarm("ended", alarm, null, null, nowMs);
+        this.#alarm(alarm, nowMs, {});
       }
     });
   }
@@ -87,7 +88,7 @@ export class FleetNews {
     const outcome = allowed(shape.outcome, data["state"]);
     if (outcome === null) return;
     if (data["charged"] !== "unknown" && this.#store.end(PAYMENT_UNKNOWN, transactionId)) {
-      this.#alarm("ended", PAYMENT_UNKNOWN, null, transactionId, atMs);
+      this.#alarm(PAYMENT_UNKNOWN, atMs, { transactionId });
     }
     this.#store.count(`payments ${outcome}`);
     const begunMs = this.#store.takeBegin(transactionId);
@@ -128,13 +129,10 @@ export class FleetNews {
     });
   }
 
-  #alarm(
-    phase: "raised" | "ended",
-    alarm: string,
-    source: "tp-manager" | "supervisor" | null,
-    transactionId: string | null,
-    atMs: number,
-  ): void {
+  /** Queues the end of an alarm, or the begin of a condition that `source` raises. */
+  #alarm(alarm: string, atMs: number, given: Partial<Pick<Alarm, "source" | "transactionId">>) {
+    const { source = null, transactionId = null } = given;
+    const phase = source === null ? "ended" : "raised";
     const formerly = formerAlarms.get(alarm);
     const content = { phase, alarm, source, transactionId, ...(formerly ? { formerly } : {}) };
     this.#queue("alarm", content, atMs, `${phase} ${alarm} ${transactionId} ${atMs}`);

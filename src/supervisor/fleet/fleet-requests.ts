@@ -3,7 +3,7 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Incoming } from "./broker.ts";
-import { type DocumentOf, fleetDocuments } from "./documents.ts";
+import { type ContentOf, type DocumentOf, fleetDocuments } from "./documents.ts";
 import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
 /**
@@ -25,7 +25,7 @@ export interface FleetUpdates {
 export type UploadBundle = (requestId: string) => Promise<"done" | "upload-failed">;
 
 type Request = DocumentOf<"request">;
-type Reply = Omit<DocumentOf<"reply">, "version" | "id" | "kiosk" | "at">;
+type Reply = ContentOf<"reply">;
 type End = Pick<Reply, "outcome" | "because">;
 
 export interface RequestParts {
@@ -53,6 +53,8 @@ const PER_HOUR_MAX = 30;
 const LOGGED_EVERY_MS = 60_000;
 
 const done: End = { outcome: "done", because: null };
+const notAvailable: End = { outcome: "not-available", because: null };
+const refused = (because: End["because"]): End => ({ outcome: "refused", because });
 
 /**
  * Takes the requests of the fleet (docs/fleet.md 6.1): each once, whatever the broker repeats, none
@@ -90,12 +92,10 @@ export class FleetRequests {
   endHolds(): void {
     const { store, clock, updates, log } = this.#parts;
     const nowMs = clock.now();
-    const over = store.runningHolds.filter(({ hold }) => !isHeld(hold, nowMs));
+    const over = store.runningHolds.filter((hold) => !isHeld(hold, nowMs));
     if (over.length === 0) return;
-    for (const { version, hold } of over) {
-      store.setHold(version, ended(hold, nowMs));
-    }
-    const running = store.runningHolds.map(({ hold }) => hold.untilMs ?? 0);
+    for (const hold of over) store.setHold(hold.version, ended(hold, nowMs));
+    const running = store.runningHolds.map(({ untilMs }) => untilMs ?? 0);
     const isOurs = updates?.holdUntil(running.length === 0 ? null : Math.max(...running));
     const then = isOurs === false ? "an operator holds updates on" : "it is switched to as usual";
     for (const { version } of over) {
@@ -148,8 +148,8 @@ export class FleetRequests {
       case "support-bundle":
         return await this.#sendBundle(request.id);
       case "check-update":
-        if (!updates) return { outcome: "not-available", because: null };
-        return updates.checkNow() === "begun" ? done : { outcome: "refused", because: "busy" };
+        if (!updates) return notAvailable;
+        return updates.checkNow() === "begun" ? done : refused("busy");
       case "hold-updates":
         return this.#hold(request.days ?? 1);
     }
@@ -157,8 +157,8 @@ export class FleetRequests {
 
   async #sendBundle(id: string): Promise<End> {
     const { upload } = this.#parts;
-    if (!upload) return { outcome: "refused", because: "no-upload-address" };
-    if (this.#uploading) return { outcome: "refused", because: "busy" };
+    if (!upload) return refused("no-upload-address");
+    if (this.#uploading) return refused("busy");
     this.#uploading = true;
     try {
       const end = await upload(id);
@@ -170,24 +170,23 @@ export class FleetRequests {
 
   #hold(days: number): End {
     const { store, clock, updates } = this.#parts;
-    if (!updates) return { outcome: "not-available", because: null };
+    if (!updates) return notAvailable;
     const { offered } = updates;
-    if (offered === null) return { outcome: "refused", because: "nothing-offered" };
+    if (offered === null) return refused("nothing-offered");
     const before = store.holdOf(offered) ?? noHold;
     const nowMs = clock.now();
     const hold = days === 0 ? ended(before, nowMs) : held(before, days, nowMs);
-    if (!hold) return { outcome: "refused", because: "hold-used-up" };
+    if (!hold) return refused("hold-used-up");
     const isOurs = updates.holdUntil(hold.untilMs);
-    const refused: End = { outcome: "refused", because: "held-on-the-spot" };
-    if (!isOurs && days > 0) return refused;
+    if (!isOurs && days > 0) return refused("held-on-the-spot");
     // The fleet's own hold ends in any case: its time is no reason for an alarm any more.
     store.together(() => {
       // One hold is in effect, that of the version which is offered now.
-      for (const { version, hold: other } of store.runningHolds) {
-        if (version !== offered) store.setHold(version, ended(other, nowMs));
+      for (const other of store.runningHolds) {
+        if (other.version !== offered) store.setHold(other.version, ended(other, nowMs));
       }
       store.setHold(offered, hold);
     });
-    return isOurs ? done : refused;
+    return isOurs ? done : refused("held-on-the-spot");
   }
 }

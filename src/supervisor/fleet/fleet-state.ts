@@ -27,10 +27,10 @@ export function stateOf(facts: StateFacts): StateNow {
   const answer = typeof tpManager === "string" ? null : tpManager;
   const notReady = answer?.troubles.obstacles ?? [];
   const isReady = answer !== null && notReady.length === 0;
-  const nameOf = ({ code }: { code: string }) => allowed(now.obstacles.element, code) ?? "other";
+  const codeOf = ({ code }: { code: string }) => allowed(now.obstacles.element, code) ?? "other";
   return {
     canPay: tpManager === "slow" ? "unknown" : isReady ? "yes" : "no",
-    obstacles: answer ? [...new Set(notReady.map(nameOf))] : ["tp-manager-silent"],
+    obstacles: answer ? [...new Set(notReady.map(codeOf))] : ["tp-manager-silent"],
     terminal: answer && terminalOf(answer.terminal),
     payments: answer?.payments ?? null,
     gateway: {

@@ -1,8 +1,9 @@
 import { renameSync } from "node:fs";
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { parseJson } from "../../shared/json.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import { type Migration, openDatabase, prepared, transaction } from "../../shared/store/sqlite.ts";
+import { type Migration, openDatabase } from "../../shared/store/sqlite.ts";
+import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
 import { type FleetName, fleetDocuments } from "./documents.ts";
 
@@ -86,77 +87,60 @@ function renameUnusable(path: string, nowMs: number): void {
 }
 
 /** Documents that wait for the broker, and the memory of the fleet part. */
-export class FleetStore {
-  readonly #database: DatabaseSync;
+export class FleetStore extends Tables {
   readonly #max: number;
 
   constructor(database: DatabaseSync, max = DOCUMENTS_MAX) {
-    this.#database = database;
+    super(database);
     this.#max = max;
   }
 
   close(): void {
-    this.#database.close();
-  }
-
-  /** All of `work`, or none of it. */
-  together<T>(work: () => T): T {
-    return transaction(this.#database, work);
+    this.database.close();
   }
 
   /** Drops the oldest when there is no room, and counts it. */
   add(name: FleetName, atMs: number, content: object): void {
-    this.#run(
-      "INSERT INTO document (name, at_ms, content) VALUES (?, ?, ?)",
-      name,
-      atMs,
-      JSON.stringify(content),
-    );
+    const added = "INSERT INTO document (name, at_ms, content) VALUES (?, ?, ?)";
+    this.run(added, name, atMs, JSON.stringify(content));
     const over = this.waiting - this.#max;
     if (over <= 0) return;
-    this.#run(
-      "DELETE FROM document WHERE sequence IN (SELECT sequence FROM document LIMIT ?)",
-      over,
-    );
+    const dropped =
+      "DELETE FROM document WHERE sequence IN (SELECT sequence FROM document LIMIT ?)";
+    this.run(dropped, over);
     this.count("dropped", over);
   }
 
   /** The documents after `sequence`, oldest first. */
   after(sequence: number, limit: number): QueuedDocument[] {
-    const sql = "SELECT * FROM document WHERE sequence > ? ORDER BY sequence LIMIT ?";
-    return prepared(this.#database, sql)
-      .all(sequence, limit)
-      .map((row) => {
-        // A damaged document is dropped; the rest of the queue is worth sending.
-        const content = parseJson(String(row["content"])) as QueuedDocument["content"] | undefined;
-        const isKnown = Object.hasOwn(fleetDocuments, String(row["name"]));
-        return {
-          sequence: Number(row["sequence"]),
-          name: content && isKnown ? (row["name"] as FleetName) : undefined,
-          atMs: Number(row["at_ms"]),
-          content: content ?? {},
-        };
-      });
+    type Row = { sequence: number; name: FleetName; atMs: number; text: string };
+    const sql = `SELECT sequence, name, at_ms AS atMs, content AS text FROM document
+      WHERE sequence > ? ORDER BY sequence LIMIT ?`;
+    return this.all<Row>(sql, sequence, limit).map(({ name, text, ...row }) => {
+      // A damaged document is dropped; the rest of the queue is worth sending.
+      const content = parseJson(text) as QueuedDocument["content"] | undefined;
+      const isKnown = content !== undefined && Object.hasOwn(fleetDocuments, name);
+      return { ...row, name: isKnown ? name : undefined, content: content ?? {} };
+    });
   }
 
   /** The broker has them, or refuses them for good. */
   forget(sequences: readonly number[]): void {
     this.together(() => {
-      for (const one of sequences) this.#run("DELETE FROM document WHERE sequence = ?", one);
+      for (const one of sequences) this.run("DELETE FROM document WHERE sequence = ?", one);
     });
   }
 
   get waiting(): number {
-    return Number(this.#get("SELECT count(*) AS n FROM document")?.["n"]);
+    return this.#number("SELECT count(*) AS n FROM document") ?? 0;
   }
 
   figure(name: Figure): number | undefined {
-    const row = this.#get("SELECT value FROM figure WHERE name = ?", name);
-    return row && Number(row["value"]);
+    return this.#number("SELECT value AS n FROM figure WHERE name = ?", name);
   }
 
   setFigure(name: Figure, value: number): void {
-    this.#run("INSERT OR REPLACE INTO figure VALUES (?, ?)", name, value);
+    this.run("INSERT OR REPLACE INTO figure VALUES (?, ?)", name, value);
   }
 
   count(name: Figure, by = 1): void {
@@ -164,33 +148,29 @@ export class FleetStore {
   }
 
   begin(transactionId: string, atMs: number): void {
-    this.#run("INSERT OR REPLACE INTO begun VALUES (?, ?)", transactionId, atMs);
+    this.run("INSERT OR REPLACE INTO begun VALUES (?, ?)", transactionId, atMs);
   }
 
   /** When the payment began; forgotten with this answer. */
   takeBegin(transactionId: string): number | undefined {
-    const row = this.#get(
-      "DELETE FROM begun WHERE transaction_id = ? RETURNING at_ms",
-      transactionId,
-    );
-    return row && Number(row["at_ms"]);
+    const sql = "DELETE FROM begun WHERE transaction_id = ? RETURNING at_ms AS n";
+    return this.#number(sql, transactionId);
   }
 
   /** false: it is raised already. */
   raise(alarm: string, subject: string): boolean {
-    return this.#run("INSERT OR IGNORE INTO raised VALUES (?, ?)", alarm, subject) > 0;
+    return this.run("INSERT OR IGNORE INTO raised VALUES (?, ?)", alarm, subject) > 0;
   }
 
   /** false: it was not raised. */
   end(alarm: string, subject: string): boolean {
-    return this.#run("DELETE FROM raised WHERE alarm = ? AND subject = ?", alarm, subject) > 0;
+    return this.run("DELETE FROM raised WHERE alarm = ? AND subject = ?", alarm, subject) > 0;
   }
 
   /** The raised alarms of conditions: they are about no transaction. */
   get raisedAlarms(): string[] {
-    return prepared(this.#database, "SELECT alarm FROM raised WHERE subject = ''")
-      .all()
-      .map((row) => String(row["alarm"]));
+    const sql = "SELECT alarm FROM raised WHERE subject = ''";
+    return this.all<{ alarm: string }>(sql).map(({ alarm }) => alarm);
   }
 
   /**
@@ -198,49 +178,39 @@ export class FleetStore {
    * before.
    */
   remember(requestId: string, nowMs: number): boolean {
-    this.#database.exec("PRAGMA synchronous = FULL");
+    this.database.exec("PRAGMA synchronous = FULL");
     try {
       return this.together(() => {
-        this.#run("DELETE FROM request WHERE at_ms < ?", nowMs - REMEMBERED_MS);
-        return this.#run("INSERT OR IGNORE INTO request VALUES (?, ?)", requestId, nowMs) > 0;
+        this.run("DELETE FROM request WHERE at_ms < ?", nowMs - REMEMBERED_MS);
+        return this.run("INSERT OR IGNORE INTO request VALUES (?, ?)", requestId, nowMs) > 0;
       });
     } finally {
-      this.#database.exec("PRAGMA synchronous = NORMAL");
+      this.database.exec("PRAGMA synchronous = NORMAL");
     }
   }
 
   requestsSince(ms: number): number {
-    return Number(this.#get("SELECT count(*) AS n FROM request WHERE at_ms > ?", ms)?.["n"]);
+    return this.#number("SELECT count(*) AS n FROM request WHERE at_ms > ?", ms) ?? 0;
   }
 
   holdOf(version: string): Hold | undefined {
-    const row = this.#get("SELECT * FROM hold WHERE version = ?", version);
-    return row && holdOf(row);
+    return this.get(`${holds} WHERE version = ?`, version);
   }
 
   setHold(version: string, { usedMs, fromMs, untilMs }: Hold): void {
-    this.#run("INSERT OR REPLACE INTO hold VALUES (?, ?, ?, ?)", version, usedMs, fromMs, untilMs);
+    this.run("INSERT OR REPLACE INTO hold VALUES (?, ?, ?, ?)", version, usedMs, fromMs, untilMs);
   }
 
-  get runningHolds(): { readonly version: string; readonly hold: Hold }[] {
-    return prepared(this.#database, "SELECT * FROM hold WHERE until_ms IS NOT NULL")
-      .all()
-      .map((row) => ({ version: String(row["version"]), hold: holdOf(row) }));
+  get runningHolds(): (Hold & { readonly version: string })[] {
+    return this.all(`${holds} WHERE until_ms IS NOT NULL`);
   }
 
-  #get(sql: string, ...values: SQLInputValue[]) {
-    return prepared(this.#database, sql).get(...values);
-  }
-
-  #run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(prepared(this.#database, sql).run(...values).changes);
+  #number(sql: string, ...values: (string | number)[]): number | undefined {
+    return this.get<{ n: number }>(sql, ...values)?.n;
   }
 }
 
-function holdOf(row: Record<string, unknown>): Hold {
-  const { used_ms: usedMs, from_ms: fromMs, until_ms: untilMs } = row;
-  return { usedMs, fromMs, untilMs } as Hold;
-}
+const holds = `SELECT version, used_ms AS usedMs, from_ms AS fromMs, until_ms AS untilMs FROM hold`;
 
 /** All holds of one version together (docs/fleet.md 6.3): no fleet freezes a kiosk from afar. */
 const HOLDS_MS = 14 * 86_400_000;

@@ -1,7 +1,7 @@
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import type { Timer } from "../../shared/time.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
-import { type DocumentOf, type Outcome, outcomes } from "./documents.ts";
+import { type ContentOf, type Outcome, outcomes } from "./documents.ts";
 import { FleetLink, type LinkParts } from "./fleet-link.ts";
 import { FleetNews } from "./fleet-news.ts";
 import { FleetRequests, type RequestParts } from "./fleet-requests.ts";
@@ -98,7 +98,7 @@ export class Fleet {
     { uptimeMs, outbox: { pending, parked, sent } }: SupervisorStatus,
     tpManager: FleetNewsAnswer | undefined,
     store: FleetStore,
-  ): Omit<DocumentOf<"metrics">, "version" | "id" | "kiosk" | "at"> {
+  ): ContentOf<"metrics"> {
     const seconds = (ms: number): number => Math.max(Math.round(ms / 1000), 0);
     const payments = Object.fromEntries(
       outcomes.map((name) => [name, store.figure(`payments ${name}`) ?? 0]),

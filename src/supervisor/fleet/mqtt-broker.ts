@@ -1,5 +1,5 @@
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
-import type { Clock, Timer } from "../../shared/time.ts";
+import { type Clock, type Timer, within } from "../../shared/time.ts";
 import {
   type BrokerConnection,
   BrokerFault,
@@ -193,18 +193,16 @@ class MqttConnection implements BrokerConnection {
       this.#listener.received({ payload, retained: retain });
     });
     if (!this.#settings.commands) return;
-    const answered = Promise.withResolvers<void>();
-    // rh 2: what is retained is not sent at the subscription.
-    client.subscribe(requests, { qos: 1, rh: 2 }, (error) => {
-      if (error) this.#lose("failed", `no subscription: ${error.message}`);
-      answered.resolve();
+    const answer = new Promise<string>((resolve) => {
+      // rh 2: what is retained is not sent at the subscription.
+      client.subscribe(requests, { qos: 1, rh: 2 }, (error) =>
+        resolve(error ? `no subscription: ${error.message}` : ""),
+      );
     });
-    const timer = this.#clock.startTimer("fleet subscription", CONNECT_LIMIT_MS, () => {
-      this.#lose("failed", "the broker does not answer a subscription");
-      answered.resolve();
-    });
-    await answered.promise;
-    timer.clear();
+    const fault =
+      (await within(this.#clock, "fleet subscription", CONNECT_LIMIT_MS, answer)) ??
+      "the broker does not answer a subscription";
+    if (fault !== "") this.#lose("failed", fault);
   }
 
   async send(message: Outgoing): Promise<Sent> {
@@ -244,11 +242,10 @@ class MqttConnection implements BrokerConnection {
   async close(): Promise<void> {
     if (this.#isOver) return;
     this.#end();
-    const ended = Promise.withResolvers<void>();
-    const timer = this.#clock.startTimer("fleet farewell", CLOSE_LIMIT_MS, () => ended.resolve());
-    this.#client.end(false, { reasonCode: 0 }, () => ended.resolve());
-    await ended.promise;
-    timer.clear();
+    const ended = new Promise<void>((resolve) =>
+      this.#client.end(false, { reasonCode: 0 }, () => resolve()),
+    );
+    await within(this.#clock, "fleet farewell", CLOSE_LIMIT_MS, ended);
     this.abandon();
   }
 

@@ -17,8 +17,10 @@ type Action =
  */
 export type Waits = "queue" | "item" | "both" | "nobody";
 
-/** Further properties of a class of answers or failures. */
-interface Marks {
+export interface FaultRow {
+  readonly action: Action;
+  readonly waits: Waits;
+  readonly meaning: string;
   /** The gateway may have taken the order although no answer says so. */
   readonly ambiguous: boolean;
   /**
@@ -34,36 +36,23 @@ interface Marks {
   readonly unsent: boolean;
 }
 
-export interface FaultRow extends Marks {
-  readonly action: Action;
-  readonly waits: Waits;
-  readonly meaning: string;
-}
-
-const row = (
-  action: Action,
-  waits: Waits,
-  meaning: string,
-  ...marks: (keyof Marks)[]
-): FaultRow => ({
-  action,
-  waits,
-  meaning,
-  ambiguous: marks.includes("ambiguous"),
-  ambiguousOnce: marks.includes("ambiguousOnce"),
-  parkAfterADay: marks.includes("parkAfterADay"),
-  misconfigured: marks.includes("misconfigured"),
-  unsent: marks.includes("unsent"),
-});
-
+const everyMark = [
+  "ambiguous",
+  "ambiguousOnce",
+  "parkAfterADay",
+  "misconfigured",
+  "unsent",
+] as const;
+type Mark = (typeof everyMark)[number];
+const row = (action: Action, waits: Waits, meaning: string, ...marks: Mark[]): FaultRow => {
+  const marked = everyMark.map((mark) => [mark, marks.includes(mark)]);
+  return { action, waits, meaning, ...(Object.fromEntries(marked) as Record<Mark, boolean>) };
+};
 const retry =
   (waits: Waits) =>
-  (meaning: string, ...marks: (keyof Marks)[]): FaultRow =>
+  (meaning: string, ...marks: Mark[]): FaultRow =>
     row("retry", waits, meaning, ...marks);
-const queue = retry("queue");
-const item = retry("item");
-const both = retry("both");
-const nobody = retry("nobody");
+const [queue, item, both, nobody] = [retry("queue"), retry("item"), retry("both"), retry("nobody")];
 /** The marks of answers after which the gateway may have carried out the request. */
 const processed = ["ambiguous", "parkAfterADay"] as const;
 

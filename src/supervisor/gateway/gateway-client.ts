@@ -1,10 +1,10 @@
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import { versionNumber } from "../../shared/process/installation.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import type { AskedFor } from "./asked-for.ts";
 import { type Exchange, judge, unsendable, type Verdict } from "./faults.ts";
-import { HttpTransport, type TransportSettings } from "./http-transport.ts";
+import type { HttpTransport } from "./http-transport.ts";
 import {
   isUnderstood,
   type LookupAnswer,
@@ -18,34 +18,12 @@ import {
   operationAskedFor,
   operationParameters,
 } from "./operation-request.ts";
-import {
-  type OrderRequest,
-  type OrderSettings,
-  orderAskedFor,
-  orderRequestOf,
-} from "./order-request.ts";
+import { type GatewaySettings, orderAskedFor, orderRequestOf } from "./order-request.ts";
 import { createOrderWriter } from "./order-writer.ts";
 import { createSoapWriter, type SoapMessage } from "./soap-writer.ts";
 
-export interface GatewaySettings extends OrderSettings, TransportSettings {
-  readonly url: string;
-  readonly timeoutMs: number;
-  /** For the v3 lookup instead of login and password (GATEWAY_API_KEY). */
-  readonly apiKey?: string | undefined;
-}
-
 /** Longer descriptions are pages of a server in between, and are cut. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
-
-/**
- * The payment gateway, as the outbox needs it:
- *
- *   transaction ─ order-request.ts ─ order-writer.ts ─ http-transport.ts ─▶ gateway
- *                 (fields, lengths)   (template)        (once, limits)         │
- *   verdict ◀──── faults.ts ◀──────── soap-answer.ts ◀─────────────────────────┘
- */
-export type Gateway = ReturnType<typeof createOrders>;
-export type GatewayOperations = ReturnType<typeof createOperations>;
 
 export interface GatewayReply {
   readonly verdict: Verdict;
@@ -53,97 +31,89 @@ export interface GatewayReply {
   readonly notes: readonly string[];
 }
 
-/** The gateway over SOAP (docs/gateway.md 2.1) and its lookup (docs/gateway.md 4.3). */
-export function createGatewayClient(settings: GatewaySettings, clock: Clock, log: Logger) {
-  const transport = new HttpTransport(clock, settings);
-  const lookUp = createLookup(settings, transport);
-  return {
-    ...createOrders(settings, transport, lookUp, log),
-    ...createOperations(settings, transport, lookUp),
-  };
-}
+type GatewayClient = ReturnType<typeof createGatewayClient>;
+/** The part of the client that sends orders and looks them up. */
+export type Gateway = Pick<GatewayClient, "generate" | "findOrder" | "close">;
+/** The part of the client for what the gateway has already. */
+export type GatewayOperations = Pick<GatewayClient, "operate" | "lookUp">;
 
-function createOrders(
+/**
+ * Returns a client of the gateway over SOAP (docs/gateway.md 2.1) and of its lookup
+ * (docs/gateway.md 4.3). An aborted signal ends a request at once; no function rejects for anything
+ * that the gateway or a transaction can do.
+ *
+ *   transaction ─ order-request.ts ─ order-writer.ts ─ http-transport.ts ─▶ gateway
+ *                 (fields, lengths)   (template)        (once, limits)         │
+ *   verdict ◀──── faults.ts ◀──────── soap-answer.ts ◀─────────────────────────┘
+ */
+export function createGatewayClient(
   settings: GatewaySettings,
   transport: HttpTransport,
-  lookUp: Lookup,
   log: Logger,
 ) {
-  const write = createOrderWriter(settings.url);
-
-  /** The message, or the verdict on a transaction that cannot become one: nothing was sent. */
-  function prepare(transaction: Transaction, order: OrderRequest): SoapMessage | Verdict {
-    const { parameters, problems } = order;
-    if (!parameters) return unsendable(problems.join("; "));
-    try {
-      const message = write(parameters);
-      return { ...message, headers: { ...message.headers, ...ownHeaders } };
-    } catch (error) {
-      const { transactionId } = transaction;
-      log.error({ err: error, transactionId }, "the request could not be written");
-      return unsendable(`the request could not be written: ${(error as Error).message}`);
-    }
-  }
-
+  const { GATEWAY_URL: url, GATEWAY_PWD: password } = settings;
+  const writeOrder = createOrderWriter(url);
+  const writers = {
+    "transaction-v2": createSoapWriter("transaction-v2", url),
+    "refund-v2": createSoapWriter("refund-v2", url),
+  };
+  const lookUp = createLookup(settings, transport);
+  const post = async (
+    written: SoapMessage,
+    { operation, asked, signal }: { operation: string; asked: AskedFor; signal: AbortSignal },
+  ): Promise<Verdict> => {
+    const message = { ...written, headers: { ...written.headers, ...ownHeaders } };
+    const exchange = await transport.send(message, settings.GATEWAY_TIMEOUT, signal);
+    const verdict = judge(operation, exchange, asked);
+    return { ...verdict, description: safeText(verdict.description, password) };
+  };
   return {
-    /**
-     * Sends the order of one transaction, once. Resolves with what became of it, never rejects for
-     * anything the gateway or the transaction can do. An aborted signal ends the try at once.
-     */
+    /** Sends the order of one transaction, once. */
     async generate(transaction: Transaction, signal: AbortSignal): Promise<GatewayReply> {
-      const order = orderRequestOf(transaction, settings);
-      const message = prepare(transaction, order);
-      if ("class" in message) return { verdict: message, notes: order.notes };
-      const exchange = await transport.send(message, settings.timeoutMs, signal);
-      const verdict = judge("generate", exchange, orderAskedFor(transaction));
-      const description = safeText(verdict.description, settings.password);
-      return { verdict: { ...verdict, description }, notes: order.notes };
+      const { parameters, notes, problems } = orderRequestOf(transaction, settings);
+      if (!parameters) return { verdict: unsendable(problems.join("; ")), notes };
+      let message: SoapMessage;
+      try {
+        message = writeOrder(parameters);
+      } catch (error) {
+        const { transactionId } = transaction;
+        log.error({ err: error, transactionId }, "the request could not be written");
+        return { verdict: unwritable(error), notes };
+      }
+      const asked = orderAskedFor(transaction);
+      return { verdict: await post(message, { operation: "generate", asked, signal }), notes };
     },
-    /** Looks up whether the gateway has the order of one transaction. Resolves always. */
+    /** Looks up whether the gateway has the order of one transaction. */
     async findOrder(transaction: Transaction, signal: AbortSignal): Promise<OrderFinding> {
       const exchange = await lookUp("order", transaction.orderId, signal);
       const finding = readOrderLookup(exchange, transaction);
       if (finding.kind !== "unanswered") return finding;
-      const { verdict } = finding;
-      const description = lookupText(verdict, settings);
-      return { ...finding, verdict: { ...verdict, description } };
+      const description = lookupText(finding.verdict, settings);
+      return { ...finding, verdict: { ...finding.verdict, description } };
+    },
+    /** Sends confirm, cancel or card, once (docs/rules/07-returns.md). */
+    async operate(request: OperationRequest, signal: AbortSignal): Promise<Verdict> {
+      const { service, operation } = operationAddresses[request.kind];
+      let message: SoapMessage;
+      try {
+        message = await writers[service].write(operation, operationParameters(request, settings));
+      } catch (error) {
+        return unwritable(error);
+      }
+      return await post(message, { operation, asked: operationAskedFor(request), signal });
+    },
+    /** Looks up a transaction by the id of a notification or by the gateway's own number. */
+    async lookUp(id: string, signal: AbortSignal): Promise<LookupAnswer> {
+      const answer = readLookup(await lookUp("transaction", id, signal));
+      return { ...answer, description: lookupText(answer, settings) };
     },
     close: () => transport.close(),
   };
 }
 
-/** The operations on an order that the gateway has. */
-function createOperations(settings: GatewaySettings, transport: HttpTransport, lookUp: Lookup) {
-  const writers = {
-    "transaction-v2": createSoapWriter("transaction-v2", settings.url),
-    "refund-v2": createSoapWriter("refund-v2", settings.url),
-  };
-  return {
-    /**
-     * Sends confirm, cancel or card, once, and never again by itself (docs/rules/07-returns.md).
-     * Resolves with what became of it, as `generate` does.
-     */
-    async operate(request: OperationRequest, signal: AbortSignal): Promise<Verdict> {
-      const { service, operation } = operationAddresses[request.kind];
-      const written = await writers[service]
-        .write(operation, operationParameters(request, settings))
-        .catch((error: Error) => error);
-      if (written instanceof Error) {
-        return unsendable(`the request could not be written: ${written.message}`);
-      }
-      const message = { ...written, headers: { ...written.headers, ...ownHeaders } };
-      const exchange = await transport.send(message, settings.timeoutMs, signal);
-      const verdict = judge(operation, exchange, operationAskedFor(request));
-      return { ...verdict, description: safeText(verdict.description, settings.password) };
-    },
-
-    /** The v3 lookup, by the id of a notification or by the gateway's own number. */
-    async lookUp(id: string, signal: AbortSignal): Promise<LookupAnswer> {
-      const answer = readLookup(await lookUp("transaction", id, signal));
-      if (answer.outcome === "found") return answer;
-      return { ...answer, description: lookupText(answer, settings) };
-    },
-  };
+/** Returns the verdict on a request that could not become a message: nothing was sent. */
+function unwritable(error: unknown): Verdict {
+  return unsendable(`the request could not be written: ${(error as Error).message}`);
 }
 
 type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
@@ -154,12 +124,12 @@ type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) =
  */
 function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
   const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
-  const base = settings.url.replace(/\/+$/, "");
+  const base = settings.GATEWAY_URL.replace(/\/+$/, "");
   return async (what, id, signal) => {
     if (/^\.{1,2}$/.test(id)) return noAddress;
     const get = (path: string): Promise<Exchange> => {
       const url = `${base}/v3/${path}/${encodeURIComponent(id)}`;
-      return transport.send({ url, headers, body: null }, settings.timeoutMs, signal);
+      return transport.send({ url, headers, body: null }, settings.GATEWAY_TIMEOUT, signal);
     };
     const plural = await get(`${what}s`);
     return isUnderstood(plural) ? plural : await get(what);
@@ -171,10 +141,10 @@ const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: nul
 
 /** The description of a lookup; where the login is refused, with the line of the setup file. */
 function lookupText(
-  { description, httpStatus = null }: { description: string; httpStatus?: number | null },
-  { apiKey, password }: GatewaySettings,
+  { description, httpStatus }: Pick<Verdict, "description" | "httpStatus">,
+  { GATEWAY_API_KEY: apiKey, GATEWAY_PWD }: GatewaySettings,
 ): string {
-  const text = safeText(description, password);
+  const text = safeText(description, GATEWAY_PWD);
   if (httpStatus !== 401 && httpStatus !== 403) return text;
   const advice =
     apiKey === undefined
@@ -184,7 +154,8 @@ function lookupText(
 }
 
 /** The header of the credentials: Basic, or a key (docs/gateway.md 4.4). */
-function authentication({ apiKey, login, password }: GatewaySettings): Record<string, string> {
+function authentication(settings: GatewaySettings): Record<string, string> {
+  const { GATEWAY_API_KEY: apiKey, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;
   if (apiKey !== undefined) return { "x-api-key": apiKey };
   return { authorization: `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}` };
 }

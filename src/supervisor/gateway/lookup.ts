@@ -3,11 +3,10 @@ import { parseJson } from "../../shared/json.ts";
 import { maskPansInValue } from "../../shared/masking/mask.ts";
 import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { TryClass } from "./fault-table.ts";
 import { type Exchange, judgeStatus, type Verdict } from "./faults.ts";
 
 /** Fields of the v3 transaction object that this program relies on (docs/gateway.md 4.6). */
-const transactionSchema = z.looseObject({
+export const transactionSchema = z.looseObject({
   id: z.int(),
   merchant_order_id: z.string().optional(),
   order: z.looseObject({ id: z.union([z.string(), z.int()]).optional() }).nullish(),
@@ -31,36 +30,37 @@ export interface GatewayTransaction {
   readonly refundedMinor: number | null;
 }
 
-export type LookupAnswer =
-  | { readonly outcome: "found"; readonly found: GatewayTransaction }
-  | { readonly outcome: "not-found"; readonly description: string }
-  | {
-      readonly outcome: "failed";
-      readonly class: TryClass;
-      readonly httpStatus: number | null;
-      readonly description: string;
-    };
+export interface LookupAnswer {
+  readonly outcome: "found" | "not-found" | "failed";
+  /** Empty: it was found. */
+  readonly description: string;
+  readonly httpStatus: number | null;
+  /** Only where it was found. */
+  readonly found?: GatewayTransaction;
+}
 
 const TRANSACTION_UNKNOWN = 3_000_002; // docs/gateway.md 4.5
 const ORDER_UNKNOWN = 3_000_001;
 
 /** Reads the answer of the v3 lookup. Pure. */
 export function readLookup(exchange: Exchange): LookupAnswer {
-  if (exchange.kind === "failed" || exchange.body === null) {
-    const { class: tryClass, httpStatus, description } = judgeStatus(exchange);
-    return { outcome: "failed", class: tryClass, httpStatus, description };
-  }
-  const { httpStatus, body } = exchange;
-  const json = parseJson(body);
+  const json = bodyOf(exchange);
+  const { httpStatus, description } = judgeStatus(exchange);
   if (httpStatus === 404 && hasCode(json, TRANSACTION_UNKNOWN)) {
-    return { outcome: "not-found", description: "the gateway knows no such transaction" };
+    const says = "the gateway knows no such transaction";
+    return { outcome: "not-found", httpStatus, description: says };
   }
-  const parsed = httpStatus === 200 ? transactionSchema.safeParse(json) : undefined;
-  if (parsed?.success) return { outcome: "found", found: gatewayTransactionOf(parsed.data) };
-  const verdict = judgeStatus(exchange);
+  const parsed = httpStatus === 200 ? transactionSchema.safeParse(json).data : undefined;
+  if (parsed) {
+    return { outcome: "found", httpStatus, description: "", found: gatewayTransactionOf(parsed) };
+  }
   const message = z.object({ message: z.string() }).safeParse(json).data?.message;
-  const description = message ? `${verdict.description}: ${message}` : verdict.description;
-  return { outcome: "failed", class: verdict.class, httpStatus, description };
+  const says = message ? `${description}: ${message}` : description;
+  return { outcome: "failed", httpStatus, description: says };
+}
+
+function bodyOf(exchange: Exchange): unknown {
+  return exchange.kind === "answered" ? parseJson(exchange.body) : undefined;
 }
 
 /** The statuses of a server that does not know the address, or reads its last part differently. */
@@ -69,7 +69,7 @@ const addressRefused: readonly number[] = [400, 404, 405];
 /** false: the same question may be understood at the other address (docs/gateway.md 4.3). */
 export function isUnderstood(exchange: Exchange): boolean {
   if (exchange.kind === "failed" || !addressRefused.includes(exchange.httpStatus)) return true;
-  const json = parseJson(exchange.body);
+  const json = bodyOf(exchange);
   const isKnown = hasCode(json, TRANSACTION_UNKNOWN) || hasCode(json, ORDER_UNKNOWN);
   return exchange.httpStatus === 404 && isKnown;
 }
@@ -80,13 +80,12 @@ function hasCode(json: unknown, code: number): boolean {
 
 function gatewayTransactionOf(found: z.infer<typeof transactionSchema>): GatewayTransaction {
   const currency = found.currency ? currencyOf(found.currency) : undefined;
-  const order = found.order?.id;
   const custom = z
     .object({ custom_data: z.object({ transactionId: z.string() }) })
     .safeParse(found.order);
   return {
     transaction: maskPansInValue(found) as Record<string, unknown>,
-    orderId: found.merchant_order_id ?? (order === undefined ? null : String(order)),
+    orderId: orderIdOf(found),
     transactionId: custom.data?.custom_data.transactionId ?? null,
     currency: currency?.alpha ?? null,
     exponent: currency?.exponent ?? 2,
@@ -94,6 +93,14 @@ function gatewayTransactionOf(found: z.infer<typeof transactionSchema>): Gateway
     capturedMinor: minorOf(found.captured_amount, currency),
     refundedMinor: minorOf(found.refunded_amount, currency),
   };
+}
+
+/** Returns the number of the order that a v3 transaction object names; null: it names none. */
+export function orderIdOf({
+  merchant_order_id: ours,
+  order,
+}: Pick<z.infer<typeof transactionSchema>, "merchant_order_id" | "order">): string | null {
+  return ours ?? (order?.id === undefined ? null : String(order.id));
 }
 
 /** Members of the v3 order object that this program relies on (docs/gateway.md 4.6). */
@@ -121,11 +128,14 @@ export type OrderFinding =
 
 /** Reads the answer of the v3 order lookup about this transaction. Pure. */
 export function readOrderLookup(exchange: Exchange, transaction: Transaction): OrderFinding {
-  const json = exchange.kind === "answered" ? parseJson(exchange.body) : undefined;
-  const httpStatus = exchange.kind === "answered" ? exchange.httpStatus : null;
+  const json = bodyOf(exchange);
+  const verdict = judgeStatus(exchange);
+  const { httpStatus } = verdict;
   if (httpStatus === 404 && hasCode(json, ORDER_UNKNOWN)) return { kind: "absent" };
   const order = httpStatus === 200 ? orderSchema.safeParse(json).data : undefined;
-  return (order && compared(order, transaction)) ?? unanswered(judgeStatus(exchange));
+  const notOffered = httpStatus !== null && (httpStatus < 400 || isRefusal(httpStatus));
+  const unanswered = { kind: "unanswered", verdict, refused: notOffered } as const;
+  return (order && compared(order, transaction)) ?? unanswered;
 }
 
 /** Compares an order of the gateway with ours; undefined: the object does not name our order. */
@@ -159,12 +169,6 @@ function minorOf(amount: string | undefined, currency: Currency | undefined): nu
   } catch {
     return null;
   }
-}
-
-function unanswered(verdict: Verdict): OrderFinding {
-  const { httpStatus } = verdict;
-  const notOffered = httpStatus !== null && (httpStatus < 400 || isRefusal(httpStatus));
-  return { kind: "unanswered", verdict, refused: notOffered };
 }
 
 /** Whether the server refuses the request for good; 408 and 429 are refusals of the moment. */

@@ -3,7 +3,7 @@ import { formatMajor } from "../../shared/money.ts";
 import type { AnswerField, AskedFor } from "./asked-for.ts";
 import { faultTable } from "./fault-table.ts";
 import type { Verdict } from "./faults.ts";
-import type { OrderSettings } from "./order-request.ts";
+import type { GatewaySettings } from "./order-request.ts";
 import type { SoapParameters } from "./soap-writer.ts";
 
 /** Something to be done to one transaction of the gateway, once. */
@@ -39,10 +39,10 @@ export function operationAskedFor(request: OperationRequest): AskedFor {
  */
 export function operationParameters(
   { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
-  settings: OrderSettings,
+  settings: GatewaySettings,
 ): SoapParameters {
   const amount = amountMinor === null ? {} : { amount: formatMajor(amountMinor, exponent) };
-  const credentials = { wsLogin: settings.login, wsPassword: settings.password };
+  const credentials = { wsLogin: settings.GATEWAY_LOGIN, wsPassword: settings.GATEWAY_PWD };
   switch (kind) {
     case "confirm": {
       const sum = amountMinor === null ? {} : { ...amount, currency };
@@ -51,7 +51,12 @@ export function operationParameters(
     case "cancel":
       return { ...credentials, transactionPublicId };
     case "refund":
-      return { ...credentials, websiteId: settings.websiteId, transactionPublicId, ...amount };
+      return {
+        ...credentials,
+        websiteId: settings.GATEWAY_WEBSITE_ID,
+        transactionPublicId,
+        ...amount,
+      };
   }
 }
 

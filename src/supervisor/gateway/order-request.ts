@@ -1,20 +1,13 @@
+import type { Config } from "../../shared/config/config.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { AskedFor } from "./asked-for.ts";
 import { checkedOrderFields, cleanText } from "./order-fields.ts";
 import type { OrderParameters } from "./order-writer.ts";
 
-/** The part of the configuration that goes into every order. */
-export interface OrderSettings {
-  readonly login: string;
-  readonly password: string;
-  readonly websiteId: string;
-  readonly categoryId: string;
-  readonly rating: string;
-  readonly locale: string;
-  readonly customerIp: string;
-  readonly callbackUrl: string;
-}
+type Name = Exclude<Extract<keyof Config, `GATEWAY_${string}`>, "GATEWAY_WAIT">;
+/** The settings of the gateway and of the requests to it. */
+export type GatewaySettings = Readonly<Pick<Config, Name>>;
 
 export interface OrderRequest {
   /** null when the transaction cannot be sent as it is. */
@@ -27,23 +20,23 @@ export interface OrderRequest {
 const CAPTURE_AUTOMATICALLY = "0";
 
 /** One transaction as the parameters of `generate` (docs/design.md 8.1). */
-export function orderRequestOf(transaction: Transaction, settings: OrderSettings): OrderRequest {
+export function orderRequestOf(transaction: Transaction, settings: GatewaySettings): OrderRequest {
   const email = emailOf(transaction);
   const fields = checkedOrderFields({
-    wsLogin: settings.login,
-    wsPassword: settings.password,
-    websiteId: settings.websiteId,
-    categoryId: settings.categoryId,
+    wsLogin: settings.GATEWAY_LOGIN,
+    wsPassword: settings.GATEWAY_PWD,
+    websiteId: settings.GATEWAY_WEBSITE_ID,
+    categoryId: settings.GATEWAY_CATEGORY_ID,
     currency: transaction.currency,
     amount: formatMajor(transaction.amountMinor, transaction.exponent),
-    rating: settings.rating,
-    locale: settings.locale,
-    customerIpAddress: settings.customerIp,
+    rating: settings.GATEWAY_RATING,
+    locale: settings.GATEWAY_LOCALE,
+    customerIpAddress: settings.GATEWAY_CUSTOMER_IP,
     executionDate: executionDate(transaction.approvedAtMs),
     manualCapture: CAPTURE_AUTOMATICALLY,
     description: `Order ${transaction.orderId}`,
     customerEmail: email.address,
-    urlCallback: settings.callbackUrl,
+    urlCallback: settings.GATEWAY_CALLBACK_URL,
     merchantReference: transaction.orderId,
   });
   const freeData = freeDataOf(transaction);

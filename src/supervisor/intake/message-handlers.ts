@@ -1,6 +1,5 @@
 import type { DeliveryState, Handlers, supervisorMessages } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/process/logger.ts";
-import type { AlarmStore } from "../alarms/alarm-store.ts";
+import { gatewayHistoryOf, gatewayReturns } from "../operations/gateway-history.ts";
 import type { OperationExecutor } from "../operations/operation-executor.ts";
 import type { DeliveryWatch } from "../outbox/delivery-watch.ts";
 import type { OutboxAdmin } from "../outbox/outbox-admin.ts";
@@ -13,9 +12,7 @@ export interface HandlerParts extends StatusParts {
   readonly operations: OperationExecutor;
   readonly admin: OutboxAdmin;
   readonly watch: DeliveryWatch;
-  readonly alarmStore: AlarmStore;
   readonly storeMessages: ReturnType<typeof storeMessages>;
-  readonly log: Logger;
   readonly requestStop: (why: string) => void;
 }
 
@@ -27,7 +24,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
       intake.store(transaction, isFirst);
       if (waitMs === undefined) return { stored: true };
       const state = await deliveryOf(parts, transaction.transactionId, waitMs);
-      return { stored: true, ...(state ? { state } : {}) };
+      return { stored: true, state: state ?? undefined };
     },
 
     "withdraw-transaction": ({ transaction, isFirst }) => {
@@ -111,7 +108,7 @@ function gatewayHandlers({ operations, operationStore }: HandlerParts): Handlers
     "gateway-copies": (request) => operations.settleOrder(request),
     "gateway-open": ({ limit }) => operationStore.open(limit),
     "gateway-lookup": ({ id }) => operations.lookUp(id),
-    "gateway-returns": ({ after, limit }) => operations.returns(after, limit),
-    "gateway-history": ({ orderId }) => operations.history(orderId),
+    "gateway-returns": ({ after, limit }) => gatewayReturns(after, limit, operationStore),
+    "gateway-history": ({ orderId }) => gatewayHistoryOf(orderId, operationStore),
   };
 }

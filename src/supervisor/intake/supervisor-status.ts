@@ -17,7 +17,10 @@ export interface StatusParts {
   readonly operationStore: OperationStore;
   readonly forwarder: Forwarder;
   readonly tally: NotificationTally;
+  readonly alarmStore: AlarmStore;
   readonly clock: Clock;
+  /** Its alarms are stored. */
+  readonly log: Logger;
   readonly version: string;
   /** Missing or undefined: this installation is not updated. */
   readonly updates?: () => SupervisorStatus["updates"];
@@ -34,10 +37,9 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
   const { store, admin, forwarder, clock } = parts;
   const startedMs = clock.monotonicMs();
   return () => {
-    const { pending, parked, sent } = store.counts();
+    const { closed: _, ...counts } = store.counts();
     const oldestAtMs = store.oldestQueuedAtMs();
     const oldestAgeMs = oldestAtMs === null ? null : Math.max(clock.now() - oldestAtMs, 0);
-    const parkedSinceMs = store.parkedSinceMs();
     const fault = parts.proof?.proved;
     return {
       program: "supervisor",
@@ -45,12 +47,10 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
       pid: process.pid,
       uptimeMs: clock.monotonicMs() - startedMs,
       outbox: {
-        pending,
-        parked,
-        sent,
+        ...counts,
         oldestAgeMs,
         oldestAtMs,
-        parkedSinceMs,
+        parkedSinceMs: store.parkedSinceMs(),
         paused: forwarder.paused,
         ...forwarder.conditions,
         ambiguous: admin.uncertain(),
@@ -64,14 +64,8 @@ export function statusReader(parts: StatusParts): () => SupervisorStatus {
   };
 }
 
-interface WatchParts extends StatusParts {
-  readonly alarmStore: AlarmStore;
-  /** Its alarms are stored. */
-  readonly log: Logger;
-}
-
-/** Raises the alarms of the supervisor's own conditions, and knows when they are over. */
-export function supervisorConditionWatch(parts: WatchParts): ConditionWatch {
+/** Returns the watch that raises the alarms of the supervisor's own conditions. */
+export function supervisorConditionWatch(parts: StatusParts): ConditionWatch {
   const { alarmStore, tally, clock, log } = parts;
   const status = statusReader(parts);
   return new ConditionWatch({

@@ -1,6 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
 import { parseJson } from "../../shared/json.ts";
+import { orderIdOf, transactionSchema } from "../gateway/lookup.ts";
+import { type Refusal, refusal } from "./notification-tally.ts";
 
 /** The header of the platform's signature rule (docs/gateway.md 4.2). */
 export const SIGNATURE_HEADER = "x-allopass-signature";
@@ -13,15 +15,9 @@ const operationSchema = z.looseObject({
   currency: z.string().optional(),
   date_fraud_by_acquirer: z.string().nullish(),
 });
-const dataSchema = z.looseObject({
-  id: z.int(),
-  merchant_order_id: z.string().optional(),
-  order: z.looseObject({ id: z.union([z.string(), z.int()]).optional() }).nullish(),
-  amount: z.string().optional(),
-  currency: z.string().optional(),
-  operations: z.array(operationSchema),
-  fraud_reported_by_acquirer: z.literal(true),
-});
+const dataSchema = transactionSchema
+  .omit({ captured_amount: true, refunded_amount: true })
+  .extend({ operations: z.array(operationSchema), fraud_reported_by_acquirer: z.literal(true) });
 const eventSchema = z.looseObject({ event_key: z.literal(FRAUD_EVENT_KEY), data: dataSchema });
 
 export interface FraudEvent {
@@ -33,9 +29,7 @@ export interface FraudEvent {
   readonly fingerprint: string;
 }
 
-type FraudVerdict =
-  | { readonly genuine: true; readonly event: FraudEvent }
-  | { readonly genuine: false; readonly why: string };
+type FraudVerdict = { readonly genuine: true; readonly event: FraudEvent } | Refusal;
 
 /**
  * Checks and reads one fraud event. The signature is the hex digest of the raw body followed by the
@@ -48,16 +42,16 @@ export function readFraudEvent(
   signature: string | undefined,
   secret: string,
 ): FraudVerdict {
-  if (!isSigned(body, signature ?? "", secret)) return { genuine: false, why: "wrong signature" };
+  if (!isSigned(body, signature ?? "", secret))
+    return refusal("wrong-signature", "wrong signature");
   const json = parseJson(body.toString("utf8"));
   const wrapped = eventSchema.safeParse(json);
   const data = wrapped.success ? wrapped.data.data : dataSchema.safeParse(json).data;
-  if (!data) return { genuine: false, why: "not a fraud event" };
-  const order = data.order?.id;
+  if (!data) return refusal("unreadable", "not a fraud event");
   return {
     genuine: true,
     event: {
-      orderId: data.merchant_order_id ?? (order === undefined ? null : String(order)),
+      orderId: orderIdOf(data),
       amount: data.amount ?? null,
       currency: data.currency ?? null,
       body: json as Record<string, unknown>,

@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
+import { type Refusal, refusal } from "./notification-tally.ts";
 
 /** A notification whose digest is right. */
 export interface MapiNotification {
@@ -26,12 +27,7 @@ type MapiVerdict =
       /** The setting whose secret made the digest. */
       readonly signedWith: string;
     }
-  | {
-      readonly genuine: false;
-      readonly why: string;
-      /** Most likely the gateway sent it: an operator is needed. */
-      readonly alarming: boolean;
-    };
+  | Refusal;
 
 const OPENING = "<result>";
 const CLOSING = "</result>";
@@ -91,8 +87,8 @@ export function readMapi(document: Buffer, secrets: readonly DigestSecret[]): Ma
   if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);
   // Writers and verifiers disagree about CDATA, so the gateway may have sent this all the same.
   return document.includes(CDATA_OPENING)
-    ? alarming("wrong digest of a result with CDATA")
-    : refused("wrong digest");
+    ? refusal("wrong-digest", "wrong digest of a result with CDATA", true)
+    : refusal("wrong-digest", "wrong digest");
 }
 
 /** Every secret is tried, so that the time does not show which one was near. */
@@ -132,24 +128,19 @@ function readSigned(signed: Buffer, outline: string, signedWith: string): MapiVe
   if ((outline.match(/</g) ?? []).length > 2 * ELEMENTS_MAX) return alarming("too many elements");
   const result = parse(text);
   if (!result) return alarming("not well-formed XML");
-  const fields: Record<string, string> = {};
-  const freeData: Record<string, string> = {};
-  for (const [name, value] of Object.entries(result)) {
-    if (name === "#text") continue;
-    if (name === "merchantDatas") {
-      for (const [key, item] of Object.entries(typeof value === "object" ? (value ?? {}) : {})) {
-        if (!key.startsWith(FREE_DATA_PREFIX)) continue;
-        set(freeData, key.slice(FREE_DATA_PREFIX.length), item);
-      }
-    } else if (typeof value === "string") set(fields, name, value);
-    else return alarming(`${name.slice(0, 40)} stands there twice or has elements in it`);
+  const leaves = Object.entries(result).filter(([name]) => !/^(#text|merchantDatas)$/.test(name));
+  const [odd] = leaves.find(([, value]) => typeof value !== "string") ?? [];
+  if (odd !== undefined) {
+    return alarming(`${odd.slice(0, 40)} stands there twice or has elements in it`);
   }
+  const { merchantDatas } = result;
+  const items = Object.entries(typeof merchantDatas === "object" ? (merchantDatas ?? {}) : {})
+    .filter(([key]) => key.startsWith(FREE_DATA_PREFIX))
+    .map(([key, item]) => [key.slice(FREE_DATA_PREFIX.length), String(item)]);
+  const fields = Object.fromEntries(leaves) as Record<string, string>;
   const fingerprint = createHash("sha256").update(signed).digest("hex");
-  return { genuine: true, notification: { fields, freeData, fingerprint }, signedWith };
-}
-
-function set(target: Record<string, string>, name: string, value: unknown): void {
-  Object.defineProperty(target, name, { value: String(value), enumerable: true });
+  const notification = { fields, freeData: Object.fromEntries(items), fingerprint };
+  return { genuine: true, notification, signedWith };
 }
 
 function parse(text: string): Readonly<Record<string, unknown>> | undefined {
@@ -167,10 +158,5 @@ function parse(text: string): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-function refused(why: string): MapiVerdict {
-  return { genuine: false, why, alarming: false };
-}
-
-function alarming(why: string): MapiVerdict {
-  return { genuine: false, why, alarming: true };
-}
+const refused = (why: string): Refusal => refusal("malformed", why);
+const alarming = (why: string): Refusal => refusal("unreadable", why, true);

@@ -1,5 +1,5 @@
 import { maskPansInText, maskPansInValue } from "../../shared/masking/mask.ts";
-import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
+import { currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
@@ -9,7 +9,7 @@ import type { OperationStore } from "../operations/operation-store.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
 import { type FraudEvent, readFraudEvent } from "./fraud-event.ts";
 import { type DigestSecret, type MapiNotification, readMapi } from "./mapi-notification.ts";
-import type { NotificationTally, NotificationVerdict } from "./notification-tally.ts";
+import { type NotificationTally, type Refusal, refusal } from "./notification-tally.ts";
 
 export interface NotificationHandlerParts {
   readonly operations: OperationStore;
@@ -20,13 +20,14 @@ export interface NotificationHandlerParts {
   readonly secrets: readonly DigestSecret[];
   /** Without one no fraud event is taken. */
   readonly fraudSecret: string | undefined;
-  /** Counts every verdict, with a reason of ours. */
+  /** Counts every verdict. */
   readonly tally?: NotificationTally;
   /** Called when a notification about a transaction of the gateway was accepted. */
   readonly onAccepted: (transactionPublicId: string) => void;
 }
 
 const AMOUNT_DIGITS_MAX = 12;
+const LOGGED_EVERY_MS = 60_000;
 
 /** "taken" or known already; "refused": not genuine, or not about our order; "put-off": later. */
 export type Reception = "taken" | "refused" | "put-off";
@@ -40,53 +41,51 @@ type MayStore = () => boolean;
  */
 export class NotificationHandler {
   readonly #parts: NotificationHandlerParts;
-  readonly #refusals: LogThrottle;
+  /** When each reason of a refusal was logged last, and how many came since. */
+  readonly #refusals = new Map<string, { readonly loggedMs: number; count: number }>();
 
   constructor(parts: NotificationHandlerParts) {
     this.#parts = parts;
-    this.#refusals = new LogThrottle(parts.clock);
   }
 
-  /** A document of the form field `xml` (docs/gateway.md 3.1). */
+  /** Takes a document of the form field `xml` (docs/gateway.md 3.1). */
   takeOperation(document: Buffer, mayStore: MayStore): Reception {
     const verdict = readMapi(document, this.#parts.secrets);
-    if (!verdict.genuine) {
-      this.#count(verdictOf(verdict), verdict.why);
-      return verdict.alarming
-        ? this.#unreadable(verdict.why)
-        : this.#refuse("a notification that is not genuine", verdict.why);
-    }
+    if (!verdict.genuine) return this.#refuse("a notification", verdict);
     if (!mayStore()) return this.#putOff();
-    const { notification, signedWith } = verdict;
-    return this.#operation(notification, signedWith, document.toString("utf8"));
+    return this.#operation(verdict.notification, verdict.signedWith, document.toString("utf8"));
   }
 
-  /** The fraud event (docs/gateway.md 4.1). */
+  /** Takes the fraud event (docs/gateway.md 4.1). */
   takeFraud(body: Buffer, signature: string | undefined, mayStore: MayStore): Reception {
     const { fraudSecret } = this.#parts;
     const verdict =
       fraudSecret === undefined
-        ? ({ genuine: false, why: "NOTIFICATION_SECRET is not set" } as const)
+        ? refusal("wrong-signature", "NOTIFICATION_SECRET is not set")
         : readFraudEvent(body, signature, fraudSecret);
-    if (!verdict.genuine) {
-      const isSigned = verdict.why === "not a fraud event";
-      this.#count(isSigned ? "unreadable" : "wrong-signature", `a fraud event: ${verdict.why}`);
-      return this.#refuse("a fraud event that is not genuine", verdict.why);
-    }
+    if (!verdict.genuine) return this.#refuse("a fraud event", verdict, "a fraud event: ");
     return mayStore() ? this.#fraud(verdict.event, body.toString("utf8")) : this.#putOff();
   }
 
-  #refuse(what: string, why: string): "refused" {
-    const count = this.#refusals.due(`${what}: ${why}`);
-    if (count > 0) this.#parts.log.warn({ why, count }, `${what} was refused`);
-    return "refused";
-  }
-
-  #unreadable(why: string): "refused" {
-    const count = this.#refusals.due(why);
-    if (count === 0) return "refused";
-    const what = `a notification that is most likely the gateway's cannot be taken: ${why}`;
-    raiseAlarm(this.#parts.log, "notification-unreadable", { why, count }, what);
+  /**
+   * Counts a refusal. Any sender may cause one, and a line for each would fill the disk: the first
+   * of a reason is logged at once, then one a minute with their number. Reasons are few and fixed.
+   */
+  #refuse(what: string, { counted, why, alarming }: Refusal, prefix = ""): "refused" {
+    const { log, clock, tally } = this.#parts;
+    tally?.count(counted, `${prefix}${why}`);
+    const nowMs = clock.monotonicMs();
+    const last = this.#refusals.get(`${what} ${why}`);
+    const count = (last?.count ?? 0) + 1;
+    if (last && nowMs - last.loggedMs < LOGGED_EVERY_MS) {
+      last.count = count;
+      return "refused";
+    }
+    this.#refusals.set(`${what} ${why}`, { loggedMs: nowMs, count: 0 });
+    if (alarming) {
+      const text = `${what} that is most likely the gateway's cannot be taken: ${why}`;
+      raiseAlarm(log, "notification-unreadable", { why, count }, text);
+    } else log.warn({ why, count }, `${what} that is not genuine was refused`);
     return "refused";
   }
 
@@ -95,19 +94,18 @@ export class NotificationHandler {
     signedWith: string,
     raw: string,
   ): Reception {
+    const { operations } = this.#parts;
     const { operation = "", status = "", idForMerchant: orderId = "" } = fields;
-    const publicId = (fields["transid"] ?? "").toUpperCase();
-    const owner = this.#ownerOf(orderId, freeData["transactionId"], {
-      amount: fields["origAmount"] ?? "",
-      currency: fields["origCurrency"] ?? "",
-    });
-    const bound = this.#parts.operations.ownerOf(publicId);
+    const { transid = "", origAmount, origCurrency: currency = "", refundedAmount } = fields;
+    const publicId = transid.toUpperCase();
+    const amountMinor = minorOf(origAmount, currency);
+    const { transactionId } = freeData;
+    const owner = operations.agreeing({ orderId, amountMinor, currency, transactionId });
+    const bound = operations.ownerOf(publicId);
     const agrees =
       owner !== undefined &&
       /^[0-9A-Z]{1,32}$/.test(publicId) &&
       (bound === undefined || bound.transactionId === owner.transactionId);
-    const currency = owner && currencyOf(owner.currency);
-    const refunded = fields["refundedAmount"];
     const isNew = this.#keep({
       fingerprint,
       kind: "operation",
@@ -117,7 +115,7 @@ export class NotificationHandler {
       operation,
       status,
       // An amount that cannot be read counts as 0, not as all: the customer may still be charged.
-      amountMinor: refunded && currency ? (minorOf(refunded, currency) ?? 0) : null,
+      amountMinor: refundedAmount && owner ? (minorOf(refundedAmount, currency) ?? 0) : null,
       parsed: masked({ ...fields, freeData }),
       raw: maskPansInText(raw),
     });
@@ -144,7 +142,7 @@ export class NotificationHandler {
     const ids = operations.publicIdsOf(orderId);
     if (isNewId && ids.length > 1) {
       const what = "the gateway has more than one transaction of an order";
-      raiseAlarm(this.#parts.log, "gateway-order-twice", { ...details, ids }, what);
+      raiseAlarm(log, "gateway-order-twice", { ...details, ids }, what);
     }
     const effect = effectOf({ ...about, amountMinor: null });
     if (!isNew) log.debug(details, "notified again");
@@ -160,12 +158,10 @@ export class NotificationHandler {
   #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): Reception {
     const { operations, log } = this.#parts;
     // The published sample names no order: such a document is kept, with an alarm.
-    const known = orderId !== null && operations.transactionsOf(orderId).length > 0;
-    const owner =
-      known && amount !== null && currency !== null
-        ? this.#ownerOf(orderId, undefined, { amount, currency })
-        : undefined;
-    const agrees = !known || owner !== undefined;
+    const isKnown = orderId !== null && operations.transactionsOf(orderId).length > 0;
+    const amountMinor = minorOf(amount, currency ?? "");
+    const owner = operations.agreeing({ orderId, amountMinor, currency });
+    const agrees = !isKnown || owner !== undefined;
     const isNew = this.#keep({
       fingerprint,
       kind: "fraud",
@@ -184,90 +180,44 @@ export class NotificationHandler {
     return "taken";
   }
 
-  /** Our transaction of that order, amount and currency; undefined when none or several agree. */
-  #ownerOf(
-    orderId: string,
-    transactionId: string | undefined,
-    { amount, currency: alpha }: { readonly amount: string; readonly currency: string },
-  ): Transaction | undefined {
-    const currency = currencyOf(alpha);
-    const amountMinor = currency && minorOf(amount, currency);
-    return this.#parts.operations.agreeing(orderId, amountMinor, alpha, transactionId);
-  }
-
   #keep(document: Parameters<OperationStore["notifications"]["add"]>[0]): boolean {
-    const { operations, clock } = this.#parts;
+    const { operations, clock, tally } = this.#parts;
     const isNew = operations.notifications.add(document, clock.now());
-    if (document.verdict === "accepted") this.#count(isNew ? "accepted" : "repeated", "");
+    if (document.verdict === "accepted") tally?.count(isNew ? "accepted" : "repeated", "");
     return isNew;
   }
 
   #putOff(): "put-off" {
-    this.#count("put-off", "");
+    this.#parts.tally?.count("put-off", "");
     return "put-off";
-  }
-
-  #count(verdict: NotificationVerdict, why: string): void {
-    this.#parts.tally?.count(verdict, why);
   }
 
   /**
    * While orders may be missing here the document may be about one of them: it has to come again.
    */
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
+    const { log, losses, tally } = this.#parts;
     const what = "a verified notification does not agree with our order: not taken";
-    if (isNew) raiseAlarm(this.#parts.log, "notification-mismatch", details, what);
-    if (!this.#parts.losses.isWhole) return this.#putOff();
-    this.#count("mismatch", "not about our order");
+    if (isNew) raiseAlarm(log, "notification-mismatch", details, what);
+    if (!losses.isWhole) return this.#putOff();
+    tally?.count("mismatch", "not about our order");
     return "refused";
   }
 }
 
-function verdictOf({ why, alarming }: { why: string; alarming: boolean }): NotificationVerdict {
-  if (why.startsWith("wrong digest")) return "wrong-digest";
-  return alarming ? "unreadable" : "malformed";
-}
-
 /**
- * An amount with at least two decimals, whatever the currency has (docs/gateway.md 3.1); null:
- * none.
+ * Returns an amount with at least two decimals, whatever the currency has (docs/gateway.md 3.1), in
+ * minor units; null: it is none, or one that the currency cannot have.
  */
-function minorOf(amount: string, currency: Currency): number | null {
+function minorOf(amount: string | null | undefined, alpha: string): number | null {
+  const currency = currencyOf(alpha);
   try {
-    return parseAmount(amount.trim(), currency, AMOUNT_DIGITS_MAX);
+    return currency ? parseAmount((amount ?? "").trim(), currency, AMOUNT_DIGITS_MAX) : null;
   } catch {
-    return null; // an amount that the currency cannot have agrees with none of ours
+    return null;
   }
 }
 
 function masked(value: object): Readonly<Record<string, unknown>> {
   return maskPansInValue(value, true) as Record<string, unknown>;
-}
-
-const LOGGED_EVERY_MS = 60_000;
-
-/**
- * Limits the lines about refusals: the first of a reason is logged at once, then one a minute with
- * their number. Any sender may cause them, and a line for each would fill the disk.
- */
-class LogThrottle {
-  readonly #clock: Clock;
-  readonly #reasons = new Map<string, { readonly loggedMs: number; count: number }>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** How many are to be logged now, this one included; 0: none. Reasons are few and fixed. */
-  due(reason: string): number {
-    const nowMs = this.#clock.monotonicMs();
-    const last = this.#reasons.get(reason);
-    const count = (last?.count ?? 0) + 1;
-    if (last && nowMs - last.loggedMs < LOGGED_EVERY_MS) {
-      last.count = count;
-      return 0;
-    }
-    this.#reasons.set(reason, { loggedMs: nowMs, count: 0 });
-    return count;
-  }
 }

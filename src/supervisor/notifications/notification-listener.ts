@@ -20,7 +20,6 @@ export const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
  */
 const BACKLOG = 1_024;
 const HEADERS_MAX = 100;
-const BODY_BYTES_AT_FIRST = 4 * 1024;
 const REQUEST_MS_MAX = 10_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 
@@ -29,6 +28,7 @@ export const MESSAGES_PER_MINUTE_MAX = 600;
 /** Sources that have a bucket of their own; all others share one. */
 const SOURCES_MAX = 256;
 const OTHERS = "others";
+const MINUTE_MS = 60_000;
 
 /** Where the fraud event is taken; every other path takes notifications. */
 export const FRAUD_PATH = "/fraud";
@@ -177,116 +177,66 @@ function answer(request: IncomingMessage, response: ServerResponse, status: numb
  * their size.
  */
 async function readBody(request: IncomingMessage): Promise<Buffer | "too large" | "cut"> {
-  if (Number(request.headers["content-length"] ?? 0) > NOTIFICATION_BYTES_MAX) return "too large";
-  let body = Buffer.alloc(BODY_BYTES_AT_FIRST);
+  const announced = Number(request.headers["content-length"] ?? NOTIFICATION_BYTES_MAX);
+  if (announced > NOTIFICATION_BYTES_MAX) return "too large";
+  const body = Buffer.alloc(announced);
   let length = 0;
   try {
     for await (const piece of request.iterator({ destroyOnReturn: false })) {
-      const chunk = piece as Buffer;
-      const needed = length + chunk.length;
-      if (needed > NOTIFICATION_BYTES_MAX) return "too large";
-      if (needed > body.length) {
-        const larger = Buffer.alloc(Math.max(needed, 2 * body.length));
-        body.copy(larger, 0, 0, length);
-        body = larger;
-      }
-      chunk.copy(body, length);
-      length = needed;
+      if (length + piece.length > body.length) return "too large";
+      length += (piece as Buffer).copy(body, length);
     }
   } catch {
-    return "cut"; // the sender is gone; nobody reads the answer
+    return "cut"; // the sender is gone and reads no answer
   }
   return body.subarray(0, length);
 }
 
-interface Bucket {
-  left: number;
-  lastMs: number;
-}
-
 /**
- * How many genuine messages one source may have stored: a bucket for each that fills evenly and
- * holds the messages of one minute. Only what was verified is counted, so that junk takes
+ * Limits how many genuine messages one source may have stored: a bucket for each source holds the
+ * messages of one minute and fills evenly. Only verified messages are counted, so that junk takes
  * nothing away; the limit is for a message that was overheard and is sent again and again.
  */
 class SourceRate {
   readonly #clock: Clock;
-  readonly #buckets = new Map<string, Bucket>();
+  /** When the bucket of each source is full again, by the steady clock. */
+  readonly #fullMs = new Map<string, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   allows(source: string): boolean {
-    const nowMs = this.#clock.monotonicMs();
-    const bucket = this.#bucketOf(source, nowMs);
-    const refill = ((nowMs - bucket.lastMs) / 60_000) * MESSAGES_PER_MINUTE_MAX;
-    bucket.left = Math.min(MESSAGES_PER_MINUTE_MAX, bucket.left + refill);
-    bucket.lastMs = nowMs;
-    if (bucket.left < 1) return false;
-    bucket.left -= 1;
+    const nowMs = Math.floor(this.#clock.monotonicMs());
+    const buckets = this.#fullMs;
+    if (!buckets.has(source) && buckets.size >= SOURCES_MAX) {
+      // A full bucket is no different from a new one.
+      for (const [one, fullMs] of buckets) if (fullMs <= nowMs) buckets.delete(one);
+    }
+    const isRoom = buckets.has(source) || buckets.size < SOURCES_MAX;
+    const key = isRoom ? source : OTHERS;
+    const fullMs = Math.max(buckets.get(key) ?? 0, nowMs) + MINUTE_MS / MESSAGES_PER_MINUTE_MAX;
+    if (fullMs - nowMs > MINUTE_MS) return false;
+    buckets.set(key, fullMs);
     return true;
   }
-
-  #bucketOf(source: string, nowMs: number): Bucket {
-    if (!this.#buckets.has(source) && this.#buckets.size >= SOURCES_MAX) this.#forgetFull(nowMs);
-    const isRoom = this.#buckets.has(source) || this.#buckets.size < SOURCES_MAX;
-    const key = isRoom ? source : OTHERS;
-    const bucket = this.#buckets.get(key) ?? { left: MESSAGES_PER_MINUTE_MAX, lastMs: nowMs };
-    this.#buckets.set(key, bucket);
-    return bucket;
-  }
-
-  /** A bucket is full again after a minute of silence, and then no different from a new one. */
-  #forgetFull(nowMs: number): void {
-    for (const [source, { lastMs }] of this.#buckets) {
-      if (nowMs - lastMs >= 60_000) this.#buckets.delete(source);
-    }
-  }
 }
-
-const AMPERSAND = 0x26;
 
 /**
- * The bytes of one field of an `application/x-www-form-urlencoded` body, decoded byte for byte: the
- * digest covers bytes, so no character set may come in between. undefined: the field is not there
- * exactly once, or badly encoded. Any sender may make the body, so each byte is read once. Pure.
+ * Returns the bytes of one field of an `application/x-www-form-urlencoded` body, decoded byte for
+ * byte: the digest covers bytes, so no character set may come in between. undefined: the body has
+ * the field not at all, twice or badly encoded. Takes time in proportion to the length. Pure.
  */
 export function formField(body: Buffer, name: string): Buffer | undefined {
-  const key = Buffer.from(`${name}=`);
-  const starts: number[] = [];
-  for (let at = body.indexOf(key); at >= 0; at = body.indexOf(key, at + 1)) {
-    if (at === 0 || body[at - 1] === AMPERSAND) starts.push(at + key.length);
-    if (starts.length > 1) return undefined;
+  const key = `${name}=`;
+  const given = body.toString("latin1").split("&");
+  const [field, again] = given.filter((one) => one.startsWith(key));
+  if (field === undefined || again !== undefined || /%(?![0-9A-Fa-f]{2})/.test(field)) {
+    return undefined;
   }
-  const [from] = starts;
-  if (from === undefined) return undefined;
-  const end = body.indexOf(AMPERSAND, from);
-  return decode(body.subarray(from, end < 0 ? body.length : end));
-}
-
-const PERCENT = 0x25;
-const PLUS = 0x2b;
-const BLANK = 0x20;
-
-function decode(text: Buffer): Buffer | undefined {
-  const bytes = Buffer.alloc(text.length);
-  let length = 0;
-  for (let at = 0; at < text.length; at++) {
-    let byte = text[at] as number;
-    if (byte === PERCENT) {
-      const [high, low] = [hexDigit(text[at + 1]), hexDigit(text[at + 2])];
-      if (high === undefined || low === undefined) return undefined;
-      byte = 16 * high + low;
-      at += 2;
-    } else if (byte === PLUS) byte = BLANK;
-    bytes[length++] = byte;
-  }
-  return bytes.subarray(0, length);
-}
-
-function hexDigit(code = 0): number | undefined {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const letter = code | 0x20; // lower case
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : undefined;
+  const decoded = field
+    .slice(key.length)
+    .replaceAll("+", " ")
+    .replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(decoded, "latin1");
 }

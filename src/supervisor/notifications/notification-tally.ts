@@ -6,22 +6,35 @@ type Figures = NonNullable<ResponseOf<typeof supervisorMessages, "status">["noti
 
 /** A verdict on one request to the notification port. */
 const verdicts = [
-  /** Genuine, ours and new. */
+  /** Genuine, about our order and new. */
   "accepted",
-  /** Genuine, ours and known already. */
+  /** Genuine, about our order and known already. */
   "repeated",
   /** Genuine and not about our order. */
   "mismatch",
   "wrong-digest",
   "wrong-signature",
-  /** Signed right, but in a form that is not understood: most likely the gateway's. */
+  /** Signed right, and in a form that is not understood: most likely the gateway's. */
   "unreadable",
-  /** Genuine, and too many at once or perhaps of a lost order; the gateway sends them again. */
+  /** Genuine, but one too many or perhaps about a lost order; the gateway sends it again. */
   "put-off",
-  /** No notification in its documented form. */
+  /** Not a notification in its documented form. */
   "malformed",
 ] as const;
-export type NotificationVerdict = (typeof verdicts)[number];
+type NotificationVerdict = (typeof verdicts)[number];
+
+/** A message that is not taken for the gateway's. */
+export interface Refusal {
+  readonly genuine: false;
+  readonly counted: NotificationVerdict;
+  readonly why: string;
+  /** The gateway most likely sent it all the same: an operator is needed. */
+  readonly alarming: boolean;
+}
+
+export function refusal(counted: NotificationVerdict, why: string, alarming = false): Refusal {
+  return { genuine: false, counted, why, alarming };
+}
 
 /** Verdicts on notifications that the gateway may have sent: refusing them is a condition. */
 const hindering: readonly NotificationVerdict[] = [
@@ -31,17 +44,17 @@ const hindering: readonly NotificationVerdict[] = [
   "unreadable",
 ];
 
-/** The condition is over when none was refused for so long and a good one came meanwhile. */
+/**
+ * The condition is over when no notification was refused for this time, in milliseconds, and a
+ * genuine one came meanwhile.
+ */
 export const QUIET_MS = 10 * 60_000;
 
-interface Refused {
-  count: number;
-  readonly sinceMs: number;
+type Refused = NonNullable<Figures["refused"]> & {
   lastMs: number;
-  /** A good one came after the last that was refused. */
+  /** When a genuine notification came after the last that was refused. */
   acceptedMs: number | null;
-  reason: string;
-}
+};
 
 /**
  * Counts notifications by verdict and knows whether refused ones are a condition. Anyone may send
@@ -59,38 +72,34 @@ export class NotificationTally {
     this.#clock = clock;
     const none = verdicts.map((verdict) => [verdict, 0]);
     this.#verdicts = Object.fromEntries(none) as Record<NotificationVerdict, number>;
-    this.#refused = this.#stored();
+    const sql = `SELECT count, since_ms AS sinceMs, last_ms AS lastMs, accepted_ms AS acceptedMs,
+        reason FROM refused_notifications`;
+    this.#refused = (database.prepare(sql).get() as Refused | undefined) ?? null;
   }
 
-  /** `why` is a text of ours, never the sender's: the operator reads it. */
+  /** Counts one. `why`: a text of this program, never the sender's, for the operator. */
   count(verdict: NotificationVerdict, why: string): void {
     const nowMs = this.#clock.now();
     this.#verdicts[verdict] += 1;
     if (hindering.includes(verdict)) {
-      const count = (this.#refused?.count ?? 0) + 1;
-      const sinceMs = this.#refused?.sinceMs ?? nowMs;
-      this.#refused = { count, sinceMs, lastMs: nowMs, acceptedMs: null, reason: why };
+      const { count, sinceMs } = this.#refused ?? { count: 0, sinceMs: nowMs };
+      const news = { lastMs: nowMs, acceptedMs: null, reason: why };
+      this.#refused = { count: count + 1, sinceMs, ...news };
     } else if (this.#refused && (verdict === "accepted" || verdict === "repeated")) {
       this.#refused.acceptedMs ??= nowMs;
     } else return;
     this.#changed = true;
   }
 
-  /** For `status`. */
   get figures(): Figures {
     this.#endWhenQuiet();
-    const refused = this.#refused;
-    return {
-      verdicts: { ...this.#verdicts },
-      refused: refused && {
-        count: refused.count,
-        sinceMs: refused.sinceMs,
-        reason: refused.reason,
-      },
-    };
+    const verdicts = { ...this.#verdicts };
+    if (!this.#refused) return { verdicts, refused: null };
+    const { count, sinceMs, reason } = this.#refused;
+    return { verdicts, refused: { count, sinceMs, reason } };
   }
 
-  /** On disk when it returns. Costs nothing when nothing has changed. */
+  /** Writes what has changed since the last call; it is on disk when this returns. */
   save(): void {
     this.#endWhenQuiet();
     if (!this.#changed) return;
@@ -114,12 +123,5 @@ export class NotificationTally {
     if (refused.acceptedMs === null || nowMs - refused.lastMs < QUIET_MS) return;
     this.#refused = null;
     this.#changed = true;
-  }
-
-  #stored(): Refused | null {
-    const sql = `SELECT count, since_ms AS sinceMs, last_ms AS lastMs, accepted_ms AS acceptedMs,
-        reason
-      FROM refused_notifications`;
-    return (this.#database.prepare(sql).get() as Refused | undefined) ?? null;
   }
 }

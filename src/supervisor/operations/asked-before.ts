@@ -10,8 +10,8 @@ type Target = RequestOf<Messages, "gateway-key">["target"];
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * The operations of the last day, by the steady clock. That clock began with this process, so the
- * operations of a former process are of the last day until this one has run for a day.
+ * Knows which operations are of the last day, by the steady clock. This clock began with the
+ * process: an operation of a former process counts as one of the last day for a day.
  */
 export class LastDay {
   readonly #clock: Clock;
@@ -28,7 +28,7 @@ export class LastDay {
     this.#begunAtMs.set(operationId, this.#clock.monotonicMs());
   }
 
-  /** Whether an operation may be of the last day. Missing: one of a former process. */
+  /** Returns whether an operation may be of the last day. Missing: one of a former process. */
   mayHave(operationId = ""): boolean {
     const sinceMs = this.#begunAtMs.get(operationId) ?? this.#startedAtMs;
     return this.#clock.monotonicMs() - sinceMs < DAY_MS;
@@ -36,8 +36,8 @@ export class LastDay {
 }
 
 /**
- * The refund of the last day that a refund repeats. null: this database may lack a part of that
- * day. undefined: none, or the caller asks for another one on purpose (docs/rules/07-returns.md).
+ * Returns the refund of the last day that a request repeats (docs/rules/07-returns.md). null: this
+ * database may lack a part of that day. undefined: none, or the caller repeats it on purpose.
  */
 export function repeatedBy(
   request: RequestOf<Messages, "gateway-operation">,
@@ -55,8 +55,8 @@ export function repeatedBy(
 }
 
 /**
- * Whether an operation that is not known here may have been asked for all the same, because this
- * database was lost after the order was charged.
+ * Returns whether an unknown operation may have been asked for all the same, because this database
+ * was lost after the order was charged.
  */
 export function mayBeLost(target: Target, store: OperationStore, losses: StoreLosses): boolean {
   const ours =

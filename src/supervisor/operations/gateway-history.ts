@@ -15,23 +15,22 @@ import {
 import type { StoredNotification } from "./notification-store.ts";
 import { LOST, type OperationStore } from "./operation-store.ts";
 
-/** The gateway's notifications about an order, and the operations asked of it. */
+/** Returns the gateway's notifications about an order, and the operations asked of it. */
 export function gatewayHistoryOf(orderId: string, store: OperationStore): GatewayHistory {
   const transactions = store.transactionsOf(orderId);
-  const events = store.notifications.acceptedOf(transactions.map((one) => one.transactionId));
+  const events = store.notifications.acceptedOf(transactions);
   const notified = events.filter(isOperation);
   const transactionPublicIds = store.publicIdsOf(orderId);
   const operations = store.operationsOf(transactionPublicIds);
   const copies = new Set([...transactionPublicIds, ...notified.map(publicIdOf)]);
+  const states = [...copies].map((id) => ({
+    notified: notified.filter((one) => publicIdOf(one) === id),
+    done: operations.filter((one) => isDone(one) && publicIdOf(one) === id),
+  }));
+  const failed = transactionPublicIds.flatMap((id) => failedOperations(id, store));
   return {
     known: transactions.length > 0,
-    state: orderStateOf(
-      transactions[0]?.amountMinor ?? 0,
-      [...copies].map((id) => ({
-        notified: notified.filter((one) => publicIdOf(one) === id),
-        done: operations.filter((one) => isDone(one) && publicIdOf(one) === id),
-      })),
-    ),
+    state: orderStateOf(transactions[0]?.amountMinor ?? 0, states),
     fraudReported: events.some(({ kind }) => kind === "fraud"),
     transactionPublicIds,
     events: events.map(({ id: _, receivedAtMs, parsed, amountMinor: __, ...event }) => ({
@@ -41,9 +40,7 @@ export function gatewayHistoryOf(orderId: string, store: OperationStore): Gatewa
     })),
     operations,
     sending: store.sendingOf(orderId),
-    failed: transactionPublicIds.flatMap((id) =>
-      failedOperations(id, store).map(({ operationId }) => operationId),
-    ),
+    failed: failed.map(({ operationId }) => operationId),
     possibleOrders: Math.max(
       0,
       ...transactions.map(({ transactionId }) => store.possibleOrders(transactionId)),
@@ -51,15 +48,10 @@ export function gatewayHistoryOf(orderId: string, store: OperationStore): Gatewa
   };
 }
 
-/** The notifications about operations of one transaction of the gateway, by our transactions. */
-function notifiedOf(
-  transactionPublicId: string,
-  transactions: readonly Transaction[],
-  store: OperationStore,
-): StoredNotification[] {
-  return store.notifications
-    .acceptedOf(transactions.map(({ transactionId }) => transactionId))
-    .filter((one) => isOperation(one) && publicIdOf(one) === transactionPublicId);
+/** Returns the notifications about one transaction of the gateway, by our transactions. */
+function notifiedOf(publicId: string, owners: readonly Transaction[], store: OperationStore) {
+  const accepted = store.notifications.acceptedOf(owners);
+  return accepted.filter((one) => isOperation(one) && publicIdOf(one) === publicId);
 }
 
 function isOperation({ kind }: StoredNotification): boolean {
@@ -75,42 +67,41 @@ function publicIdOf(of: { readonly transactionPublicId: string | null }): string
 }
 
 /**
- * Notifications settle the unknown operation of a transaction when they can mean nothing else: as
- * many refunds as were done and this one, a cancellation, a capture. A refusal counts only where no
- * other operation of the kind could be meant. A refund or refusal that was notified before the
- * operation was asked for belongs to another one, made at the gateway itself perhaps.
+ * Returns the end of the unknown operation of a transaction that notifications prove because they
+ * can mean nothing else: as many refunds as were done and this one, a cancellation, a capture. A
+ * refusal counts only where no other operation of the kind could be meant. A refund or refusal that
+ * was notified before the operation was asked for belongs to another one, perhaps made at the
+ * gateway itself.
  */
 export function notifiedEnd(
-  transactionPublicId: string,
+  publicId: string,
   store: OperationStore,
 ): { readonly open: GatewayOperation; readonly state: "done" | "refused" } | undefined {
-  const open = store.openOf(transactionPublicId);
-  const owner = store.ownerOf(transactionPublicId);
+  const open = store.openOf(publicId);
+  const owner = store.ownerOf(publicId);
   if (open?.state !== "unknown" || !owner) return undefined;
-  const notified = notifiedOf(transactionPublicId, [owner], store);
-  const since = notified.filter((one) => !store.isBefore(one, open));
-  const happened = (name: string, status: string, among = notified): boolean =>
-    among.some((one) => one.operation === name && one.status === status);
   const { amountMinor } = owner;
-  const carriedOut = {
-    confirm: happened("capture", "ok"),
-    cancel: happened("cancellation", "ok"),
-    refund:
-      notifiedSum(amountMinor, notified) >=
-      refundedBefore(open, amountMinor, store) + (open.amountMinor ?? amountMinor),
-  };
-  if (carriedOut[open.kind]) return { open, state: "done" };
+  const { kind } = open;
+  const name = notifiedNames[kind];
+  const notified = notifiedOf(publicId, [owner], store);
+  const isNotified = (status: string): StoredNotification[] =>
+    notified.filter((one) => one.operation === name && one.status === status);
+  const isCarriedOut =
+    kind === "refund"
+      ? notifiedSum(amountMinor, notified) >=
+        refundedBefore(open, amountMinor, store) + (open.amountMinor ?? amountMinor)
+      : isNotified("ok").length > 0;
+  if (isCarriedOut) return { open, state: "done" };
   if (open.class === LOST) return undefined; // the lost database may have had others of its kind
-  const operations = store.operationsOf([transactionPublicId]);
-  const onlyOne = operations.filter(({ kind }) => kind === open.kind).length === 1;
-  return onlyOne && happened(notifiedNames[open.kind], "nok", since)
-    ? { open, state: "refused" }
-    : undefined;
+  const ofKind = store.operationsOf([publicId]).filter((one) => one.kind === kind);
+  const isRefused =
+    ofKind.length === 1 && isNotified("nok").some((one) => !store.isBefore(one, open));
+  return isRefused ? { open, state: "refused" } : undefined;
 }
 
 /**
- * The sum that was refunded of a transaction of the gateway before `open` was asked for, as far as
- * known. `amountMinor`: of the transaction, when its owner is not known.
+ * Returns the sum that was refunded of a transaction of the gateway before `open` was asked for, as
+ * far as known. `amountMinor`: of the transaction, when its owner is not known.
  */
 export function refundedBefore(
   open: GatewayOperation,
@@ -118,51 +109,47 @@ export function refundedBefore(
   store: OperationStore,
 ): number {
   if (open.class === LOST) return amountMinor; // the lost database may have had others
-  const { transactionPublicId } = open;
-  const owner = store.ownerOf(transactionPublicId);
-  const notified = owner ? notifiedOf(transactionPublicId, [owner], store) : [];
+  const publicId = open.transactionPublicId;
+  const owner = store.ownerOf(publicId);
+  const notified = owner ? notifiedOf(publicId, [owner], store) : [];
   const before = notified.filter((one) => store.isBefore(one, open));
-  const done = store.operationsOf([transactionPublicId]).filter(isDone);
+  const done = store.operationsOf([publicId]).filter(isDone);
   return refundedSum(owner?.amountMinor ?? amountMinor, before, done);
 }
 
 /**
- * Operations of one transaction of the gateway that it answered as done and of which it has
- * notified a failure since: the money did not move after all. One whose success was notified too
- * did not fail. With several of a kind the failure may belong to any of those that are not
- * confirmed.
+ * Returns the operations of one transaction of the gateway that it answered as done and has
+ * notified as failed since: the money did not move after all. An operation whose success was
+ * notified too did not fail. With several of a kind the failure may belong to any of those that are
+ * not confirmed.
  */
-export function failedOperations(
-  transactionPublicId: string,
-  store: OperationStore,
-): GatewayOperation[] {
-  const owner = store.ownerOf(transactionPublicId);
+export function failedOperations(publicId: string, store: OperationStore): GatewayOperation[] {
+  const owner = store.ownerOf(publicId);
   if (!owner) return [];
-  const notified = notifiedOf(transactionPublicId, [owner], store);
+  const notified = notifiedOf(publicId, [owner], store);
   const confirmations = notified.filter(({ status }) => status === "ok");
   const failures = notified.filter(({ status }) => status === "nok");
-  const minorOf = ({ amountMinor }: { amountMinor: number | null }): number =>
-    amountMinor ?? owner.amountMinor;
-  return store.operationsOf([transactionPublicId]).filter((operation) => {
+  const minorOf = (of: { amountMinor: number | null }): number =>
+    of.amountMinor ?? owner.amountMinor;
+  return store.operationsOf([publicId]).filter((operation) => {
     if (!isDone(operation)) return false;
-    const { kind } = operation;
-    const name = notifiedNames[kind];
+    const name = notifiedNames[operation.kind];
     const confirmed = confirmations.findIndex(
-      (one) => one.operation === name && (kind !== "refund" || minorOf(one) === minorOf(operation)),
+      (one) => one.operation === name && (name !== "refund" || minorOf(one) === minorOf(operation)),
     );
-    if (confirmed >= 0) {
-      confirmations.splice(confirmed, 1);
-      return false;
-    }
-    return failures.some((one) => one.operation === name && !store.isBefore(one, operation));
+    if (confirmed >= 0) confirmations.splice(confirmed, 1);
+    return (
+      confirmed < 0 &&
+      failures.some((one) => one.operation === name && !store.isBefore(one, operation))
+    );
   });
 }
 
 /**
- * How much of a transaction of ours has gone back for certain, in minor units. An order that the
- * gateway has twice is returned as far as both of its transactions are. An order that the gateway
- * may have twice (an answer was lost and the item was sent again) counts as not returned until both
- * are known: a return of one alone leaves the customer charged.
+ * Returns how much of a transaction of ours has gone back for certain, in minor units. An order
+ * that the gateway has twice is returned as far as both of its transactions are. An order that the
+ * gateway may have twice counts as not returned until both are known, because a return of one alone
+ * leaves the customer charged.
  */
 export function returnedOfOrder(transactionId: string, store: OperationStore): number {
   const transaction = store.transaction(transactionId);
@@ -170,17 +157,14 @@ export function returnedOfOrder(transactionId: string, store: OperationStore): n
   return returnedOfKnown(transaction, store);
 }
 
-/**
- * How much went back if the gateway has no other transactions than those it has named. Another sale
- * of the order has returns of its own.
- */
+/** Returns how much went back, if the gateway has only the transactions that it has named. */
 export function returnedOfKnown(transaction: Transaction, store: OperationStore): number {
   const publicIds = store.copiesOf(transaction.transactionId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, store));
   return sums.length === 0 ? 0 : Math.min(...sums);
 }
 
-/** Whether the gateway has made, or may still make, transactions of an order that are not named. */
+/** Returns whether the gateway has, or may still make, transactions that it has not named. */
 export function hasOrMayHaveOthers(transactionId: string, store: OperationStore): boolean {
   return store.copiesOf(transactionId).length < store.copiesPossible(transactionId);
 }
@@ -190,7 +174,7 @@ export function isAtGatewayOnce(transactionId: string, store: OperationStore): b
   return known === 1 && !hasOrMayHaveOthers(transactionId, store);
 }
 
-/** How much of one transaction of the gateway has gone back, by our returns and all others. */
+/** Returns how much of one transaction of the gateway has gone back, no matter who asked for it. */
 export function returnedOfCopy(
   transactionPublicId: string,
   { orderId, amountMinor }: Transaction,
@@ -199,24 +183,24 @@ export function returnedOfCopy(
   const notified = notifiedOf(transactionPublicId, store.transactionsOf(orderId), store);
   const operations = store.operationsOf([transactionPublicId]);
   const done = operations.filter(isDone);
-  // A cancellation and a chargeback always return the whole amount.
+  // A cancellation and a chargeback return the whole amount.
   const effects = notified.map(effectOf);
   const isWhole = effects.includes("cancelled") || effects.includes("reversed");
   if (isWhole || done.some(({ kind }) => kind === "cancel")) return amountMinor;
-  // A refund without an amount is of all of it, unless it may be the part that was asked for here.
+  // A refund without an amount is of the whole, unless it may be a part that was asked for here.
   const inPart = operations.some((one) => one.kind === "refund" && one.amountMinor !== null);
   const clear = inPart ? notified.filter((one) => one.amountMinor !== null) : notified;
   return Math.min(refundedSum(amountMinor, clear, done), amountMinor);
 }
 
-/** Which of our transactions got money back, as notified after the document number `after`. */
+/** Returns which of our transactions got money back, as notified after the document `after`. */
 export function gatewayReturns(
   after: number,
   limit: number,
   store: OperationStore,
 ): ResponseOf<typeof supervisorMessages, "gateway-returns"> {
   const { notifications } = store;
-  // The caller has read another database before: everything is new to it.
+  // A caller that has read another database before gets everything.
   const from = after > notifications.newest() ? 0 : after;
   const found = notifications.returnsAfter(from, limit + 1);
   const page = found.slice(0, limit);
@@ -225,11 +209,9 @@ export function gatewayReturns(
     transactionId,
     returnedMinor: returnedOfOrder(transactionId, store),
   }));
-  const returns = sums.filter(({ returnedMinor }) => returnedMinor > 0);
-  const uncertain = sums.filter(({ returnedMinor }) => returnedMinor === 0);
   return {
-    returns,
-    uncertain: uncertain.map(({ transactionId }) => transactionId),
+    returns: sums.filter(({ returnedMinor }) => returnedMinor > 0),
+    uncertain: sums.flatMap((one) => (one.returnedMinor === 0 ? one.transactionId : [])),
     last: page.at(-1)?.id ?? from,
     more: found.length > limit,
   };

@@ -15,10 +15,7 @@ interface Done {
   readonly amountMinor: number | null;
 }
 
-/**
- * The state that each notified operation and status (docs/design.md 12.18) alone gives an order;
- * null: none.
- */
+/** The state that each notified operation and status gives an order (docs/design.md 12.18). */
 const effects = {
   authorization: { ok: "authorized", nok: "declined", cancel: "aborted", waiting: "waiting" },
   capture: { ok: "captured", nok: null, cancel: null, waiting: null },
@@ -43,7 +40,7 @@ export const notifiedNames: Readonly<Record<OperationKind, NotifiedOperation>> =
 
 const ranks = gatewayStateSchema.options;
 
-/** The state that one notification gives an order; undefined: operation or status is unknown. */
+/** Returns the state that a notification gives an order; undefined: a text in it is unknown. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
   const rows = new Map<string, object>(Object.entries(effects));
   const row = new Map<string, GatewayState | null>(Object.entries(rows.get(operation) ?? {}));
@@ -59,8 +56,8 @@ interface Copy {
 const returnedWhole: readonly GatewayState[] = ["refunded", "cancelled", "reversed"];
 
 /**
- * The state of an order of `amountMinor`. The gateway has it once or, after a lost answer, several
- * times: then the order is not returned before all of its transactions are.
+ * Returns the state of an order of `amountMinor`. An order that the gateway has several times is
+ * returned when all of its transactions are.
  */
 export function orderStateOf(amountMinor: number, copies: readonly Copy[]): GatewayState {
   const states = copies.map(({ notified, done }) => gatewayStateOf(amountMinor, notified, done));
@@ -69,7 +66,7 @@ export function orderStateOf(amountMinor: number, copies: readonly Copy[]): Gate
   return standing && returnedWhole.includes(state) ? "partly-refunded" : state;
 }
 
-/** The state of one transaction. Order and repetition of its notifications do not matter. */
+/** Returns the state of one transaction, whatever the order of its notifications. */
 function gatewayStateOf(
   amountMinor: number,
   notified: readonly Notified[],
@@ -89,16 +86,15 @@ function highest(states: readonly GatewayState[]): GatewayState {
   return ranks[rank] ?? "unknown";
 }
 
-/** The sum of the refunds that were notified as carried out. */
+/** Returns the sum of the refunds that were notified as carried out, in minor units. */
 export function notifiedSum(amountMinor: number, notified: readonly Notified[]): number {
   return sumOf(notifiedAmounts(amountMinor, notified));
 }
 
 /**
- * The sum refunded for certain, in minor units. The notification of a refund that was asked for
- * here comes a while after the refund: until its amount is notified, the refund adds to those that
- * were. Two refunds of one amount may be the same refund: the smaller sum counts, so that no charge
- * seems to be returned that is not.
+ * Returns the sum refunded for certain, in minor units. A refund that was asked for here is added
+ * until one of its amount is notified. A notified refund of the same amount may be the same refund,
+ * and counts once, so that no charge seems to be returned that is not.
  */
 export function refundedSum(
   amountMinor: number,
@@ -121,7 +117,7 @@ function sumOf(amounts: readonly number[]): number {
   return amounts.reduce((sum, amount) => sum + amount, 0);
 }
 
-/** Multiset difference of two lists of amounts. */
+/** Returns the amounts without `others`, each of which takes away one. */
 function without(amounts: readonly number[], others: readonly number[]): readonly number[] {
   const left = [...others];
   return amounts.filter((amount) => {

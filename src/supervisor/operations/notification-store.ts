@@ -1,10 +1,10 @@
-import type { DatabaseSync } from "node:sqlite";
-import { transaction } from "../../shared/store/sqlite.ts";
+import { Tables } from "../../shared/store/tables.ts";
+import type { Transaction } from "../../shared/transaction.ts";
 import type { Notified } from "./gateway-state.ts";
 
 /** A verified document, with card numbers masked. */
 interface VerifiedDocument extends Notified {
-  /** SHA-256 of the verified bytes, hex: a document that is kept already is no news. */
+  /** The SHA-256 of the verified bytes, in hex, by which a repeated document is known. */
   readonly fingerprint: string;
   readonly kind: "operation" | "fraud";
   readonly verdict: "accepted" | "mismatch";
@@ -22,66 +22,53 @@ export interface StoredNotification extends Pick<VerifiedDocument, Kept> {
   readonly copies: number;
 }
 
-/** The gateway's notifications. On disk when a call returns. */
-export class NotificationStore {
-  readonly #database: DatabaseSync;
-
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-  }
-
+/** The notifications of the gateway. */
+export class NotificationStore extends Tables {
   /**
-   * Keeps a document; true: it is new. A repeated one is only counted. A document that agreed with
-   * no order of ours counts as new when it comes again and agrees.
+   * Keeps a document and returns whether it is new; a repeated one is counted. A document that
+   * agreed with no order of ours is new again when it agrees.
    */
   add(document: VerifiedDocument, nowMs: number): boolean {
-    return transaction(this.#database, () => {
+    return this.together(() => {
       if (document.verdict === "accepted") {
         const text = "DELETE FROM notifications WHERE fingerprint = ? AND verdict = 'mismatch'";
-        this.#database.prepare(text).run(document.fingerprint);
+        this.run(text, document.fingerprint);
       }
-      const row = this.#database
-        .prepare(
-          `INSERT INTO notifications (fingerprint, kind, verdict, transaction_id,
-             transaction_public_id, operation, status, amount_minor, received_at_ms, parsed, raw)
-           VALUES (:fingerprint, :kind, :verdict, :transactionId, :transactionPublicId,
-             :operation, :status, :amountMinor, :nowMs, :parsed, :raw)
-           ON CONFLICT (fingerprint) DO UPDATE SET copies = copies + 1 RETURNING copies`,
-        )
-        .get({ ...document, nowMs, parsed: JSON.stringify(document.parsed) });
-      return row?.["copies"] === 1;
+      const row = this.get<{ copies: number }>(
+        `INSERT INTO notifications (fingerprint, kind, verdict, transaction_id,
+           transaction_public_id, operation, status, amount_minor, received_at_ms, parsed, raw)
+         VALUES (:fingerprint, :kind, :verdict, :transactionId, :transactionPublicId,
+           :operation, :status, :amountMinor, :nowMs, :parsed, :raw)
+         ON CONFLICT (fingerprint) DO UPDATE SET copies = copies + 1 RETURNING copies`,
+        { ...document, nowMs, parsed: JSON.stringify(document.parsed) },
+      );
+      return row?.copies === 1;
     });
   }
 
-  /** The number of the newest document; 0: there is none. */
+  /** Returns the number of the newest document; 0: there is none. */
   newest(): number {
-    const row = this.#database.prepare(`SELECT max(id) AS id FROM notifications`).get();
-    return Number(row?.["id"] ?? 0);
+    return this.get<{ id: number }>("SELECT ifnull(max(id), 0) AS id FROM notifications")?.id ?? 0;
   }
 
-  /** Documents after the number `after` about money that was given back, with our transaction. */
+  /** Returns documents after the number `after` about money that went back. */
   returnsAfter(after: number, limit: number): { id: number; transactionId: string }[] {
-    return this.#database
-      .prepare(
-        `SELECT id, transaction_id AS transactionId
-         FROM notifications INDEXED BY notifications_of_returns
-         WHERE id > ? AND transaction_id IS NOT NULL AND verdict = 'accepted'
-           AND kind = 'operation' AND status = 'ok'
-           AND operation IN ('refund', 'cancellation', 'reject')
-         ORDER BY id LIMIT ?`,
-      )
-      .all(after, limit) as { id: number; transactionId: string }[];
+    const sql = `SELECT id, transaction_id AS transactionId
+      FROM notifications INDEXED BY notifications_of_returns
+      WHERE id > ? AND transaction_id IS NOT NULL AND verdict = 'accepted'
+        AND kind = 'operation' AND status = 'ok'
+        AND operation IN ('refund', 'cancellation', 'reject')
+      ORDER BY id LIMIT ?`;
+    return this.all(sql, after, limit);
   }
 
-  /** The accepted documents about these transactions of ours, oldest first. */
-  acceptedOf(transactionIds: readonly string[]): StoredNotification[] {
-    const statement = this.#database.prepare(
-      `SELECT id, kind, transaction_public_id AS transactionPublicId, operation, status,
-         amount_minor AS amountMinor, received_at_ms AS receivedAtMs, copies, parsed
-       FROM notifications WHERE transaction_id = ? AND verdict = 'accepted' ORDER BY id`,
-    );
-    return transactionIds
-      .flatMap((id) => statement.all(id))
-      .map((row) => ({ ...row, parsed: JSON.parse(String(row["parsed"])) }) as StoredNotification);
+  /** Returns the accepted documents about these transactions of ours, oldest first. */
+  acceptedOf(transactions: readonly Pick<Transaction, "transactionId">[]): StoredNotification[] {
+    const sql = `SELECT id, kind, transaction_public_id AS transactionPublicId, operation, status,
+        amount_minor AS amountMinor, received_at_ms AS receivedAtMs, copies, parsed
+      FROM notifications WHERE transaction_id = ? AND verdict = 'accepted' ORDER BY id`;
+    return transactions
+      .flatMap((of) => this.all<StoredNotification & { parsed: string }>(sql, of.transactionId))
+      .map((row) => ({ ...row, parsed: JSON.parse(row.parsed) }));
   }
 }

@@ -16,8 +16,6 @@ import type { StoreLosses } from "../outbox/store-losses.ts";
 import { LastDay, mayBeLost, repeatedBy } from "./asked-before.ts";
 import {
   failedOperations,
-  gatewayHistoryOf,
-  gatewayReturns,
   hasOrMayHaveOthers,
   isAtGatewayOnce,
   notifiedEnd,
@@ -42,17 +40,10 @@ interface OperationExecutorParts {
 }
 
 /**
- * The form of the gateway's ids: 13 or 16 hex digits so far, at most 32 characters (docs/gateway.md
- * 2.9).
- */
-const publicIdForm = /^[0-9A-Za-z]{1,32}$/;
-/** The gateway's own numbers of the v3 interface; they are no ids of the SOAP operations. */
-const numberForm = /^\d{12,15}$/;
-
-/**
- * Confirm, cancel and refund: each is on disk before it is sent, is sent once, and one whose answer
- * was lost stays unknown until a notification, a lookup or an operator settles it
- * (docs/rules/07-returns.md). There is one open operation per transaction of the gateway.
+ * Carries out confirm, cancel and refund (docs/rules/07-returns.md). Each operation is on disk
+ * before it is sent, and is sent once. One whose answer was lost stays unknown until a
+ * notification, a lookup or an operator settles it. A transaction of the gateway has one open
+ * operation at most.
  */
 export class OperationExecutor {
   readonly #parts: OperationExecutorParts;
@@ -68,9 +59,9 @@ export class OperationExecutor {
   }
 
   /**
-   * Operations that a former process was sending are unknown from now on, unless a notification
-   * that it had taken says how they ended: the gateway does not repeat that notification. The
-   * unknown ones are looked up.
+   * Makes the operations unknown that a former process was sending, and begins the lookups of all
+   * unknown ones. A notification that was taken before may have settled one: the gateway does not
+   * repeat that notification.
    */
   start(): void {
     const { store, clock, log } = this.#parts;
@@ -83,7 +74,7 @@ export class OperationExecutor {
     for (const transactionPublicId of store.unknownOnes()) this.#lookups.begin(transactionPublicId);
   }
 
-  /** Abandons the running requests: one that was written already is recorded as unknown. */
+  /** Abandons the running requests; one that was written is recorded as unknown. */
   async stop(): Promise<void> {
     this.#abandon.abort(new Error("stopping"));
     await Promise.all(this.#running.values());
@@ -131,7 +122,9 @@ export class OperationExecutor {
     return this.#answer(store.operation(operationId));
   }
 
-  /** The end of an operation. One that never arrived is not carried out if it comes late. */
+  /**
+   * Returns the end of an operation. One that never arrived is not carried out if it comes late.
+   */
   async end(request: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
     const { operationId, asked } = request;
     const { store, clock, losses } = this.#parts;
@@ -148,11 +141,11 @@ export class OperationExecutor {
       this.#alarmUnknown(operationId);
       this.#lookups.begin(open.transactionPublicId);
     }
-    // Where another operation is open, this one is answered as unknown until that one has ended.
+    // Where another operation is open, this one is answered as unknown.
     return this.#answer(open && { ...open, operationId, state: "unknown" });
   }
 
-  /** The operation that a caller asked for with its key, after its end. */
+  /** Returns the operation that a caller asked for with its key, after the operation's end. */
   async ofKey(request: Request<"gateway-key">): Promise<Response<"gateway-key">> {
     const { idempotencyKey, target } = request;
     const { store, losses } = this.#parts;
@@ -166,7 +159,7 @@ export class OperationExecutor {
     return { known: { ...known, ...about }, mayBeLost: false };
   }
 
-  /** An operator says whether the unknown operation of a transaction was carried out. */
+  /** Keeps an operator's decision whether the unknown operation of a transaction was done. */
   settle(request: Request<"gateway-settle">): Response<"gateway-settle"> {
     const { transactionPublicId, happened, note } = request;
     const id = transactionPublicId.toUpperCase();
@@ -177,7 +170,7 @@ export class OperationExecutor {
     return { operation: this.#settle(open, happened ? "done" : "refused", "operator", why) };
   }
 
-  /** Keeps an operator's decision that the gateway has no copies of an order, returned or not. */
+  /** Keeps an operator's decision that the gateway has no copies of an order. */
   settleOrder({ orderId, note }: Request<"gateway-copies">): Response<"gateway-copies"> {
     const { store } = this.#parts;
     const transactionPublicIds = store.publicIdsOf(orderId);
@@ -192,7 +185,7 @@ export class OperationExecutor {
     return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
   }
 
-  /** false: nothing is kept, because the item still waits and may make another transaction. */
+  /** Returns false, and keeps nothing, while the item may still make another transaction. */
   #keepNoCopies({ transactionId, orderId }: Transaction, note: string): boolean {
     const { store, clock, log } = this.#parts;
     if (store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
@@ -214,43 +207,29 @@ export class OperationExecutor {
     const returned = store
       .operationsOf([transactionPublicId])
       .findLast(({ kind, state }) => kind !== "confirm" && state === "done");
-    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#parts.store))
-      return null;
-    if (returnedOfKnown(owner, this.#parts.store) < owner.amountMinor) return null;
+    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, store)) return null;
+    if (returnedOfKnown(owner, store) < owner.amountMinor) return null;
     return this.#keepNoCopies(owner, note) ? returned : null;
   }
 
   async lookUp(id: string): Promise<Response<"gateway-lookup">> {
-    const answer = await this.#lookUp(id);
-    if (answer.outcome === "found") {
-      const { transaction } = answer.found;
-      return { outcome: "found", description: "", transaction: { ...transaction } };
-    }
-    return { outcome: answer.outcome, description: answer.description, transaction: null };
+    const { outcome, description, found } = await this.#lookUp(id);
+    return { outcome, description, transaction: found ? { ...found.transaction } : null };
   }
 
-  /** Settles an unknown operation by the notifications about its transaction, if they suffice. */
+  /** Settles an unknown operation where the notifications about its transaction prove its end. */
   notified(transactionPublicId: string): void {
     const end = notifiedEnd(transactionPublicId, this.#parts.store);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
     this.#alarmFailed(transactionPublicId);
   }
 
-  /** The returned money that was notified after the document number `after`. */
-  returns(after: number, limit: number): Response<"gateway-returns"> {
-    return gatewayReturns(after, limit, this.#parts.store);
-  }
-
-  history(orderId: string): Response<"gateway-history"> {
-    return gatewayHistoryOf(orderId, this.#parts.store);
-  }
-
   #found(transactionPublicId: string, owner: Transaction): Response<"gateway-resolve"> {
-    const { orderId, transactionId, currency, exponent } = owner;
+    const { orderId, transactionId, currency, exponent, amountMinor } = owner;
     const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#parts.store);
-    const where = { orderId, transactionId, currency, exponent, returnedMinor };
-    const left = leftOf(owner.amountMinor - returnedMinor);
-    return { found: true, transactionPublicId, ...where, ...left, remembers: true };
+    const of = { orderId, transactionId, currency, exponent, returnedMinor };
+    const left = leftOf(amountMinor - returnedMinor);
+    return { found: true, transactionPublicId, ...of, ...left, remembers: true };
   }
 
   #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
@@ -264,61 +243,50 @@ export class OperationExecutor {
 
   async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
     const { store, losses } = this.#parts;
-    const none = (why: string): Response<"gateway-resolve"> => ({
-      found: false,
-      why,
-      candidates: [],
-    });
-    if (!publicIdForm.test(id) || numberForm.test(id)) {
+    const none = (why: string) => ({ found: false as const, why, candidates: [] });
+    if (!isPublicId(id)) {
       return none("this is no transaction id of the gateway, such as 5CF62325CB217655");
     }
-    const answer = await this.#lookUp(id);
-    if (answer.outcome !== "found") return none(`the lookup: ${answer.description}`);
+    const { found, description } = await this.#lookUp(id);
+    if (!found) return none(`the lookup: ${description}`);
     const owner = store.ownerOf(id);
     if (owner) return this.#found(id, owner);
-    const { orderId, currency, exponent } = answer.found;
+    const { orderId, currency, exponent, amountMinor, capturedMinor, refundedMinor } = found;
     if (orderId !== null && store.transactionsOf(orderId).length > 0) {
       return none("its amount, currency or order does not agree with our order");
     }
-    // The transaction may belong to an order of ours that is missing here, with a return under way.
+    // The order may be one of ours that is missing here, with a return under way.
     if (!losses.isWhole) return none("supervisor.db was lost, and not all orders are back yet");
     if (currency === null) return none("the lookup names no currency");
     const of = { orderId: null, transactionId: null, currency, exponent };
-    const { amountMinor, capturedMinor, refundedMinor } = answer.found;
     const left = leftOf((capturedMinor ?? amountMinor ?? 0) - (refundedMinor ?? 0));
     return { found: true, transactionPublicId: id, ...of, ...left, remembers: true };
   }
 
   /**
-   * Looks up an unknown operation by itself. Such a lookup proves only that the operation was
-   * carried out. true: it is still open.
+   * Looks up an unknown operation without an operator's request, and returns whether it is still
+   * open. Such a lookup settles an operation only as carried out.
    */
   async #lookUpAgain(publicId: string): Promise<boolean> {
     const { store, gateway } = this.#parts;
     if (store.openOf(publicId)?.state !== "unknown") return false;
-    const answer = await gateway.lookUp(publicId, this.#abandon.signal);
-    if (answer.outcome === "found") this.#settleByLookup(publicId, answer.found, "done");
+    const { found } = await gateway.lookUp(publicId, this.#abandon.signal);
+    if (found) this.#settleByLookup(publicId, found, "done");
     return store.openOf(publicId) !== undefined;
   }
 
   async #lookUp(id: string): Promise<LookupAnswer> {
-    const { gateway } = this.#parts;
-    const answer = await gateway.lookUp(id, this.#abandon.signal);
-    const publicId = id.toUpperCase();
-    if (answer.outcome === "found" && publicIdForm.test(id) && !numberForm.test(id)) {
-      this.#learn(publicId, answer.found);
-      this.#settleByLookup(publicId, answer.found);
+    const answer = await this.#parts.gateway.lookUp(id, this.#abandon.signal);
+    if (answer.found && isPublicId(id)) {
+      this.#learn(id.toUpperCase(), answer.found);
+      this.#settleByLookup(id.toUpperCase(), answer.found);
     }
     return answer;
   }
 
   #learn(publicId: string, found: GatewayTransaction): void {
     const { store, clock, log } = this.#parts;
-    const { amountMinor, currency } = found;
-    const owner =
-      found.orderId === null
-        ? undefined
-        : store.agreeing(found.orderId, amountMinor, currency, found.transactionId);
+    const owner = store.agreeing(found);
     if (!owner) return;
     if (store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
       const { transactionId, orderId } = owner;
@@ -331,7 +299,7 @@ export class OperationExecutor {
     const open = store.openOf(publicId);
     if (open?.state !== "unknown") return;
     const owner = store.ownerOf(publicId);
-    const refundedMinor = refundedBefore(open, found.amountMinor ?? 0, this.#parts.store);
+    const refundedMinor = refundedBefore(open, found.amountMinor ?? 0, store);
     const proved = provedByLookup(open, found, { owner, refundedMinor });
     if (proved === "done") this.#settle(open, "done", "lookup", "a lookup shows that it was done");
     if (proved === "refused" && only !== "done") {
@@ -358,15 +326,11 @@ export class OperationExecutor {
     const verdict = await gateway.operate(request, this.#abandon.signal);
     const state = operationEnd(verdict);
     store.finish(operationId, state, verdict, clock.now());
-    const { class: tryClass, httpStatus, code, description } = verdict;
-    const details = { operationId, transactionPublicId, kind, state };
-    log.info(
-      { ...details, class: tryClass, httpStatus, code, description },
-      "the gateway's answer",
-    );
+    const { retryAfter: _, fields: __, ...answer } = verdict;
+    log.info({ operationId, transactionPublicId, kind, state, ...answer }, "the gateway's answer");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
-    this.notified(transactionPublicId); // a notification may have overtaken the answer
+    this.notified(transactionPublicId); // its notification may have come before the answer
     if (state !== "unknown") return;
     if (store.openOf(transactionPublicId)) this.#lookups.begin(transactionPublicId);
   }
@@ -375,40 +339,55 @@ export class OperationExecutor {
    * Raises the alarm of a return that leaves the customer charged, because the gateway has, or may
    * have, another transaction of the order.
    */
-  #alarmTwice(transactionPublicId: string): void {
-    const { store, log } = this.#parts;
-    const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
-    if (transactionId === undefined || orderId === undefined) return;
-    const ids = store.publicIdsOf(orderId);
-    if (ids.length < 2 && !hasOrMayHaveOthers(transactionId, this.#parts.store)) return;
-    const about = { transactionId, orderId, transactionPublicId, ids };
+  #alarmTwice(publicId: string): void {
+    const { store } = this.#parts;
+    const owner = store.ownerOf(publicId);
+    if (!owner) return;
+    const ids = store.publicIdsOf(owner.orderId);
+    if (ids.length < 2 && !hasOrMayHaveOthers(owner.transactionId, store)) return;
     const what =
       "money went back of one transaction; the gateway has or may have another one of the order";
-    raiseAlarm(log, "gateway-order-twice", about, what);
+    this.#alarm("gateway-order-twice", publicId, { ids }, what);
   }
 
   /** Raises the alarm of each operation that was answered as done and notified as failed. */
   #alarmFailed(publicId: string): void {
-    const { store, log } = this.#parts;
-    const { transactionId, orderId } = store.ownerOf(publicId) ?? {};
     for (const { operationId, kind } of failedOperations(publicId, this.#parts.store)) {
-      const about = { operationId, kind, transactionPublicId: publicId, transactionId, orderId };
       const what = `the ${kind} was answered as done and then notified as failed: look it up`;
-      raiseAlarm(log, "gateway-operation-failed", about, `${what} at the gateway, do it there`);
+      const todo = `${what} at the gateway, do it there`;
+      this.#alarm("gateway-operation-failed", publicId, { operationId, kind }, todo);
     }
   }
 
   #alarmUnknown(operationId: string): void {
-    const { store, log } = this.#parts;
-    const { kind, transactionPublicId = "", description } = store.operation(operationId) ?? {};
-    const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
-    raiseAlarm(
-      log,
-      "gateway-operation-unknown",
-      { operationId, kind, transactionPublicId, transactionId, orderId, description },
-      "whether the gateway carried it out is not known: it is never sent again",
-    );
+    const {
+      kind,
+      transactionPublicId = "",
+      description,
+    } = this.#parts.store.operation(operationId) ?? {};
+    const what = "whether the gateway carried it out is not known: it is never sent again";
+    const about = { operationId, kind, description };
+    this.#alarm("gateway-operation-unknown", transactionPublicId, about, what);
   }
+
+  #alarm(
+    alarm: "gateway-order-twice" | "gateway-operation-failed" | "gateway-operation-unknown",
+    transactionPublicId: string,
+    about: Readonly<Record<string, unknown>>,
+    what: string,
+  ): void {
+    const { store, log } = this.#parts;
+    const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
+    raiseAlarm(log, alarm, { ...about, transactionPublicId, transactionId, orderId }, what);
+  }
+}
+
+/**
+ * Whether a text has the form of the gateway's ids: 13 or 16 hex digits so far, at most 32
+ * characters (docs/gateway.md 2.9). The numbers of the v3 interface are no ids of operations.
+ */
+function isPublicId(text: string): boolean {
+  return /^[0-9A-Za-z]{1,32}$/.test(text) && !/^\d{12,15}$/.test(text);
 }
 
 function leftOf(leftMinor: number): { leftMinor?: number } {

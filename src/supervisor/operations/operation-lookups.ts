@@ -3,7 +3,7 @@ import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { GatewayTransaction } from "../gateway/lookup.ts";
 
-/** The pauses between lookups: from a minute after the answer was lost to four times a day. */
+/** The first and the longest pause between lookups. */
 const FIRST_MS = 60_000;
 const CAP_MS = 6 * 60 * 60_000;
 
@@ -11,7 +11,7 @@ function operationLookupPauseMs(before: number): number {
   return Math.min(FIRST_MS * 2 ** Math.min(before, 20), CAP_MS);
 }
 
-/** Looks up the transactions of unknown operations by itself, one after the other. */
+/** Looks up the transactions of unknown operations, one after the other, with growing pauses. */
 export class OperationLookups {
   readonly #clock: Clock;
   readonly #lookUp: (transactionPublicId: string) => Promise<boolean>;
@@ -19,7 +19,7 @@ export class OperationLookups {
   #last: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
-  /** `lookUp` resolves with whether the operation of the transaction is still open. */
+  /** `lookUp`: looks up a transaction and resolves with whether its operation is still open. */
   constructor(clock: Clock, lookUp: (transactionPublicId: string) => Promise<boolean>) {
     this.#clock = clock;
     this.#lookUp = lookUp;
@@ -52,11 +52,11 @@ export class OperationLookups {
 }
 
 /**
- * The end of an open operation that a lookup proves; null: nothing. A lookup can prove that an
- * operation was carried out, never that it was not: its request may still be under way inside the
- * gateway. The published object shows no cancellation (docs/gateway.md 4.6), but a capture
- * proves that no cancellation has been and none can follow: only authorised transactions can be
- * cancelled (docs/design.md 12.16). A refund from before the operation proves nothing of it.
+ * Returns the end of an open operation that a lookup proves; null: it proves none. A lookup can
+ * prove that an operation was carried out, and never that it was not, because its request may still
+ * be under way inside the gateway. A lookup shows no cancellation (docs/gateway.md 4.6), but a
+ * capture proves that there was none and none can follow: only authorised transactions can be
+ * cancelled (docs/design.md 12.16). A refund from before the operation proves nothing.
  */
 export function provedByLookup(
   open: GatewayOperation,
@@ -79,7 +79,7 @@ export function provedByLookup(
   }
 }
 
-/** Whether more is captured, or refunded, than was authorised. */
+/** Returns whether more is captured, or refunded, than was authorised. */
 function isContradictory({
   amountMinor,
   capturedMinor,
@@ -88,7 +88,7 @@ function isContradictory({
   return [capturedMinor, refundedMinor].some((sum) => (sum ?? 0) > (amountMinor ?? 0));
 }
 
-/** Whether all that a lookup names agrees with our order (docs/rules/21-agree.md). */
+/** Returns whether all that a lookup names agrees with our order (docs/rules/21-agree.md). */
 function agrees(found: GatewayTransaction, owner: Transaction): boolean {
   const { orderId, transactionId, currency, amountMinor } = found;
   return (

@@ -1,4 +1,3 @@
-import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { invariant } from "../../shared/invariant.ts";
 import type {
   GatewayOperation,
@@ -7,7 +6,7 @@ import type {
   SendingStep,
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
-import { prepared, transaction } from "../../shared/store/sqlite.ts";
+import { Tables } from "../../shared/store/tables.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";
@@ -18,61 +17,52 @@ import { NotificationStore, type StoredNotification } from "./notification-store
 /** The caller's own key of an operation, and all that was asked for with it. */
 type OperationKey = NonNullable<RequestOf<typeof supervisorMessages, "gateway-operation">["key"]>;
 
+const noKey = { idempotencyKey: null, asked: null };
+
 /** The columns of `gateway_operations`, named as the members of {@link GatewayOperation}. */
 const columns = `operation_id AS operationId, kind, transaction_public_id AS transactionPublicId,
   amount_minor AS amountMinor, state, code, description, class, asked_at_ms AS askedAtMs,
   ended_at_ms AS endedAtMs`;
 
-/** The class of an operation that was under way when this database was lost. */
+/** The `class` of an operation that was under way when this database was lost. */
 export const LOST = "lost";
 
 export type SettledBy = "answer" | "notification" | "lookup" | "operator";
 
-/** The gateway's ids of our orders and the operations asked of it. On disk when a call returns. */
-export class OperationStore {
-  readonly notifications: NotificationStore;
-  readonly #database: DatabaseSync;
+/** The gateway's ids of our orders, and the operations that it was asked for. */
+export class OperationStore extends Tables {
+  readonly notifications = new NotificationStore(this.database);
 
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-    this.notifications = new NotificationStore(database);
-  }
-
-  /** The charged transactions of an order; more than one only by a fault elsewhere. */
+  /** Returns the charged transactions of an order; more than one only by a fault elsewhere. */
   transactionsOf(orderId: string): Transaction[] {
     const sql = "SELECT content FROM transactions WHERE order_id = ?";
-    return this.#all<Content>(sql, orderId).flatMap((row) => transactionOf(row) ?? []);
+    return this.all<Content>(sql, orderId).flatMap((row) => transactionOf(row) ?? []);
   }
 
-  /** Our transaction of that order, amount and currency; undefined when none or several agree. */
-  agreeing(
-    orderId: string,
-    amountMinor: number | null | undefined,
-    currency: string | null,
-    transactionId: string | null | undefined,
-  ): Transaction | undefined {
-    const agreeing = this.transactionsOf(orderId).filter(
+  /** Returns our transaction with which the order agrees; undefined: none agrees, or several. */
+  agreeing({ orderId, amountMinor, currency, transactionId }: NamedOrder): Transaction | undefined {
+    const [agreeing, another] = this.transactionsOf(orderId ?? "").filter(
       (one) =>
         one.currency === currency &&
         one.amountMinor === amountMinor &&
         (transactionId ?? one.transactionId) === one.transactionId,
     );
-    return agreeing.length === 1 ? agreeing[0] : undefined;
+    return another ? undefined : agreeing;
   }
 
   transaction(transactionId: string): Transaction | undefined {
     const sql = "SELECT content FROM transactions WHERE transaction_id = ?";
-    return transactionOf(this.#get(sql, transactionId));
+    return transactionOf(this.get(sql, transactionId));
   }
 
-  /** Our transaction of which an id of the gateway is one. */
+  /** Returns our transaction that has this id at the gateway. */
   ownerOf(transactionPublicId: string): Transaction | undefined {
     const sql = `SELECT content FROM gateway_ids JOIN transactions USING (transaction_id)
       WHERE transaction_public_id = ?`;
-    return transactionOf(this.#get(sql, transactionPublicId));
+    return transactionOf(this.get(sql, transactionPublicId));
   }
 
-  /** The gateway's ids of an order, in the order in which they became known. */
+  /** Returns the gateway's ids of an order, in the order in which they became known. */
   publicIdsOf(orderId: string): string[] {
     const sql = `SELECT transaction_public_id AS id
       FROM gateway_ids JOIN transactions USING (transaction_id)
@@ -80,168 +70,139 @@ export class OperationStore {
     return this.#ids(sql, orderId);
   }
 
-  /** The transactions that the gateway is known to have made of one of ours. */
+  /** Returns the ids of the transactions that the gateway has made of one of ours. */
   copiesOf(transactionId: string): string[] {
     const sql = "SELECT transaction_public_id AS id FROM gateway_ids WHERE transaction_id = ?";
     return this.#ids(sql, transactionId);
   }
 
   /**
-   * How many transactions the gateway may have made of one of ours: one for each try whose answer
-   * was lost or good. Infinity as long as it may be sent again. Of a long history not every try is
-   * kept, but always more than the gateway will ever name.
+   * Returns how many transactions the gateway may have made of one of ours: one for each try whose
+   * answer was good or lost; Infinity as long as it may be sent again.
    */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
-    if (this.#get(settled, transactionId)) return this.copiesOf(transactionId).length;
+    if (this.get(settled, transactionId)) return this.copiesOf(transactionId).length;
     const sql = `
       SELECT state, max(ambiguous, (SELECT count(*) FROM attempts AS every
           WHERE every.transaction_id = outbox.transaction_id AND every.ambiguous = 1))
         + (SELECT count(*) FROM attempts AS every
           WHERE every.transaction_id = outbox.transaction_id AND every.class = 'sent') AS n
       FROM outbox WHERE transaction_id = ?`;
-    const { state, n = 0 } = this.#get<{ state: string; n: number }>(sql, transactionId) ?? {};
+    const { state, n = 0 } = this.get<{ state: string; n: number }>(sql, transactionId) ?? {};
     return state === "pending" || state === "parked" ? Number.POSITIVE_INFINITY : n;
   }
 
-  /** The steps of an order's way to the gateway. */
   sendingOf(orderId: string): SendingStep[] {
-    return sendingSteps(this.#database, orderId);
+    return sendingSteps(this.database, orderId);
   }
 
-  /** How many orders of a transaction the gateway may have; 0 when that is known. */
+  /** Returns how many orders of a transaction the gateway may have; 0: that is known. */
   possibleOrders(transactionId: string): number {
     const sql = `SELECT orders_possible AS n FROM outbox
       WHERE transaction_id = ? AND ${copiesOpen}`;
-    return this.#get<{ n: number }>(sql, transactionId)?.n ?? 0;
+    return this.get<{ n: number }>(sql, transactionId)?.n ?? 0;
+  }
+
+  /** Keeps that an operator found no further transactions at the gateway than the known ones. */
+  settleCopies(transactionId: string, note: string, nowMs: number): void {
+    const sql = "INSERT INTO copies_settled VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
+    this.run(sql, transactionId, nowMs, note);
   }
 
   /**
-   * Keeps that an operator found no other transactions at the gateway than those that are known.
+   * Keeps an id of the gateway and returns whether it is new. The gateway has the order, so its
+   * item is not sent again.
    */
-  settleCopies(transactionId: string, note: string, nowMs: number): void {
-    const sql = "INSERT INTO copies_settled VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
-    this.#run(sql, transactionId, nowMs, note);
-  }
-
-  /** true when the id is new. The gateway then has the order, so the item is not sent again. */
   learnId(
     transactionPublicId: string,
     transactionId: string,
     from: "notification" | "lookup",
     nowMs: number,
   ): boolean {
-    return transaction(this.#database, () => {
+    return this.together(() => {
       const sql = "INSERT INTO gateway_ids VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
-      const added = this.#run(sql, transactionPublicId, transactionId, from, nowMs);
-      this.#database.prepare(namedIsSent).run({ id: transactionId, now: nowMs });
+      const added = this.run(sql, transactionPublicId, transactionId, from, nowMs);
+      this.run(namedIsSent, { id: transactionId, now: nowMs });
       return added === 1;
     });
   }
 
-  /** The write-ahead record. false: an earlier operation of the transaction is still open. */
+  /** Writes the write-ahead record. false: an earlier operation of the transaction is open. */
   begin(request: OperationRequest, nowMs: number, key?: OperationKey): boolean {
     return this.#insert(request, "sending", nowMs, key);
   }
 
   /** Keeps an operation that this database has lost as unknown, unless another one is open. */
   addLost(request: OperationRequest, askedAtMs: number, nowMs: number): void {
-    transaction(this.#database, () => {
+    this.together(() => {
       if (!this.#insert(request, "unknown", askedAtMs)) return;
-      this.#run(
-        `UPDATE gateway_operations SET class = ?, ended_at_ms = ?,
-           description = 'supervisor.db was lost while its answer was awaited'
-         WHERE operation_id = ?`,
-        LOST,
-        nowMs,
-        request.operationId,
-      );
+      const sql = `UPDATE gateway_operations SET class = ?, ended_at_ms = ?,
+          description = 'supervisor.db was lost while its answer was awaited'
+        WHERE operation_id = ?`;
+      this.run(sql, LOST, nowMs, request.operationId);
     });
   }
 
   #insert(
-    request: OperationRequest,
+    { operationId, kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
     state: "sending" | "unknown",
     askedAtMs: number,
-    key?: OperationKey,
+    { idempotencyKey, asked }: OperationKey | Record<keyof OperationKey, null> = noKey,
   ): boolean {
-    if (this.openOf(request.transactionPublicId)) return false;
-    this.#run(
-      `INSERT INTO gateway_operations (operation_id, kind, transaction_public_id, amount_minor,
-         currency, exponent, state, asked_at_ms, idempotency_key, asked, after_notification)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT ifnull(max(id), 0) FROM notifications))`,
-      request.operationId,
-      request.kind,
-      request.transactionPublicId,
-      request.amountMinor,
-      request.currency,
-      request.exponent,
-      state,
-      askedAtMs,
-      key?.idempotencyKey ?? null,
-      key?.asked ?? null,
-    );
+    if (this.openOf(transactionPublicId)) return false;
+    const sql = `
+      INSERT INTO gateway_operations (operation_id, kind, transaction_public_id, amount_minor,
+        currency, exponent, state, asked_at_ms, idempotency_key, asked, after_notification)
+      VALUES (:operationId, :kind, :transactionPublicId, :amountMinor, :currency, :exponent, :state,
+        :askedAtMs, :idempotencyKey, :asked, (SELECT ifnull(max(id), 0) FROM notifications))`;
+    const request = { operationId, kind, transactionPublicId, amountMinor, currency, exponent };
+    this.run(sql, { ...request, state, askedAtMs, idempotencyKey, asked });
     return true;
   }
 
-  /** The newest operation with a caller's key: an older one was not sent. */
+  /** Returns the newest operation with a caller's key; an older one was not sent. */
   ofKey(idempotencyKey: string) {
-    const row = this.#get<GatewayOperation & { asked: string; currency: string }>(
-      `SELECT ${columns}, asked, currency FROM gateway_operations
-       WHERE idempotency_key = ? ORDER BY rowid DESC LIMIT 1`,
-      idempotencyKey,
-    );
+    const sql = `SELECT ${columns}, asked, currency FROM gateway_operations
+      WHERE idempotency_key = ? ORDER BY rowid DESC LIMIT 1`;
+    type Row = GatewayOperation & { asked: string; currency: string };
+    const row = this.get<Row>(sql, idempotencyKey);
     if (!row) return undefined;
     const { asked, currency, ...operation } = row;
     return { operation, asked, currency };
   }
 
-  /** Refunds of this amount that were done or may have been, newest first. */
+  /** Returns the refunds of this amount that were or may have been done, newest first. */
   refundsOf(transactionPublicId: string, amountMinor: number | null): GatewayOperation[] {
     const sql = `SELECT ${columns} FROM gateway_operations
       WHERE transaction_public_id = ? AND kind = 'refund' AND amount_minor = ?
         AND state NOT IN ('refused', 'not-sent')
       ORDER BY rowid DESC`;
-    return this.#all(sql, transactionPublicId, amountMinor);
+    return this.all(sql, transactionPublicId, amountMinor);
   }
 
-  /** Keeps the end of the one exchange with the gateway. */
+  /** Keeps how the one exchange with the gateway ended. */
   finish(operationId: string, state: OperationState, verdict: Verdict, nowMs: number): void {
     const { class: tryClass, httpStatus, code, description } = verdict;
-    const changes = this.#run(
-      `UPDATE gateway_operations SET state = ?, class = ?, http_status = ?, code = ?,
-         description = ?, ended_at_ms = ?, settled_by = ?
-       WHERE operation_id = ? AND state = 'sending'`,
-      state,
-      tryClass,
-      httpStatus,
-      code,
-      description,
-      nowMs,
-      state === "unknown" ? null : "answer",
-      operationId,
-    );
+    const by = state === "unknown" ? null : "answer";
+    const sql = `UPDATE gateway_operations SET state = ?, class = ?, http_status = ?, code = ?,
+        description = ?, ended_at_ms = ?, settled_by = ?
+      WHERE operation_id = ? AND state = 'sending'`;
+    const answer = [tryClass, httpStatus, code, description];
+    const changes = this.run(sql, state, ...answer, nowMs, by, operationId);
     invariant(changes === 1, `the operation ${operationId} was being sent`);
   }
 
   /** Keeps the end of an unknown operation, now that it is known. `why`: for people. */
   settle(operationId: string, state: "done" | "refused", by: SettledBy, why: string): void {
-    const changes = this.#run(
-      `UPDATE gateway_operations SET state = ?, settled_by = ?,
-         description = trim(description || '; ' || ?, '; ')
-       WHERE operation_id = ? AND state = 'unknown'`,
-      state,
-      by,
-      why,
-      operationId,
-    );
+    const sql = `UPDATE gateway_operations SET state = ?, settled_by = ?,
+        description = trim(description || '; ' || ?, '; ')
+      WHERE operation_id = ? AND state = 'unknown'`;
+    const changes = this.run(sql, state, by, why, operationId);
     invariant(changes === 1, `the operation ${operationId} was unknown`);
   }
 
-  /**
-   * Makes the operations that a dead process was sending unknown; returns their ids. The condition
-   * is written as the index of open operations has it.
-   */
+  /** Makes the operations unknown that a dead process was sending, and returns their ids. */
   endInterrupted(nowMs: number): string[] {
     const sql = `UPDATE gateway_operations SET state = 'unknown', class = 'interrupted',
         ended_at_ms = ?, description = 'the program ended while it waited for the answer'
@@ -250,54 +211,48 @@ export class OperationStore {
   }
 
   operation(operationId: string): GatewayOperation | undefined {
-    return this.#get(
-      `SELECT ${columns} FROM gateway_operations WHERE operation_id = ?`,
-      operationId,
-    );
+    const sql = `SELECT ${columns} FROM gateway_operations WHERE operation_id = ?`;
+    return this.get(sql, operationId);
   }
 
-  /** Whether a notification came before an operation was asked for; a clock can be set. */
+  /** Returns whether a notification came before an operation was asked for, by any clock. */
   isBefore({ id, receivedAtMs }: StoredNotification, operation: GatewayOperation): boolean {
     const sql = `SELECT after_notification AS last FROM gateway_operations WHERE operation_id = ?`;
-    const last = this.#get<{ last: number | null }>(sql, operation.operationId)?.last;
+    const last = this.get<{ last: number | null }>(sql, operation.operationId)?.last;
     return typeof last === "number" ? id <= last : receivedAtMs < operation.askedAtMs;
   }
 
-  /** How many operations are unknown, and since when the oldest is. */
+  /** Counts the unknown operations, and returns since when the oldest is unknown. */
   unknown(): { readonly unknown: number; readonly unknownSinceMs: number | null } {
     const sql = `SELECT count(*) AS unknown, min(ended_at_ms) AS unknownSinceMs
       FROM gateway_operations WHERE state = 'unknown'`;
-    return this.#get(sql) ?? { unknown: 0, unknownSinceMs: null };
+    return this.get(sql) ?? { unknown: 0, unknownSinceMs: null };
   }
 
   /**
-   * All that a person has to find out at the gateway, of each kind at most `limit`: the operations
-   * whose answer was lost, and the orders that may be there more than once
-   * (docs/rules/07-returns.md). Both are read by the indexes of what is open.
+   * Returns what a person has to find out at the gateway, of each kind at most `limit`: operations
+   * whose answer was lost, and orders that may be there twice (docs/rules/07-returns.md).
    */
   open(limit: number): OpenAtGateway {
-    type Open = OpenAtGateway["operations"][number];
-    const operations = this.#all<Open>(
-      `SELECT ${columns}, order_id AS orderId, currency, exponent
-       FROM gateway_operations AS operation
-       LEFT JOIN gateway_ids USING (transaction_public_id)
-       LEFT JOIN transactions USING (transaction_id)
-       WHERE state = 'unknown' ORDER BY ended_at_ms LIMIT ?`,
-      limit + 1,
-    );
+    const unknown = `
+      SELECT ${columns}, order_id AS orderId, currency, exponent
+      FROM gateway_operations AS operation
+      LEFT JOIN gateway_ids USING (transaction_public_id)
+      LEFT JOIN transactions USING (transaction_id)
+      WHERE state = 'unknown' ORDER BY ended_at_ms LIMIT ?`;
+    const operations = this.all<OpenAtGateway["operations"][number]>(unknown, limit + 1);
     type Copies = OpenAtGateway["copies"][number] & { waits: number; ids: string };
-    const copies = this.#all<Copies>(
-      `SELECT order_id AS orderId, transaction_id AS transactionId,
-         orders_possible AS possibleOrders, state IN ('pending', 'parked') AS waits,
-         json_extract(content, '$.amountMinor') AS amountMinor,
-         json_extract(content, '$.currency') AS currency,
-         json_extract(content, '$.exponent') AS exponent,
-         (SELECT json_group_array(transaction_public_id) FROM gateway_ids AS named
-           WHERE named.transaction_id = outbox.transaction_id) AS ids
-       FROM outbox CROSS JOIN transactions USING (transaction_id)
-       WHERE ${copiesOpen} ORDER BY sequence LIMIT ?`,
-      limit + 1,
-    );
+    const possible = `
+      SELECT order_id AS orderId, transaction_id AS transactionId,
+        orders_possible AS possibleOrders, state IN ('pending', 'parked') AS waits,
+        json_extract(content, '$.amountMinor') AS amountMinor,
+        json_extract(content, '$.currency') AS currency,
+        json_extract(content, '$.exponent') AS exponent,
+        (SELECT json_group_array(transaction_public_id) FROM gateway_ids AS named
+          WHERE named.transaction_id = outbox.transaction_id) AS ids
+      FROM outbox CROSS JOIN transactions USING (transaction_id)
+      WHERE ${copiesOpen} ORDER BY sequence LIMIT ?`;
+    const copies = this.all<Copies>(possible, limit + 1);
     return {
       operations: operations.slice(0, limit),
       copies: copies.slice(0, limit).map(({ waits, ids, ...copy }) => ({
@@ -309,62 +264,57 @@ export class OperationStore {
     };
   }
 
-  /** The one operation of a transaction that is being sent or unknown. */
+  /** Returns the one operation of a transaction that is being sent or unknown. */
   openOf(transactionPublicId: string): GatewayOperation | undefined {
     const sql = `SELECT ${columns} FROM gateway_operations
       WHERE transaction_public_id = ? AND state IN ('sending', 'unknown')`;
-    return this.#get(sql, transactionPublicId);
+    return this.get(sql, transactionPublicId);
   }
 
-  /** Transactions whose operation is unknown. */
+  /** Returns the ids of the transactions whose operation is being sent or unknown. */
   unknownOnes(): string[] {
     const sql = `SELECT transaction_public_id AS id FROM gateway_operations
       WHERE state IN ('sending', 'unknown')`;
     return this.#ids(sql);
   }
 
-  /** Every operation of these transactions, oldest first. */
+  /** Returns every operation of these transactions, oldest first. */
   operationsOf(transactionPublicIds: readonly string[]): GatewayOperation[] {
     const sql = `SELECT ${columns} FROM gateway_operations WHERE transaction_public_id = ?`;
     return transactionPublicIds
-      .flatMap((id) => this.#all<GatewayOperation>(sql, id))
+      .flatMap((id) => this.all<GatewayOperation>(sql, id))
       .sort((a, b) => a.askedAtMs - b.askedAtMs);
   }
 
-  /** Forbids an operation: should its message come late, it is not carried out. */
+  /** Forbids an operation: it is not carried out should its message come late. */
   forbid(operationId: string, nowMs: number): void {
     const sql = "INSERT INTO gateway_operations_forbidden VALUES (?, ?) ON CONFLICT DO NOTHING";
-    this.#run(sql, operationId, nowMs);
+    this.run(sql, operationId, nowMs);
   }
 
   isForbidden(operationId: string): boolean {
     const sql = `SELECT 1 FROM gateway_operations_forbidden WHERE operation_id = ?`;
-    return this.#get(sql, operationId) !== undefined;
+    return this.get(sql, operationId) !== undefined;
   }
 
-  #get<T>(sql: string, ...values: SQLInputValue[]): T | undefined {
-    return this.#all<T>(sql, ...values).at(0);
+  #ids(sql: string, ...values: (string | number)[]): string[] {
+    return this.all<{ id: string }>(sql, ...values).map(({ id }) => id);
   }
+}
 
-  /** The rows, whose columns are named as the members of `T`. */
-  #all<T>(sql: string, ...values: SQLInputValue[]): T[] {
-    return prepared(this.#database, sql).all(...values) as T[];
-  }
-
-  #ids(sql: string, ...values: SQLInputValue[]): string[] {
-    return this.#all<{ id: string }>(sql, ...values).map(({ id }) => id);
-  }
-
-  #run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#database.prepare(sql).run(...values).changes);
-  }
+/** The order as a document of the gateway names it; null: not named. */
+interface NamedOrder {
+  readonly orderId: string | null;
+  readonly amountMinor: number | null;
+  readonly currency: string | null;
+  readonly transactionId?: string | null | undefined;
 }
 
 interface Content {
   readonly content: string;
 }
 
-/** undefined: there is none, or another program wrote it. Throws when the row is damaged. */
+/** Returns undefined without a row, or for one of another program. Throws for a damaged row. */
 function transactionOf(row: Content | undefined): Transaction | undefined {
   return row && transactionSchema.safeParse(JSON.parse(row.content)).data;
 }

@@ -1,9 +1,6 @@
 import { type Clock, within } from "../../shared/time.ts";
 
-/**
- * Lets callers wait for news about one transaction. A caller is registered before its condition is
- * checked for the first time, so it misses no news.
- */
+/** Lets callers wait for a change of one transaction. A caller that waits misses no change. */
 export class DeliveryWatch {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -13,7 +10,7 @@ export class DeliveryWatch {
     this.#clock = clock;
   }
 
-  /** Waits until `isSettled`, checked now and after all news, or until `waitMs` is over. */
+  /** Waits until `isSettled`, which is asked now and after each change, or `waitMs` at most. */
   async wait(transactionId: string, waitMs: number, isSettled: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (): void => {
@@ -30,12 +27,12 @@ export class DeliveryWatch {
     }
   }
 
-  /** Something changed about this transaction. */
+  /** Asks the callers again that wait for this transaction: it has changed. */
   notify(transactionId: string): void {
     for (const check of this.#waiting.get(transactionId) ?? []) check();
   }
 
-  /** Something changed that concerns every transaction. */
+  /** Asks all callers again: a change concerns every transaction. */
   notifyAll(): void {
     for (const checks of this.#waiting.values()) for (const check of checks) check();
   }

@@ -8,31 +8,23 @@ import { OrderInquiry, type SendingParts } from "./order-inquiry.ts";
 import type { EndedTry } from "./outbox-store.ts";
 import { QueueWindow } from "./queue-window.ts";
 import { type Decision, decide, parseRetryAfter } from "./retry-policy.ts";
-import { type UncertainSend, uncertainAfterSend } from "./uncertain-send-policy.ts";
+import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 import { pauseMs, takeOut, WorkLoop } from "./work-loop.ts";
 
-/**
- * Tries outside the queue at the same time. More come when tp-manager hands off a backlog; the
- * queue begins those when they are due.
- */
+/** The most tries outside the queue at the same time; further new items wait for the queue. */
 export const IMMEDIATE_TRIES_MAX = 4;
-/** Waits for the sockets before what has come in is recorded: less than a commit takes. */
+/** How often the sockets are read before a commit, to find more answers: it takes less time. */
 const SOCKET_WAITS_MAX = 30;
 
 /** A finished try. */
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
-  /** Its number among those of the queue; null: a try outside the queue. */
+  /** The number of the try among those of the queue; null: it was made outside the queue. */
   readonly queueNumber: number | null;
-  /** Its number in the window. */
+  /** The number that the window gave the try. */
   readonly tryNumber: number;
 }
-
-/** A finished try with the policies' decision about it. */
-interface Decided extends Ended {
-  readonly decision: Decision;
-  readonly uncertain: UncertainSend;
-}
+type Decided = Ended & EndedTry & { readonly decision: Decision };
 
 /**
  * Sends what is in the outbox. The queue begins due items the longest due first, a few at the same
@@ -59,12 +51,8 @@ export class Forwarder {
   /** The kiosk's own slot of each quarter of an hour, from 0 to 1. */
   readonly #slot: number;
   #immediateTries = 0;
-  /**
-   * Tries of the queue so far; the numbers of those of which the end is not recorded yet. A list
-   * in place of a set: a set that lives long leaves table after table in V8's old space as it
-   * changes.
-   */
   #queueBegun = 0;
+  /** The queue's tries whose end is not recorded. A set would fill V8's old space in time. */
   readonly #queueTries: number[] = [];
   #ended: Ended[] = [];
   #recording: Promise<void> | undefined;
@@ -85,7 +73,7 @@ export class Forwarder {
     return this.#window.paused;
   }
 
-  /** The faults that stop the queue, or would let it fail for ever, for `status`. */
+  /** The faults that stop the queue, or let it fail until an operator acts. */
   get conditions() {
     const { pausedSinceMs, misconfigured } = this.#window;
     return { pausedSinceMs, misconfigured, lookupRefused: this.#inquiry.refused };
@@ -103,8 +91,8 @@ export class Forwarder {
 
   /**
    * Begins the one try that a new item gets at once, outside the queue. While the queue is paused,
-   * or too many tries are running, the item waits until it is due instead. `claimed`: in the commit
-   * that stored it.
+   * or too many tries are running, the item waits until it is due instead. `claimed`: the item as
+   * the commit that stored it has claimed it.
    */
   tryAtOnce(transactionId: string, claimed?: ClaimedItem): void {
     if (!claimed && !this.takesAtOnce) {
@@ -122,13 +110,13 @@ export class Forwarder {
     return !this.#loop.isStopping && this.paused === null && isFree;
   }
 
-  /** Ends a pause at once; the next refusal brings it back. */
+  /** Ends a pause of the queue at once; the next refusal of the credentials brings it back. */
   resume(): void {
     this.#window.resume();
     this.#loop.wake();
   }
 
-  /** An operator asks for an item to be tried now, whatever the queue waits for. */
+  /** Tries an item now, whatever the queue waits for, because an operator asks for it. */
   requeued(transactionId: string): void {
     this.resume();
     this.tryAtOnce(transactionId);
@@ -136,8 +124,8 @@ export class Forwarder {
   }
 
   /**
-   * Begins nothing new, lets running tries end within `graceMs` and abandons the others: those
-   * already written are recorded as ambiguous.
+   * Ends the queue: begins no try, lets those that run end within `graceMs` and abandons the rest.
+   * An abandoned try whose request was written is recorded as ambiguous.
    */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#loop.stop();
@@ -175,8 +163,8 @@ export class Forwarder {
   }
 
   /**
-   * Answers that lie in the sockets already, or come in a moment, come in first, so that one commit
-   * takes them all: a commit for each alone would delay the others longer than that.
+   * Records what has ended. Answers that lie in the sockets, or come in a moment, are read first,
+   * so that one commit records them all: a commit for each would take longer.
    */
   async #record(): Promise<void> {
     for (let waits = 0; waits < SOCKET_WAITS_MAX; waits++) {
@@ -185,7 +173,7 @@ export class Forwarder {
     }
     this.#recording = undefined;
     const sent = this.#recordAndClaim();
-    // A caller that waits for this end is answered before it is logged and the queue goes on.
+    // A caller that waits for this try is answered before its end is logged.
     if (this.#queueTries.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (const one of sent) this.#report(one);
     if (!this.#isFull) this.#loop.wake();
@@ -208,18 +196,15 @@ export class Forwarder {
     const wasPaused = this.paused !== null;
     const decided = this.#ended.splice(0).map((ended) => this.#decide(ended));
     const limit = this.#free;
-    // An end is written in any case; a commit for a claim alone needs something that waits.
     const mayClaim = (): boolean => limit > 0 && store.nextDueAtMs("send") !== undefined;
     if (decided.length === 0 && !mayClaim()) return [];
-    const nowMs = clock.now();
     // While paused one try, of the oldest item, due or not, shows whether the queue can go on.
     const which = this.paused === null ? "due" : "oldest";
-    const ended = decided.map((one) => endedTry(one, nowMs));
-    const claimed = store.endAndClaim(ended, { which, limit, nowMs });
+    const claimed = store.endAndClaim(decided, { which, limit, nowMs: clock.now() });
     for (const { item } of decided) watch.notify(item.transactionId);
     const isSent = ({ decision }: Decided): boolean => decision.state === "sent";
     for (const one of decided) if (!isSent(one)) this.#report(one);
-    if (decided.some(({ uncertain }) => uncertain.lookUpNext)) this.#inquiry.wake();
+    if (decided.some(({ update }) => update.uncertain.lookUpNext)) this.#inquiry.wake();
     if (!wasPaused && this.paused !== null) watch.notifyAll();
     for (const item of claimed) this.#begin(item, true);
     return decided.filter(isSent);
@@ -231,36 +216,50 @@ export class Forwarder {
   }
 
   /**
-   * The part of the window that is taken: all tries since the oldest that still runs. So a slow one
-   * is overtaken by no more than the window holds besides it.
+   * How much of the window is taken: all tries since the oldest that still runs. So no more tries
+   * overtake a slow one than the window holds.
    */
   get #taken(): number {
     const [oldest] = this.#queueTries; // in the order in which they began
     return oldest === undefined ? 0 : this.#queueBegun - oldest + 1;
   }
 
-  /** With the whole window taken the next end of a try does whatever the queue could do. */
+  /** Whether the window is full: then the next end of a try lets the queue go on. */
   get #isFull(): boolean {
     return this.#window.heldMs === 0 && this.#taken >= this.#window.size;
   }
 
   #decide(ended: Ended): Decided {
-    const { item, queueNumber, verdict, tryNumber } = ended;
-    const nowMs = this.#parts.clock.now();
+    const { clock, random } = this.#parts;
+    const { item, queueNumber, verdict, notes, tryNumber } = ended;
+    const { number, startedAtMs } = item;
+    const { fields, retryAfter, ...answer } = verdict;
+    const { ambiguous, meaning } = faultTable[verdict.class];
+    const nowMs = clock.now();
     const uncertain = uncertainAfterSend(verdict.class, item.uncertain, nowMs);
     const decision = decide(faultTable[verdict.class], item.history, {
       nowMs,
       queueFailures: this.#window.failures,
-      retryAfterMs: parseRetryAfter(verdict.retryAfter, nowMs),
+      retryAfterMs: parseRetryAfter(retryAfter, nowMs),
       resends: uncertain.resends,
-      random: this.#parts.random,
+      random,
       slot: this.#slot,
     });
     this.#window.learn(tryNumber, verdict, decision);
     if (this.#window.failures === 0) this.#inquiry.gatewayWorks();
     if (queueNumber === null) this.#immediateTries -= 1;
     else takeOut(this.#queueTries, queueNumber);
-    return { ...ended, decision, uncertain };
+    const { state, itemDelayMs, history } = decision;
+    const update = {
+      state,
+      nextTryAtMs: itemDelayMs > 0 ? nowMs + itemDelayMs : null,
+      history,
+      uncertain,
+      redirectUrl: verdict.class === "sent" ? (fields.get("redirectUrl") ?? null) : null,
+      reason: state === "parked" ? `${meaning}: ${verdict.description}` : null,
+    };
+    const attempt = { number, startedAtMs, endedAtMs: nowMs, ...answer, ambiguous, notes };
+    return { ...ended, attempt, update, decision };
   }
 
   #report({ item, verdict, notes, decision: { state, itemDelayMs, queueHoldMs } }: Decided): void {
@@ -284,27 +283,4 @@ export class Forwarder {
       log.warn({ ...details, itemDelayMs, queueHoldMs }, `not sent: ${meaning}`);
     }
   }
-}
-
-/** The part of a finished try that the store keeps. */
-function endedTry(
-  { item, verdict, notes, uncertain, decision: { state, itemDelayMs, history } }: Decided,
-  endedAtMs: number,
-): EndedTry {
-  const { class: tryClass, httpStatus, code, description, fields } = verdict;
-  const { number, startedAtMs } = item;
-  const { ambiguous, meaning } = faultTable[tryClass];
-  const answer = { class: tryClass, httpStatus, code, description, ambiguous, notes };
-  return {
-    item,
-    attempt: { number, startedAtMs, endedAtMs, ...answer },
-    update: {
-      state,
-      nextTryAtMs: itemDelayMs > 0 ? endedAtMs + itemDelayMs : null,
-      history,
-      uncertain,
-      redirectUrl: tryClass === "sent" ? (fields.get("redirectUrl") ?? null) : null,
-      reason: state === "parked" ? `${meaning}: ${description}` : null,
-    },
-  };
 }

@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { prepared } from "../../shared/store/sqlite.ts";
@@ -14,9 +14,9 @@ export interface ClaimedItem {
   readonly orderId: string;
   /** JSON of the transaction. */
   readonly content: string;
-  /** The transaction as it was given, of an item that was stored with its claim. */
+  /** The transaction, where the item was claimed in the commit that stored it. */
   readonly transaction?: Transaction;
-  /** Number of this try, from 1. */
+  /** The number of this try, from 1. */
   readonly number: number;
   readonly startedAtMs: number;
   readonly history: ItemHistory;
@@ -24,40 +24,28 @@ export interface ClaimedItem {
 }
 
 /** The columns that {@link itemOf} reads, of a row of the outbox. */
-export const itemColumns = `sequence, transaction_id, tries, failures, no_result_since_ms,
-  no_result_tries, look_next, sent_at_ms, resends, orders_possible, absent_since_ms, untold,
+export const itemColumns = `sequence, transaction_id AS transactionId, tries AS number,
   (SELECT order_id FROM transactions AS own
-    WHERE own.transaction_id = outbox.transaction_id) AS order_id,
+    WHERE own.transaction_id = outbox.transaction_id) AS orderId,
   (SELECT content FROM transactions AS own
-    WHERE own.transaction_id = outbox.transaction_id) AS content`;
+    WHERE own.transaction_id = outbox.transaction_id) AS content,
+  failures, no_result_since_ms AS noResultSinceMs, no_result_tries AS noResultTries,
+  look_next AS lookNext, sent_at_ms AS sentAtMs, resends, orders_possible AS orders,
+  absent_since_ms AS absentSinceMs, untold AS unanswered`;
 
-export function itemOf(row: Record<string, SQLOutputValue>, startedAtMs: number): ClaimedItem {
-  const transactionId = String(row["transaction_id"]);
-  invariant(row["content"] !== null, `outbox item ${transactionId} has its transaction`);
-  return {
-    sequence: Number(row["sequence"]),
-    transactionId,
-    orderId: String(row["order_id"]),
-    content: String(row["content"]),
-    number: Number(row["tries"]),
-    startedAtMs,
-    history: {
-      failures: Number(row["failures"]),
-      noResultSinceMs: row["no_result_since_ms"] as number | null,
-      noResultTries: Number(row["no_result_tries"]),
-    },
-    uncertain: {
-      lookUpNext: row["look_next"] === 1,
-      sentAtMs: row["sent_at_ms"] as number | null,
-      resends: Number(row["resends"]),
-      orders: Number(row["orders_possible"]),
-      absentSinceMs: row["absent_since_ms"] as number | null,
-      unanswered: Number(row["untold"]),
-    },
-  };
+type Named = Pick<ClaimedItem, "sequence" | "transactionId" | "number" | "orderId" | "content">;
+export type ItemRow = Named & ItemHistory & Omit<UncertainSend, "lookUpNext"> & { lookNext: 0 | 1 };
+
+export function itemOf(row: ItemRow, startedAtMs: number): ClaimedItem {
+  const { sequence, transactionId, number, orderId, content, ...state } = row;
+  invariant(content !== null, `outbox item ${transactionId} has its transaction`);
+  const { failures, noResultSinceMs, noResultTries, lookNext, ...sends } = state;
+  const history = { failures, noResultSinceMs, noResultTries };
+  const uncertain = { ...sends, lookUpNext: lookNext === 1 };
+  return { sequence, transactionId, orderId, content, number, startedAtMs, history, uncertain };
 }
 
-/** The part of an UPDATE for items that a lost database may have sent before `:now`. */
+/** The part of an UPDATE that marks items which a lost database may have sent before `:now`. */
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
@@ -106,7 +94,7 @@ export function insertItem(
 /** The item's state after a try or a lookup. */
 export interface ItemUpdate {
   readonly state: DeliveryState;
-  /** null: keeps its position. */
+  /** When it is tried next; null: it keeps its position. */
   readonly nextTryAtMs: number | null;
   readonly history: ItemHistory;
   readonly uncertain: UncertainSend;
@@ -114,7 +102,7 @@ export interface ItemUpdate {
   readonly reason: string | null;
 }
 
-/** By number: a queue runs this for each item, and names cost as much as the change. */
+/** Ends a claim. Its values have numbers: names would cost each item as much as the change. */
 const endedClaim = `
   UPDATE outbox SET claimed_at_ms = NULL, state = ?1, failures = ?2,
     next_try_at_ms = ifnull(?3, next_try_at_ms),
@@ -125,9 +113,42 @@ const endedClaim = `
     resends = ?12, orders_possible = ?13, absent_since_ms = ?14, untold = ?15
   WHERE sequence = ?16 AND claimed_at_ms IS NOT NULL`;
 
+const settled = `
+  UPDATE outbox SET state = :state, dropped = :dropped, settled_at_ms = :now,
+    reason = :reason || iif(ambiguous = 0, '', :ifAmbiguous)
+  WHERE transaction_id = :id AND claimed_at_ms IS NULL
+    AND (state IN ('pending', 'parked') OR dropped = 1 AND :evenDropped)`;
+
+/** The end of an item without a try. */
+interface Settlement {
+  readonly state: Exclude<DeliveryState, "pending">;
+  readonly reason: string;
+  /** What follows the reason when the answer of a try was lost. */
+  readonly ifAmbiguous?: string;
+  /** An operator drops it. */
+  readonly dropped?: boolean;
+  /** It is settled also when an operator has dropped it. */
+  readonly evenDropped?: boolean;
+}
+
 /**
- * An item whose transaction the gateway has named counts as sent: sending the item again would make
- * a second order. A try that runs is left to end, and its end runs this statement too.
+ * Settles an item that waits, inside the caller's commit. Returns false, and changes nothing, while
+ * a try of it runs, or when it is settled already.
+ */
+export function settleItem(
+  database: DatabaseSync,
+  id: string,
+  now: number,
+  { state, reason, ifAmbiguous = "", dropped = false, evenDropped = false }: Settlement,
+): boolean {
+  const flags = { dropped: dropped ? 1 : 0, evenDropped: evenDropped ? 1 : 0 };
+  const values = { id, now, state, reason, ifAmbiguous, ...flags };
+  return prepared(database, settled).run(values).changes === 1;
+}
+
+/**
+ * Marks an item as sent when the gateway has named its transaction: another send would make a
+ * second order. A try that runs is left to end, and its end runs this statement too.
  */
 export const namedIsSent = `
   UPDATE outbox SET state = 'sent', settled_at_ms = :now,

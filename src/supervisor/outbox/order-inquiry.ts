@@ -16,7 +16,7 @@ import {
 } from "./uncertain-send-policy.ts";
 import { pauseMs, WorkLoop } from "./work-loop.ts";
 
-/** Lookups at the same time; one alone while the gateway does not answer them. */
+/** The most lookups at the same time; while the gateway answers none, one alone is made. */
 const LOOKUPS_MAX = 4;
 
 export interface SendingParts {
@@ -30,9 +30,9 @@ export interface SendingParts {
 }
 
 interface Queue {
-  /** Whether the last send, too, got no result: the gateway as a whole fails. */
+  /** Returns whether the last send got no result either: the gateway as a whole fails. */
   sendsFail(): boolean;
-  /** A lookup has ended with an item that may be sent again. */
+  /** Tells the queue that a lookup has ended with an item that may be sent again. */
   wake(): void;
 }
 
@@ -47,8 +47,9 @@ export class OrderInquiry {
   readonly #loop: WorkLoop;
   readonly #abandon = new AbortController();
   #lookups = 0;
-  /** Since when no lookup was answered, and the end of the wait for the next one. */
+  /** Since when no lookup was answered, by the steady clock; null: the last one was. */
   #silentSinceMs: number | null = null;
+  /** Until when no lookup is made, by the steady clock. */
   #holdUntilMs = 0;
   /** The kiosk's own slot of each quarter of an hour, from 0 to 1. */
   readonly #slot: number;
@@ -61,7 +62,7 @@ export class OrderInquiry {
     this.#loop = new WorkLoop(parts.clock, "next lookup", () => this.#begin());
   }
 
-  /** How the last lookup that was answered at all refused our credentials; null: it did not. */
+  /** How the last answered lookup refused our credentials; null: it did not. */
   get refused(): { readonly reason: string; readonly sinceMs: number } | null {
     return this.#refused;
   }
@@ -70,12 +71,12 @@ export class OrderInquiry {
     this.#loop.start();
   }
 
-  /** There may be something to look up. */
+  /** Looks at once whether an order is to be looked up. */
   wake(): void {
     this.#loop.wake();
   }
 
-  /** A send has got a result: what no lookup answers may be the fault of one order. */
+  /** Shortens the wait for the next lookup, because a send has got a result. */
   gatewayWorks(): void {
     if (this.#heldMs <= SHARED_HOLD_CAP_MS) return;
     this.#holdUntilMs = this.#parts.clock.monotonicMs() + SHARED_HOLD_CAP_MS;
@@ -117,11 +118,11 @@ export class OrderInquiry {
   async #lookUp(item: ClaimedItem): Promise<void> {
     const { store, gateway, watch, clock, random } = this.#parts;
     const transaction = readStored(item.content);
-    // A damaged one is parked by its next try, which says so.
+    // A damaged item is sent on to the queue, whose try parks it.
     const finding: OrderFinding = transaction
       ? await gateway.findOrder(transaction, this.#abandon.signal)
       : { kind: "absent" };
-    // An abandoned lookup proves nothing: the next start finds it begun, and begins it again.
+    // An abandoned lookup proves nothing; the next start of the program repeats it.
     if (finding.kind === "unanswered" && this.#abandon.signal.aborted) return;
     const nowMs = clock.now();
     const retryAfter = finding.kind === "unanswered" ? finding.verdict.retryAfter : null;
@@ -164,7 +165,10 @@ export class OrderInquiry {
     } else if (finding.verdict.httpStatus !== null) this.#refused = null;
   }
 
-  /** Before the end is on disk: an alarm that is raised twice is better than one that is lost. */
+  /**
+   * Logs the end of a lookup before it is on disk: an alarm that is raised twice is better than one
+   * that is lost.
+   */
   #report(item: ClaimedItem, finding: OrderFinding, decision: LookupDecision): void {
     const { log } = this.#parts;
     const { transactionId, orderId, uncertain } = item;
@@ -188,7 +192,7 @@ export class OrderInquiry {
       log.warn({ ...details, waitMs }, "the lookup of an order gave no answer");
       return;
     }
-    // The alarm comes when copies become possible, and again each day that it goes on.
+    // The alarm comes with the first send that may make a copy, and again each day.
     const isRepeated = uncertain.resends > 0 && uncertain.resends < SENDS_OF_FIRST_DAY - 1;
     const times = uncertain.orders + 1;
     const text = `sent again without a lookup: the gateway may have it ${times} times`;
@@ -201,7 +205,7 @@ function refusesUs({ verdict }: Extract<OrderFinding, { kind: "unanswered" }>): 
   return verdict.httpStatus === 401 || verdict.httpStatus === 403;
 }
 
-/** Why an item waits for an operator, or was settled by a lookup. */
+/** Returns why a lookup parks or settles an item; null: it does not. */
 function reasonOf(finding: OrderFinding): string | null {
   if (finding.kind === "ours") return "a lookup shows that the gateway has it";
   return finding.kind === "other" ? finding.why : null;

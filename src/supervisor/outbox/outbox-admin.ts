@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { SQLOutputValue } from "node:sqlite";
 import type {
   DeliveryState,
   OutboxItem,
@@ -7,16 +7,14 @@ import type {
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
-import { transaction } from "../../shared/store/sqlite.ts";
-import { copiesOpen } from "./item-rows.ts";
+import { Tables } from "../../shared/store/tables.ts";
+import { copiesOpen, settleItem } from "./item-rows.ts";
 
 type Messages = typeof supervisorMessages;
-/** Why an operator's request is not carried out; see the messages of the IPC contract. */
 type Refusal = Exclude<ResponseOf<Messages, "outbox-requeue">["outcome"], "queued">;
-/** The operator's note and name, as far as given. */
 type Given = Omit<RequestOf<Messages, "outbox-requeue">, "transactionId">;
 
-/** A page of the items in one state, by the index of that state: nearly all others are sent. */
+/** Finds a page of items by the index of their state, because nearly all items are sent. */
 const pageOf = (found: string): string =>
   `sequence IN (${found} AND sequence > :cursor ORDER BY sequence LIMIT :limit)`;
 const claimed = (lookUpNext: 0 | 1): string =>
@@ -35,43 +33,35 @@ const itemsIn: Readonly<Record<DeliveryState | "any", string>> = {
 };
 
 /** The operator's view of the outbox, and the operator's actions on it. */
-export class OutboxAdmin {
-  readonly #database: DatabaseSync;
-
-  constructor(database: DatabaseSync) {
-    this.#database = database;
-  }
-
-  /** Oldest first, after the item with the sequence `cursor`. */
+export class OutboxAdmin extends Tables {
+  /** Returns items, oldest first, after the one with the sequence `cursor`. */
   list(
     state: DeliveryState | undefined,
     cursor: number,
     limit: number,
   ): ResponseOf<Messages, "outbox-list"> {
-    const rows = this.#database
-      .prepare(
-        `SELECT sequence, outbox.transaction_id AS transactionId, order_id AS orderId, state,
-           ifnull(json_extract(content, '$.amountMinor'), 0) AS amountMinor,
-           ifnull(json_extract(content, '$.currency'), '') AS currency,
-           ifnull(json_extract(content, '$.exponent'), 0) AS exponent, queued_at_ms AS queuedAtMs,
-           iif(state = 'pending', next_try_at_ms, NULL) AS nextTryAtMs,
-           settled_at_ms AS settledAtMs, tries, outbox.ambiguous, reason,
-           last.ended_at_ms AS endedAtMs, last.class, last.http_status AS httpStatus, last.code,
-           last.description
-         FROM outbox JOIN transactions USING (transaction_id)
-         LEFT JOIN attempts AS last ON last.transaction_id = outbox.transaction_id
-           AND last.number = (SELECT max(number) FROM attempts AS every
-             WHERE every.transaction_id = outbox.transaction_id)
-         WHERE ${itemsIn[state ?? "any"]}
-         ORDER BY sequence LIMIT :limit`,
-      )
-      .all({ cursor, limit: limit + 1 });
+    const sql = `
+      SELECT sequence, outbox.transaction_id AS transactionId, order_id AS orderId, state,
+        ifnull(json_extract(content, '$.amountMinor'), 0) AS amountMinor,
+        ifnull(json_extract(content, '$.currency'), '') AS currency,
+        ifnull(json_extract(content, '$.exponent'), 0) AS exponent, queued_at_ms AS queuedAtMs,
+        iif(state = 'pending', next_try_at_ms, NULL) AS nextTryAtMs,
+        settled_at_ms AS settledAtMs, tries, outbox.ambiguous, reason,
+        last.ended_at_ms AS endedAtMs, last.class, last.http_status AS httpStatus, last.code,
+        last.description
+      FROM outbox JOIN transactions USING (transaction_id)
+      LEFT JOIN attempts AS last ON last.transaction_id = outbox.transaction_id
+        AND last.number = (SELECT max(number) FROM attempts AS every
+          WHERE every.transaction_id = outbox.transaction_id)
+      WHERE ${itemsIn[state ?? "any"]}
+      ORDER BY sequence LIMIT :limit`;
+    const rows = this.all<Row>(sql, { cursor, limit: limit + 1 });
     return { items: rows.slice(0, limit).map(itemOf), more: rows.length > limit };
   }
 
-  /** Counts the orders that the gateway may have although that is not known, for `status`. */
+  /** Counts the orders of which it is not known whether the gateway has them. */
   uncertain(): NonNullable<ResponseOf<Messages, "status">["outbox"]["ambiguous"]> {
-    const count = (sql: string): number => Number(this.#database.prepare(sql).get()?.["n"]);
+    const count = (sql: string): number => this.get<{ n: number }>(sql)?.n ?? 0;
     return {
       sends: count(`SELECT sends AS n FROM ambiguous_sends`),
       inDoubt: count(`SELECT items AS n FROM items_in_doubt`),
@@ -84,34 +74,28 @@ export class OutboxAdmin {
    * One whose send is uncertain is looked up once more, and sent when the lookup gives no answer.
    */
   requeue(transactionId: string, nowMs: number, given: Given = {}): "queued" | Refusal {
-    return transaction(this.#database, () => {
-      const { changes } = this.#database
-        .prepare(
-          `UPDATE outbox SET state = 'pending', dropped = 0, next_try_at_ms = :now,
-             delayed_at_ms = :now, failures = 0, no_result_since_ms = NULL, no_result_tries = 0,
-             sent_at_ms = iif(sent_at_ms IS NULL, NULL, 0), reason = NULL, settled_at_ms = NULL
-           WHERE transaction_id = :id AND claimed_at_ms IS NULL
-             AND (state IN ('pending', 'parked') OR dropped = 1)`,
-        )
-        .run({ id: transactionId, now: nowMs });
-      if (changes === 0) return this.#refusal(transactionId);
+    const sql = `
+      UPDATE outbox SET state = 'pending', dropped = 0, next_try_at_ms = :now,
+        delayed_at_ms = :now, failures = 0, no_result_since_ms = NULL, no_result_tries = 0,
+        sent_at_ms = iif(sent_at_ms IS NULL, NULL, 0), reason = NULL, settled_at_ms = NULL
+      WHERE transaction_id = :id AND claimed_at_ms IS NULL
+        AND (state IN ('pending', 'parked') OR dropped = 1)`;
+    return this.together(() => {
+      const isDue = this.run(sql, { id: transactionId, now: nowMs }) > 0;
+      if (!isDue) return this.#refusal(transactionId);
       this.#note(transactionId, nowMs, "requeue", given);
       return "queued";
     });
   }
 
-  /** Closes an item, with a reason that stays with it; nothing is deleted. */
+  /** Closes an item and keeps the reason with it. */
   drop(transactionId: string, given: string, nowMs: number, by?: string): "dropped" | Refusal {
     const note = maskPansInText(given);
-    return transaction(this.#database, () => {
-      const { changes } = this.#database
-        .prepare(
-          `UPDATE outbox SET state = 'closed', dropped = 1, reason = :reason, settled_at_ms = :now
-           WHERE transaction_id = :id AND claimed_at_ms IS NULL
-             AND (state IN ('pending', 'parked') OR dropped = 1)`,
-        )
-        .run({ id: transactionId, now: nowMs, reason: `dropped by an operator: ${note}` });
-      if (changes === 0) return this.#refusal(transactionId);
+    const reason = `dropped by an operator: ${note}`;
+    const end = { state: "closed", reason, dropped: true, evenDropped: true } as const;
+    return this.together(() => {
+      const isClosed = settleItem(this.database, transactionId, nowMs, end);
+      if (!isClosed) return this.#refusal(transactionId);
       this.#note(transactionId, nowMs, "drop", { note, by });
       return "dropped";
     });
@@ -124,18 +108,14 @@ export class OutboxAdmin {
     { note = "", by }: Given,
   ): void {
     const masked = [note, by].map((text) => (text === undefined ? null : maskPansInText(text)));
-    this.#database
-      .prepare(
-        `INSERT INTO operator_actions (transaction_id, at_ms, action, note, by_whom)
-         VALUES (?, ?, ?, ?, ?)`,
-      )
-      .run(transactionId, nowMs, action, ...masked);
+    const sql = `INSERT INTO operator_actions (transaction_id, at_ms, action, note, by_whom)
+      VALUES (?, ?, ?, ?, ?)`;
+    this.run(sql, transactionId, nowMs, action, ...masked);
   }
 
   #refusal(transactionId: string): Refusal {
-    const row = this.#database
-      .prepare(`SELECT state, claimed_at_ms FROM outbox WHERE transaction_id = ?`)
-      .get(transactionId);
+    const sql = `SELECT state, claimed_at_ms FROM outbox WHERE transaction_id = ?`;
+    const row = this.get<Row>(sql, transactionId);
     if (!row) return "unknown";
     if (row["claimed_at_ms"] !== null) return "running";
     return row["state"] === "sent" ? "sent" : "closed";

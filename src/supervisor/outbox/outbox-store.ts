@@ -1,20 +1,22 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { prepared, transaction } from "../../shared/store/sqlite.ts";
+import { Tables } from "../../shared/store/tables.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { TryClass } from "../gateway/fault-table.ts";
 import {
   type ClaimedItem,
   endClaim,
+  type ItemRow,
   type ItemUpdate,
   insertItem,
   itemColumns,
   itemOf,
+  settleItem,
 } from "./item-rows.ts";
 import { delayCeilingMs } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 
-/** One try, as it stays in the history. */
+/** One try to send an item, as the history keeps it. */
 export interface Attempt {
   readonly number: number;
   readonly startedAtMs: number;
@@ -40,18 +42,18 @@ interface Delivery {
   readonly ambiguous: boolean;
 }
 
-/** Of a long history the first and the last tries are kept. */
+/** How many tries of a long history are kept: so many of its beginning, and the last ones. */
 export const ATTEMPTS_KEPT_FIRST = 10;
 export const ATTEMPTS_KEPT_LAST = 40;
 
-/** The pause before a lookup that the process did not survive is repeated. */
+/** The pause before a lookup is repeated that ran when the program ended. */
 const LOOKUP_REPEATED_MS = 60_000;
 
 /** The next step of an item that waits, as the column `look_next` has it. */
 type Step = "send" | "lookup";
 const column = { send: 0, lookup: 1 } as const satisfies Record<Step, 0 | 1>;
 
-/** The conditions as the indexes of due items have them. */
+/** The conditions of WHERE, as the indexes of due items have them. */
 const isClaimed = (step: Step): string =>
   `state = 'pending' AND claimed_at_ms > 0 AND look_next = ${column[step]}`;
 const isWaiting = (step: Step): string =>
@@ -59,10 +61,9 @@ const isWaiting = (step: Step): string =>
 const isDelayed = "next_try_at_ms > delayed_at_ms";
 
 /**
- * The item that has been due longest: the oldest one, except that a failed try puts an item after
- * those that became due before its next try. An item is also due when the clock went back before
- * the moment at which its delay began. Of each kind the first one is found by an index: without a
- * delay, with one that is over, with one that began later than now.
+ * Returns the query for the item that has been due longest. An item is due without a delay, when
+ * its delay is over, and when its delay began later than now, because the clock was set back. The
+ * first item of each of these kinds is found by an index.
  */
 const dueLongest = (step: Step): string => {
   const first = (index: string, which: string, order: string): string => `
@@ -85,17 +86,17 @@ const claim = (step: Step, sequence: string): string => `
 
 /** The statements that claim an item. */
 const claims = {
-  /** The one whose send has been due longest. */
+  /** Claims the item whose send has been due longest. */
   due: claim("send", dueLongest("send")),
-  /** The oldest, due or not: one try has to show whether the queue can go on. */
+  /** Claims the oldest item, due or not: its try shows whether the queue can go on. */
   oldest: claim(
     "send",
     `SELECT sequence FROM outbox INDEXED BY outbox_age
      WHERE ${isWaiting("send")} ORDER BY queued_at_ms, sequence LIMIT 1`,
   ),
-  /** The one whose lookup has been due longest. */
+  /** Claims the item whose lookup has been due longest. */
   lookup: claim("lookup", dueLongest("lookup")),
-  /** The one of a transaction, due or not. */
+  /** Claims the item of one transaction, due or not. */
   one: claim("send", "SELECT sequence FROM outbox WHERE transaction_id = :id"),
 };
 
@@ -105,7 +106,7 @@ const nextDue = (step: Step): string => {
   return `SELECT min(at) AS at FROM (${first(0)} UNION ALL ${first(1)})`;
 };
 
-/** Of items that wait, and of the few that are claimed, each by an index. */
+/** Finds when the oldest pending item was queued, waiting or claimed, by an index for each. */
 const oldestPending = `SELECT min(at) AS at FROM (
     SELECT min(queued_at_ms) AS at FROM outbox INDEXED BY outbox_age WHERE ${isWaiting("send")}
     UNION ALL SELECT min(queued_at_ms) FROM outbox INDEXED BY outbox_age
@@ -114,35 +115,32 @@ const oldestPending = `SELECT min(at) AS at FROM (
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed("lookup")})`;
 
 /** The outbox in SQLite: every change is on disk when the call returns (docs/design.md 1.3). */
-export class OutboxStore {
-  readonly #database: DatabaseSync;
+export class OutboxStore extends Tables {
   readonly #alsoWrite: () => void;
 
-  /** `alsoWrite` writes more into the commits that store a transaction of tp-manager. */
+  /** `alsoWrite`: is called inside each commit that stores a transaction of tp-manager. */
   constructor(database: DatabaseSync, alsoWrite: () => void = () => undefined) {
-    this.#database = database;
+    super(database);
     this.#alsoWrite = alsoWrite;
   }
 
-  /** The content stored under a transaction id. */
+  /** Returns the stored JSON of a transaction; undefined: it is not here. */
   content(transactionId: string): string | undefined {
     const sql = "SELECT content FROM transactions WHERE transaction_id = ?";
-    const row = this.#prepare(sql).get(transactionId);
-    return row && String(row["content"]);
+    return this.get<{ content: string }>(sql, transactionId)?.content;
   }
 
-  /** Other transactions of the same order. */
+  /** Returns the ids of the other transactions of the same order. */
   othersOfOrder({ orderId, transactionId }: Transaction): string[] {
-    const sql = `SELECT transaction_id FROM transactions
+    const sql = `SELECT transaction_id AS id FROM transactions
       WHERE order_id = ? AND transaction_id <> ?`;
-    const rows = this.#prepare(sql).all(orderId, transactionId);
-    return rows.map((row) => String(row["transaction_id"]));
+    return this.all<{ id: string }>(sql, orderId, transactionId).map(({ id }) => id);
   }
 
   /**
-   * Stores a new transaction and its position in the queue, both or neither. `mayBeSent`: a lost
+   * Stores a new transaction and its position in the queue in one commit. `mayBeSent`: a lost
    * database may have sent it, so it is looked up first. `isClaimed`: it is claimed for its first
-   * try in the same commit, and is the answer; undefined: it waits.
+   * try in the same commit and returned; undefined: it waits.
    */
   add(
     given: Transaction,
@@ -150,77 +148,70 @@ export class OutboxStore {
     how: Parameters<typeof insertItem>[3] = {},
   ): ClaimedItem | undefined {
     const isClaimed = how.isClaimed === true && !how.mayBeSent;
-    return transaction(this.#database, () => {
-      const item = insertItem(this.#database, given, nowMs, { ...how, isClaimed });
+    return this.together(() => {
+      const item = insertItem(this.database, given, nowMs, { ...how, isClaimed });
       this.#alsoWrite();
       return isClaimed ? item : undefined;
     });
   }
 
   /**
-   * Closes the item of a sale that was reversed at the terminal, storing the transaction first when
-   * it is new. "running": a try is under way, ask again. "sent": the gateway has or may have it;
-   * the item is closed all the same, because sending it again would book a sale that is undone.
-   * `mayBeSent`: a lost database may have sent a new one.
+   * Closes the item of a sale that was reversed at the terminal, and stores the transaction first
+   * when it is new. "running": a try is under way; ask again. "sent": the gateway has or may have
+   * the order; the item is closed all the same, because another send would book a sale that is
+   * undone. `mayBeSent`: a lost database may have sent a new transaction.
    */
   withdraw(given: Transaction, nowMs: number, mayBeSent = false): "closed" | "sent" | "running" {
     const { transactionId: id } = given;
-    return transaction(this.#database, () => {
-      if (this.content(id) === undefined) insertItem(this.#database, given, nowMs, { mayBeSent });
+    const reason = "reversed at the terminal";
+    const ifAmbiguous = " after an answer was lost: the gateway may have the order";
+    return this.together(() => {
+      if (this.content(id) === undefined) insertItem(this.database, given, nowMs, { mayBeSent });
       this.#alsoWrite();
-      this.#prepare(`UPDATE outbox SET reversed = 1 WHERE transaction_id = ?`).run(id);
-      this.#prepare(
-        `UPDATE outbox SET state = 'closed', dropped = 0, settled_at_ms = :now,
-           reason = 'reversed at the terminal' || iif(ambiguous = 0, '',
-             ' after an answer was lost: the gateway may have the order')
-         WHERE transaction_id = :id AND claimed_at_ms IS NULL
-           AND (state IN ('pending', 'parked') OR dropped = 1)`,
-      ).run({ id, now: nowMs });
+      this.run("UPDATE outbox SET reversed = 1 WHERE transaction_id = ?", id);
+      const end = { state: "closed", reason, ifAmbiguous, evenDropped: true } as const;
+      settleItem(this.database, id, nowMs, end);
       const sql = `SELECT state, claimed_at_ms, ambiguous FROM outbox WHERE transaction_id = ?`;
-      const row = this.#prepare(sql).get(id);
+      const row = this.get<Row>(sql, id);
       if (row?.["claimed_at_ms"] !== null) return "running";
-      // One that an operator dropped may have reached the gateway before.
+      // An item that an operator dropped may have reached the gateway before.
       return row["state"] === "closed" && row["ambiguous"] === 0 ? "closed" : "sent";
     });
   }
 
   delivery(transactionId: string): Delivery | undefined {
-    const row = this.#prepare(
-      `SELECT state, ambiguous,
-         tries - (claimed_at_ms IS NOT NULL AND look_next = 0) AS ended
-       FROM outbox WHERE transaction_id = ?`,
-    ).get(transactionId);
+    const sql = `SELECT state, ambiguous,
+        tries - (claimed_at_ms IS NOT NULL AND look_next = 0) AS ended
+      FROM outbox WHERE transaction_id = ?`;
+    const row = this.get<{ state: DeliveryState; ambiguous: number; ended: number }>(
+      sql,
+      transactionId,
+    );
     if (!row) return undefined;
-    return {
-      state: row["state"] as DeliveryState,
-      firstTryEnded: Number(row["ended"]) > 0,
-      ambiguous: row["ambiguous"] === 1,
-    };
+    const { state, ambiguous, ended } = row;
+    return { state, firstTryEnded: ended > 0, ambiguous: ambiguous === 1 };
   }
 
-  /** Claims an item that waits; undefined: there is none. `transactionId`: of "one". */
+  /** Claims an item that waits; undefined: there is none. `transactionId`: for "one". */
   claim(
     which: keyof typeof claims,
     nowMs: number,
     transactionId?: string,
   ): ClaimedItem | undefined {
     const one = transactionId === undefined ? {} : { id: transactionId };
-    const row = this.#prepare(claims[which]).get({ now: nowMs, ...one });
+    const row = this.get<ItemRow>(claims[which], { now: nowMs, ...one });
     return row && itemOf(row, nowMs);
   }
 
-  /**
-   * Ends tries and claims at most `limit` items, all in one commit: when it returns, both what has
-   * ended and what may now be sent is on disk.
-   */
+  /** Records the end of tries and claims at most `limit` items, all in one commit. */
   endAndClaim(
     ended: readonly EndedTry[],
     { which, limit, nowMs }: { which: "due" | "oldest"; limit: number; nowMs: number },
   ): ClaimedItem[] {
-    return transaction(this.#database, () => {
+    return this.together(() => {
       for (const { item, attempt, update } of ended) {
         this.#addAttempt(item.transactionId, attempt);
-        endClaim(this.#database, item, update, attempt.endedAtMs, attempt.ambiguous);
+        endClaim(this.database, item, update, attempt.endedAtMs, attempt.ambiguous);
       }
       const items: ClaimedItem[] = [];
       while (items.length < limit) {
@@ -232,41 +223,34 @@ export class OutboxStore {
     });
   }
 
-  /** When the next send or lookup falls due, past or future; undefined: none waits. */
+  /** Returns when the next send or lookup is or was due; undefined: none waits. */
   nextDueAtMs(step: Step): number | undefined {
-    const at = this.#prepare(nextDue(step)).get()?.["at"];
-    return typeof at === "number" ? at : undefined;
+    return this.#moment(nextDue(step)) ?? undefined;
   }
 
-  /** Ends a lookup: the item's new state and its claim in one commit. */
+  /** Ends a lookup: writes the item's new state and ends its claim. */
   endLookup(
     item: ClaimedItem,
     update: Pick<ItemUpdate, "state" | "nextTryAtMs" | "uncertain" | "reason">,
     endedAtMs: number,
   ): void {
     const kept = { history: item.history, redirectUrl: null };
-    transaction(this.#database, () =>
-      endClaim(this.#database, item, { ...update, ...kept }, endedAtMs, false),
-    );
+    this.together(() => endClaim(this.database, item, { ...update, ...kept }, endedAtMs, false));
   }
 
   /**
-   * Ends the tries that were running when the process died: whether they reached the gateway is
-   * not known, so they are looked up first. An item to which it happens again waits longer and
-   * longer, so that one that kills the process cannot delay the others for ever. A lookup that was
-   * running is repeated after a while. Returns the transaction ids. Only at start, before
-   * anything is claimed.
+   * Ends the tries that ran when the program died, and returns their transaction ids. Whether they
+   * reached the gateway is not known, so they are looked up first. An item waits longer each time,
+   * so that one that kills the program cannot delay the others for ever. A lookup that ran is
+   * repeated after a while. It is called at the start, before any claim.
    */
   endInterruptedTries(nowMs: number, delayMs = delayCeilingMs): string[] {
-    return transaction(this.#database, () => {
-      this.#prepare(
-        `UPDATE outbox SET claimed_at_ms = NULL, next_try_at_ms = :now + :pause,
-           delayed_at_ms = :now WHERE ${isClaimed("lookup")}`,
-      ).run({ now: nowMs, pause: LOOKUP_REPEATED_MS });
-      const rows = this.#prepare(
-        `SELECT ${itemColumns} FROM outbox WHERE ${isClaimed("send")}`,
-      ).all();
-      return rows.map((row) => {
+    return this.together(() => {
+      const lookups = `UPDATE outbox SET claimed_at_ms = NULL, next_try_at_ms = :now + :pause,
+        delayed_at_ms = :now WHERE ${isClaimed("lookup")}`;
+      this.run(lookups, { now: nowMs, pause: LOOKUP_REPEATED_MS });
+      const sends = `SELECT ${itemColumns} FROM outbox WHERE ${isClaimed("send")}`;
+      return this.all<ItemRow>(sends).map((row) => {
         const item = itemOf(row, nowMs);
         const { transactionId, number, history } = item;
         const { failures } = history;
@@ -289,65 +273,57 @@ export class OutboxStore {
           redirectUrl: null,
           reason: null,
         };
-        endClaim(this.#database, item, update, nowMs, true);
+        endClaim(this.database, item, update, nowMs, true);
         return transactionId;
       });
     });
   }
 
-  /** The history of one transaction, oldest first. */
+  /** Returns the tries of one transaction, oldest first. */
   attempts(transactionId: string): Attempt[] {
-    const rows = this.#prepare(
-      `SELECT number, started_at_ms AS startedAtMs, ended_at_ms AS endedAtMs, class,
-         http_status AS httpStatus, code, description, ambiguous, notes
-       FROM attempts WHERE transaction_id = ? ORDER BY number`,
-    ).all(transactionId) as unknown as Attempt[];
-    return rows.map((row) => ({
-      ...row,
-      ambiguous: Boolean(row.ambiguous),
-      notes: JSON.parse(String(row.notes)),
-    }));
+    const sql = `SELECT number, started_at_ms AS startedAtMs, ended_at_ms AS endedAtMs, class,
+        http_status AS httpStatus, code, description, ambiguous, notes
+      FROM attempts WHERE transaction_id = ? ORDER BY number`;
+    return this.all<Attempt & { notes: string }>(sql, transactionId).map(
+      ({ ambiguous, notes, ...row }) => {
+        return { ...row, ambiguous: Boolean(ambiguous), notes: JSON.parse(notes) };
+      },
+    );
   }
 
   counts(): Readonly<Record<DeliveryState, number>> {
-    const rows = this.#prepare(`SELECT state, items FROM outbox_counts`).all();
-    const counts = Object.fromEntries(rows.map(({ state, items }) => [state, items]));
-    const { pending, sent, parked, closed } = counts as Record<DeliveryState, number>;
-    return { pending, sent, parked, closed };
+    type Count = { state: DeliveryState; items: number };
+    const sql = "SELECT state, items FROM outbox_counts WHERE state <> 'steps'";
+    const rows = this.all<Count>(sql).map(({ state, items }) => [state, items]);
+    return Object.fromEntries(rows) as Record<DeliveryState, number>;
   }
 
-  /** Since when the oldest parked item is parked; null: none is. */
+  /** Returns since when the oldest parked item is parked; null: none is. */
   parkedSinceMs(): number | null {
     const sql = `SELECT min(settled_at_ms) AS at FROM outbox WHERE state = 'parked'`;
-    return this.#prepare(sql).get()?.["at"] as number | null;
+    return this.#moment(sql);
   }
 
-  /** When the oldest pending item was queued; null: none is pending. */
+  /** Returns when the oldest pending item was queued; null: none is pending. */
   oldestQueuedAtMs(): number | null {
-    return this.#prepare(oldestPending).get()?.["at"] as number | null;
+    return this.#moment(oldestPending);
+  }
+
+  #moment(sql: string): number | null {
+    return this.get<{ at: number | null }>(sql)?.at ?? null;
   }
 
   #addAttempt(transactionId: string, attempt: Attempt): void {
-    if (attempt.ambiguous) this.#prepare(`UPDATE ambiguous_sends SET sends = sends + 1`).run();
-    this.#prepare(`INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`).run(
-      transactionId,
-      attempt.number,
-      attempt.startedAtMs,
-      attempt.endedAtMs,
-      attempt.class,
-      attempt.httpStatus,
-      attempt.code,
-      attempt.description,
-      attempt.ambiguous ? 1 : 0,
-      JSON.stringify(attempt.notes),
-    );
-    if (attempt.number <= ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST) return;
-    this.#prepare(
-      `DELETE FROM attempts WHERE transaction_id = ? AND number > ? AND number <= ?`,
-    ).run(transactionId, ATTEMPTS_KEPT_FIRST, attempt.number - ATTEMPTS_KEPT_LAST);
-  }
-
-  #prepare(sql: string): StatementSync {
-    return prepared(this.#database, sql);
+    const { number, startedAtMs, endedAtMs, ambiguous, notes } = attempt;
+    const { class: tryClass, httpStatus, code, description } = attempt;
+    if (ambiguous) this.run("UPDATE ambiguous_sends SET sends = sends + 1");
+    const began = [transactionId, number, startedAtMs, endedAtMs];
+    const end = [tryClass, httpStatus, code, description, ambiguous ? 1 : 0, JSON.stringify(notes)];
+    this.run("INSERT INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", ...began, ...end);
+    if (number <= ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST) return;
+    const sql = "DELETE FROM attempts WHERE transaction_id = ? AND number > ? AND number <= ?";
+    this.run(sql, transactionId, ATTEMPTS_KEPT_FIRST, number - ATTEMPTS_KEPT_LAST);
   }
 }
+
+type Row = Record<string, SQLOutputValue>;

@@ -5,33 +5,29 @@ import { faultTable, type TryClass, type Waits } from "../gateway/fault-table.ts
 import type { Verdict } from "../gateway/faults.ts";
 import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy.ts";
 
-/**
- * How many tries of the queue run at the same time, at most: enough that a single transaction
- * rarely waits for the line to the gateway or for the disk alone.
- */
+/** The most tries of the queue at the same time: enough to keep the line and the disk busy. */
 export const WINDOW_MAX = 8;
-/** How many tries in a row must have got a result before the window doubles. */
+/** After so many tries in a row with a result the window doubles. */
 export const WINDOW_DOUBLES_AFTER = 8;
 
 /**
- * Decides whether the queue may begin a try now, and how many at the same time.
- *
- * The queue begins one by one. While everything is answered with results the window doubles up to
- * {@link WINDOW_MAX}; any failure makes it one again, so that a gateway that fails, or that has
- * just come back, meets a single try and never the whole queue.
+ * Decides whether the queue may begin a try now, and how many at the same time. The window begins
+ * with one try and doubles up to {@link WINDOW_MAX} while all are answered with results. A failure
+ * makes it one again, so that a gateway that fails, or has just come back, gets a single try and
+ * never the whole queue.
  */
 export class QueueWindow {
   readonly #clock: Clock;
   readonly #log: Logger;
   #paused: { readonly reason: string; readonly sinceMs: number } | null = null;
-  /** While paused, the moment of the next probe; else of the end of the queue's wait. */
+  /** The end of the queue's wait by the steady clock; while paused, the time of the next try. */
   #holdUntilMs = 0;
   #failures = 0;
   #resultsInARow = 0;
-  /** Tries so far, and how many of them had begun when the present wait of the queue began. */
   #begun = 0;
+  /** How many tries had begun when the present wait of the queue began. */
   #begunBeforeHold = 0;
-  /** A certificate, redirect or denied access that an operator has to set right. */
+  /** The fault of certificate, address or access that an operator has to set right. */
   #misconfigured: { readonly class: TryClass; reason: string; sinceMs: number } | null = null;
 
   constructor(clock: Clock, log: Logger) {
@@ -48,13 +44,12 @@ export class QueueWindow {
     return this.#paused?.sinceMs ?? null;
   }
 
-  /** The fault that an operator has to set right, by the last answers. */
   get misconfigured(): { readonly reason: string; readonly sinceMs: number } | null {
     const { reason = "", sinceMs = 0 } = this.#misconfigured ?? {};
     return this.#misconfigured && { reason, sinceMs };
   }
 
-  /** Failures of the gateway as a whole, in a row. */
+  /** How often the gateway as a whole has failed in a row. */
   get failures(): number {
     return this.#failures;
   }
@@ -64,19 +59,19 @@ export class QueueWindow {
     return Math.max(this.#holdUntilMs - this.#clock.monotonicMs(), 0);
   }
 
-  /** How many tries may run now, at least 1 unless the queue is held. */
+  /** How many tries may run now; 0: the queue waits. */
   get size(): number {
     if (this.heldMs > 0) return 0;
     if (this.#paused) return 1;
     return Math.min(WINDOW_MAX, 2 ** Math.floor(this.#resultsInARow / WINDOW_DOUBLES_AFTER));
   }
 
-  /** Counts a try that begins; returns its number, which {@link learn} needs at its end. */
+  /** Counts a try that begins, and returns its number for {@link learn}. */
   begin(): number {
     return ++this.#begun;
   }
 
-  /** Learns from the end of the numbered try whether and when others may begin. */
+  /** Decides by the end of a try whether and when others may begin. */
   learn(number: number, verdict: Verdict, { itemDelayMs, queueHoldMs, pause }: Decision): void {
     const { action, waits } = faultTable[verdict.class];
     this.#reportMisconfiguration(verdict);
@@ -92,9 +87,8 @@ export class QueueWindow {
   }
 
   #works(number: number): void {
-    // This try was under way when another one failed: its end says nothing about the present.
+    // A try that ran when another one failed says nothing about the present.
     if (number <= this.#begunBeforeHold) return;
-    // A result: the gateway works and accepts the credentials.
     this.#open("the gateway answers with results");
     this.#resultsInARow += 1;
   }
@@ -108,12 +102,12 @@ export class QueueWindow {
 
   #hold(waits: Waits, queueHoldMs: number, itemDelayMs: number): void {
     this.#resultsInARow = 0;
-    // The ends of tries that were under way meanwhile say nothing new and lengthen no wait.
+    // Further tries that ran when the wait began do not lengthen it.
     if (this.heldMs > 0) return;
     const nowMs = this.#clock.monotonicMs();
     if (this.#paused) {
       this.#begunBeforeHold = this.#begun;
-      // A probe takes the oldest item, due or not, so there is always a wait before the next one.
+      // The try in a pause takes the oldest item, due or not: without a wait it would be repeated.
       this.#holdUntilMs = nowMs + Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS);
     } else if (waits === "queue" || waits === "both") {
       this.#failures += 1;
@@ -124,7 +118,7 @@ export class QueueWindow {
 
   #pause({ description }: Verdict): void {
     this.#resultsInARow = 0;
-    // Several tries that were under way make one alarm.
+    // Several tries that ran at the same time raise one alarm.
     if (this.#paused && this.heldMs > 0) return;
     this.#begunBeforeHold = this.#begun;
     const reason = `the gateway refuses GATEWAY_LOGIN and GATEWAY_PWD: ${description}`;
@@ -142,7 +136,7 @@ export class QueueWindow {
     const { misconfigured, meaning } = faultTable[verdict.class];
     const { class: tryClass, httpStatus, description } = verdict;
     if (!misconfigured) {
-      // No connection proves nothing; any answer shows that the former fault is gone.
+      // Any answer shows that the fault is gone; a missing connection shows nothing.
       if (httpStatus !== null) this.#misconfigured = null;
       return;
     }

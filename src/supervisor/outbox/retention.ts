@@ -4,17 +4,16 @@ import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** The page of a sent order can be paid: its address is kept while a customer may need it. */
+/** How long the address of a payment page is kept: anyone who has it can pay the order. */
 export const PAYMENT_PAGE_DAYS = 7;
-/** Rows in one commit. A try that ends meanwhile waits for it (scripts/bench-retention.ts). */
+/** The rows of one commit: the end of a try may have to wait for it. */
 const BATCH = 200;
 const BETWEEN_BATCHES_MS = 20;
 
 /**
- * The members that a settled transaction keeps for ever: its ids, amount, currency, how and when it
- * was approved, and its state; that it was sent must be known as long as the order id is. The
- * members that describe people, goods and card are erased. An item that an operator dropped is kept
- * whole, because it can be requeued.
+ * Erases the members of a settled transaction that describe people, goods and card. Its ids,
+ * amount, currency, approval and state stay for ever, because an order id stays used up. An item
+ * that an operator dropped is kept whole, because it can be requeued.
  */
 const trimTransactions = `
   UPDATE transactions SET content = json_set(content, '$.maskedPan', NULL,
@@ -23,7 +22,7 @@ const trimTransactions = `
     '$.cart', json('[]'), '$.trimmed', json('true'))
   WHERE transaction_id = ?`;
 
-/** The condition as the index `outbox_erasable` has it. */
+/** The condition of WHERE, as the index `outbox_erasable` has it. */
 const isErasable = `state IN ('sent', 'closed')
   AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0))`;
 
@@ -43,14 +42,14 @@ const trimItems = `
       AND trimmed = 0 AND dropped = 0 LIMIT ?)
   RETURNING transaction_id`;
 
-/** The last try is kept: it says how the transaction ended. */
+/** Erases the tries of a transaction but the last one, which says how it ended. */
 const eraseTries = `
   DELETE FROM attempts WHERE transaction_id = ?1
     AND number < (SELECT max(number) FROM attempts WHERE transaction_id = ?1)`;
 
 const eraseEnds = "DELETE FROM outbox_ends WHERE transaction_id = ?";
 
-/** The erasers of one batch each; an eraser returns how many rows it changed. */
+/** Returns the erasers. Each erases one batch and returns how many rows it changed. */
 function erasersOf(database: DatabaseSync, days: number): readonly ((nowMs: number) => number)[] {
   const run = (sql: string, ...values: (string | number)[]): number =>
     Number(prepared(database, sql).run(...values).changes);
@@ -67,12 +66,12 @@ function erasersOf(database: DatabaseSync, days: number): readonly ((nowMs: numb
   ];
 }
 
-/** Erases, once a day, what is kept no longer than {@link PAYMENT_PAGE_DAYS} or JOURNAL_DAYS. */
+/** Returns the daily chore that erases what is older than JOURNAL_DAYS or its own limit. */
 export function retentionChore(database: DatabaseSync, days: number, clock: Clock): Chore {
   return {
     name: "retention of the outbox",
     async run() {
-      // Erased bytes are overwritten in this database; its daily copies are deleted by their age.
+      // Erased bytes are overwritten here; daily copies of the database are deleted by their age.
       database.exec("PRAGMA secure_delete = ON");
       for (const erase of erasersOf(database, days)) {
         while (transaction(database, () => erase(clock.now())) > 0) {

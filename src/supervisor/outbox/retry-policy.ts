@@ -12,35 +12,36 @@ import type { FaultRow } from "../gateway/fault-table.ts";
  */
 const DELAY_BASE_MS = 2_000;
 export const DELAY_CAP_MS = 15 * 60_000;
-/** After a failure that may be one item's own, the others wait no longer than this. */
+/** The longest wait of the queue after a failure that may be one item's own. */
 export const SHARED_HOLD_CAP_MS = 60_000;
-/** A `Retry-After` of more than a day counts as a day. */
+/** The longest `Retry-After` that is kept to. */
 export const RETRY_AFTER_CAP_MS = 24 * 60 * 60_000;
+/** How long an item gets answers without a result before it is parked. */
 export const PARK_AFTER_MS = 24 * 60 * 60_000;
-/** So that a day is a day of tries, not one try before and one after a jump of the clock. */
+/** The fewest tries before an item is parked: a jump of the clock is no day of tries. */
 export const PARK_TRIES_MIN = 20;
-/** How often one try finds out whether refused credentials are accepted again. */
+/** The pause between tries that find out whether refused credentials are accepted again. */
 export const PROBE_INTERVAL_MS = 60 * 60_000;
-/** A probe that learnt nothing is repeated no sooner than this. */
+/** The pause before such a try is repeated when it got no answer. */
 export const PROBE_RETRY_MS = 60_000;
 
 /** Failures in a row so far. */
 export interface ItemHistory {
-  /** Tries after which the item itself had to wait. */
+  /** How many tries ended so that the item itself had to wait. */
   readonly failures: number;
-  /** Since when every try got an answer without a result; null when the last one did not. */
+  /** Since when each try got an answer without a result; null: the last try did not. */
   readonly noResultSinceMs: number | null;
   readonly noResultTries: number;
 }
 
-/** Of an item that was never tried. */
+/** The history of an item that was never tried. */
 export const noHistory: ItemHistory = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
 
 export interface Decision {
   readonly state: "pending" | "sent" | "parked";
-  /** 0: keeps its position in the queue. */
+  /** How long the item waits; 0: it keeps its position in the queue. */
   readonly itemDelayMs: number;
-  /** 0: the others go on at once. */
+  /** How long the queue waits; 0: it goes on at once. */
   readonly queueHoldMs: number;
   readonly pause: boolean;
   readonly history: ItemHistory;
@@ -48,10 +49,10 @@ export interface Decision {
 
 export interface Circumstances {
   readonly nowMs: number;
-  /** Failures of the gateway as a whole, in a row, before this one. */
+  /** How often the gateway as a whole has failed in a row before. */
   readonly queueFailures: number;
   readonly retryAfterMs: number | null;
-  /** Sends so far without knowing whether the gateway has the order (uncertain-send-policy.ts). */
+  /** How often the order was sent although the gateway may have had it already. */
   readonly resends: number;
   /** From 0 (included) to 1 (excluded). */
   readonly random: () => number;
@@ -83,7 +84,7 @@ function retry(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
     noResultSinceMs: row.parkAfterADay ? (item.noResultSinceMs ?? now.nowMs) : null,
     noResultTries: row.parkAfterADay ? item.noResultTries + 1 : 0,
   };
-  // An item that may be at the gateway already is never parked for this: it is sent once a day.
+  // An order that the gateway may have already is sent once a day, and never parked.
   if (now.resends === 0 && isHopeless(history, now.nowMs))
     return { ...settled, state: "parked", history };
   const askedMs = Math.min(now.retryAfterMs ?? 0, RETRY_AFTER_CAP_MS);
@@ -106,14 +107,14 @@ function queueHold({ waits }: FaultRow, now: Circumstances): number {
   return Math.max(waits === "both" ? Math.min(holdMs, SHARED_HOLD_CAP_MS) : holdMs, askedMs);
 }
 
-/** Full jitter: any time up to the ceiling, which doubles with every failure before this one. */
+/** Returns a random time up to the ceiling, which doubles with each failure (full jitter). */
 export function delayMs(failuresBefore: number, random: () => number): number {
   return Math.floor(random() * delayCeilingMs(failuresBefore));
 }
 
 /**
- * The wait of the queue. The longest one ends in the kiosk's own slot of the quarter of an hour: so
- * a thousand kiosks come back evenly after a long outage.
+ * Returns the wait of the queue. The longest wait ends in the kiosk's own slot of the quarter of an
+ * hour, so that a thousand kiosks come back evenly after a long outage.
  */
 export function holdDelayMs(
   failuresBefore: number,
@@ -126,7 +127,7 @@ export function holdDelayMs(
     : delayMs(failuresBefore, random);
 }
 
-/** The time from `nowMs` of any clock to the next `slot`, from 0 to 1, of a quarter of an hour. */
+/** Returns the time from `nowMs` to the next `slot`, from 0 to 1, of a quarter of an hour. */
 export function untilSlotMs(nowMs: number, slot: number): number {
   return DELAY_CAP_MS - ((nowMs + Math.floor(slot * DELAY_CAP_MS)) % DELAY_CAP_MS);
 }
@@ -136,8 +137,8 @@ export function delayCeilingMs(failuresBefore: number): number {
 }
 
 /**
- * `Retry-After` in milliseconds from now: seconds or an HTTP date (RFC 9110, 10.2.3); null when it
- * is neither.
+ * Returns a `Retry-After` in milliseconds from now; null: it is neither seconds nor an HTTP date
+ * (RFC 9110, 10.2.3).
  */
 export function parseRetryAfter(text: string | null, nowMs: number): number | null {
   if (text === null) return null;

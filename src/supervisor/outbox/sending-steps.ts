@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { SendingStep } from "../../shared/ipc/contract.ts";
 import { faultTable, type TryClass } from "../gateway/fault-table.ts";
 
-/** Operators' actions on one order that are listed, and ends of its tries; the newest of each. */
+/** How many operators' actions and ends of tries are listed of one order: the newest of each. */
 const LISTED_MAX = 100;
 
 const ofOrder = `JOIN transactions USING (transaction_id) WHERE order_id = :order`;
@@ -16,7 +16,7 @@ const ends = `SELECT at_ms AS atMs, state AS step, reason AS description
 const actions = `SELECT at_ms AS atMs, action AS step, note AS description, by_whom AS by
   FROM operator_actions ${newest}`;
 
-/** The order of steps of one millisecond: an operator's action begins a try, a try ends tries. */
+/** The order of steps that have the same millisecond. */
 const ranks: Readonly<Record<SendingStep["step"], number>> = {
   queued: 0,
   requeue: 1,
@@ -28,9 +28,9 @@ const ranks: Readonly<Record<SendingStep["step"], number>> = {
 };
 
 /**
- * An order's way to the gateway, oldest first: each try that is kept (outbox-store.ts), each end of
- * the tries with its reason, and each action of an operator; of many the newest. Nothing else
- * happens while a try runs, so a try is sorted by its beginning. Empty: nothing was handed off.
+ * Returns an order's way to the gateway, oldest first: the tries that are kept, the ends of tries
+ * with their reason and the actions of operators. Empty: nothing was handed off. Nothing else
+ * happens while a try runs, so a try is sorted by its beginning.
  */
 export function sendingSteps(database: DatabaseSync, orderId: string): SendingStep[] {
   const steps = (sql: string) =>

@@ -1,80 +1,76 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../shared/process/logger.ts";
-import { inTransaction, prepared } from "../../shared/store/sqlite.ts";
-import type { Store, StoreFinding } from "../../shared/store/store.ts";
+import { inTransaction } from "../../shared/store/sqlite.ts";
+import type { Store } from "../../shared/store/store.ts";
+import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import { maybeSent } from "./item-rows.ts";
 
 /**
- * The losses and restores of this database (docs/rules/17-loss.md). After one it is not known here
- * what was sent meanwhile: an item that waits is uncertain, and is looked up before it is sent.
+ * The losses and restores of this database (docs/rules/17-loss.md). After one, it is not known what
+ * was sent meanwhile: an item that waits is looked up before it is sent.
  */
-export class StoreLosses {
-  readonly #database: DatabaseSync;
+export class StoreLosses extends Tables {
   readonly #clock: Clock;
   readonly #log: Logger;
 
   constructor(database: DatabaseSync, clock: Clock, log: Logger) {
-    this.#database = database;
+    super(database);
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** Begins the session of this start. Called before anything is sent. */
+  /** Begins the session of this start of the program, before anything is sent. */
   begin(store: Store): void {
-    store.begin((finding: StoreFinding) => {
+    store.begin((finding) => {
       if (finding.kind !== "whole") this.note(finding.because);
     });
   }
 
-  /** Keeps that this database was found to lack something, and makes what waits uncertain. */
+  /** Records that this database lacks something, and has each item that waits looked up first. */
   note(because: string): void {
     const now = this.#clock.now();
-    // At a start it is part of the commit that begins the session.
-    const { changes } = inTransaction(this.#database, () => {
-      const sql = "INSERT INTO store_loss (at_ms, because) VALUES (?, ?)";
-      this.#database.prepare(sql).run(now, because);
-      return this.#database
-        .prepare(`UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`)
-        .run({ now });
+    // At the start of the program this is part of the commit that begins the session.
+    const inDoubt = inTransaction(this.database, () => {
+      this.run("INSERT INTO store_loss (at_ms, because) VALUES (?, ?)", now, because);
+      const sql = `UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`;
+      return this.run(sql, { now });
     });
     const text =
       `supervisor.db: ${because}; tp-manager hands off everything that it has once more, and ` +
       "what is not known to be at the gateway is looked up before it is sent";
-    raiseAlarm(this.#log, "outbox-lost", { inDoubt: Number(changes) }, text);
+    raiseAlarm(this.#log, "outbox-lost", { inDoubt }, text);
   }
 
-  /** Ends the loss: a journal that lacks nothing has handed off everything that it has. */
+  /** Ends the loss, after a journal that lacks nothing has handed off all that it has. */
   end(): void {
-    this.#database
-      .prepare("UPDATE store_loss SET ended_at_ms = ? WHERE ended_at_ms IS NULL")
-      .run(this.#clock.now());
+    const sql = "UPDATE store_loss SET ended_at_ms = ? WHERE ended_at_ms IS NULL";
+    this.run(sql, this.#clock.now());
   }
 
   /**
-   * While a loss is open: whether a lost database may have had a transaction that is new here, and
-   * may have sent it. So may have one that is handed off for the first time if its charge was found
-   * out later, as after a restart.
+   * Returns whether a lost database may have had, and sent, a transaction that is new here. It may
+   * have had one that is handed off for the first time too, if its charge was found out later.
    */
   mayHaveHad({ origin }: Pick<Transaction, "origin">, isFirst = false): boolean {
     return !this.isWhole && (origin !== "payment" || !isFirst);
   }
 
   /**
-   * Whether something about a transaction may be missing here, however long ago the loss was: it
-   * was stored before the loss, or may have been. Missing: any transaction.
+   * Returns whether something about a transaction may be missing here, because it was or may have
+   * been stored before a loss, however long ago. `transactionId` missing: about any transaction.
    */
   mayLack(transactionId = ""): boolean {
     const sql = `SELECT 1 FROM store_loss WHERE id >
       ifnull((SELECT after_loss FROM outbox WHERE transaction_id = ?), 0) LIMIT 1`;
-    return prepared(this.#database, sql).get(transactionId) !== undefined;
+    return this.get(sql, transactionId) !== undefined;
   }
 
-  /** No loss is open: every transaction that was ever handed off is here. */
+  /** Whether each transaction that was ever handed off is here. */
   get isWhole(): boolean {
     const sql = "SELECT 1 FROM store_loss WHERE ended_at_ms IS NULL LIMIT 1";
-    return prepared(this.#database, sql).get() === undefined;
+    return this.get(sql) === undefined;
   }
 }

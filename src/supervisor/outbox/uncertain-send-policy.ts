@@ -2,26 +2,23 @@ import { type FaultRow, faultTable, type TryClass } from "../gateway/fault-table
 import type { OrderFinding } from "../gateway/lookup.ts";
 import { DELAY_CAP_MS, delayCeilingMs, untilSlotMs } from "./retry-policy.ts";
 
-/**
- * The next step for an order whose answer was lost (docs/design.md 8.5): a lookup comes before
- * another send. Pure: time and random values are arguments.
- */
+/** What is known of an order whose answer was lost: it is looked up first (docs/design.md 8.5). */
 export interface UncertainSend {
   /** The next step is a lookup, not a send. */
   readonly lookUpNext: boolean;
-  /** The last send that may have reached the gateway; null: none may have. */
+  /** When the last send was made that may have reached the gateway; null: none may have. */
   readonly sentAtMs: number | null;
-  /** Sends that were made while an earlier one may have reached the gateway. */
+  /** How many sends were made while an earlier one may have reached the gateway. */
   readonly resends: number;
-  /** Sends that may have made an order at the gateway: with two of them there may be a copy. */
+  /** How many sends may have made an order at the gateway; with two there may be a copy. */
   readonly orders: number;
-  /** When a lookup did not find the order for the first time. */
+  /** When a lookup first did not find the order. */
   readonly absentSinceMs: number | null;
-  /** Lookups in a row from which nothing was learnt. */
+  /** How many lookups in a row gave no answer. */
   readonly unanswered: number;
 }
 
-/** The state of an item that was never sent, or whose sends are all clear. */
+/** The state of an item that was never sent, or of which the end of each send is known. */
 export const noUncertainSend: UncertainSend = {
   lookUpNext: false,
   sentAtMs: null,
@@ -31,21 +28,21 @@ export const noUncertainSend: UncertainSend = {
   unanswered: 0,
 };
 
-/** A lookup does not find an order that the gateway is still working on: two have to agree. */
+/** The time between two lookups that must both miss an order, which may be in work meanwhile. */
 export const ABSENT_FOR_MS = 60_000;
-/** Without a lookup the pauses between two sends double from this: 10 minutes to 10.7 hours. */
+/** The first pause between sends without an answered lookup; each doubles, up to 10.7 hours. */
 export const RESEND_PAUSE_MS = 10 * 60_000;
-/** So many sends without a lookup in a day, the first one included; then one a day. */
+/** The sends of the first day without an answered lookup; later there is one a day. */
 export const SENDS_OF_FIRST_DAY = 8;
 export const DAILY_MS = 24 * 60 * 60_000;
-/** How long after a send a failing lookup is waited for before the order is sent without it. */
+/** The shortest pause after a send while the lookup fails; then the order is sent without it. */
 export const FAILING_PAUSE_MS = 60 * 60_000;
 const LOOKUP_HOLD_FIRST_MS = 2_000;
 const LOOKUP_HOLD_LEAST_MS = 100;
-/** The longest wait of all lookups, in multiples of the gateway's silence so far. */
+/** The longest wait of all lookups, as a multiple of the time that the gateway was silent. */
 const LOOKUP_HOLD_FACTOR = 3;
 
-/** The uncertainty about an item after a try of this class. */
+/** Returns the uncertainty about an item after a try of this class. Pure. */
 export function uncertainAfterSend(
   tryClass: TryClass,
   before: UncertainSend,
@@ -73,7 +70,7 @@ export interface LookupDecision {
   readonly uncertain: UncertainSend;
   /** The order is sent again without knowing whether the gateway has it. */
   readonly blind: boolean;
-  /** The gateway gave no answer: the other lookups wait as well. */
+  /** The gateway gave no answer: all lookups wait. */
   readonly silent: boolean;
 }
 
@@ -84,7 +81,7 @@ interface Circumstances {
   readonly random: () => number;
 }
 
-/** The meaning of one lookup for its order. */
+/** Decides what one lookup means for its order. Pure. */
 export function decideLookup(
   finding: OrderFinding,
   before: UncertainSend,
@@ -95,11 +92,11 @@ export function decideLookup(
     case "ours":
       return { ...decided, next: "sent", uncertain: { ...before, lookUpNext: false } };
     case "other":
-      // An operator checks the gateway before a requeue: then the order is sent.
+      // After a requeue the order is sent: an operator has checked the gateway before.
       return { ...decided, next: "parked", uncertain: { ...before, lookUpNext: false } };
     case "absent": {
       const { absentSinceMs } = before;
-      // A clock that went back begins the minute again.
+      // A clock that was set back begins the minute again.
       const isBack = absentSinceMs === null || absentSinceMs > now.nowMs;
       const sinceMs = isBack ? now.nowMs : absentSinceMs;
       const delayMs = sinceMs + ABSENT_FOR_MS - now.nowMs;
@@ -124,7 +121,7 @@ function afterSilence(
   const again = { next: "look-up", blind: false, silent, uncertain } as const;
   const askedMs = Math.min(retryAfterMs ?? 0, DELAY_CAP_MS);
   const soonMs = Math.max(lookupPauseMs(before.unanswered, random), askedMs);
-  // Where the question did not leave this machine, a send would not either.
+  // A lookup that did not leave this machine: a send would not leave either.
   if (unsent) return { ...again, delayMs: soonMs };
   const leftMs = sentAtMs + resendPauseMs(before.resends, refused) - nowMs;
   if (leftMs > 0) return { ...again, delayMs: refused ? leftMs : Math.min(soonMs, leftMs) };
@@ -132,23 +129,23 @@ function afterSilence(
   return { next: "send", delayMs: 0, blind: true, silent, uncertain: sendable };
 }
 
-/** The pause between the last send and one that is made without an answer of a lookup. */
+/** Returns the pause between the last send and one that is made without an answered lookup. */
 export function resendPauseMs(resends: number, refused: boolean): number {
   if (resends >= SENDS_OF_FIRST_DAY - 1) return DAILY_MS;
   return Math.max(RESEND_PAUSE_MS * 2 ** resends, refused ? 0 : FAILING_PAUSE_MS);
 }
 
-/** The pause between two lookups: half to all of the ceiling for sends, 1 s to 15 minutes. */
+/** Returns the pause between two lookups: half to all of the ceiling of sends, 1 s to 15 min. */
 function lookupPauseMs(unanswered: number, random: () => number): number {
   const ceilingMs = delayCeilingMs(unanswered);
   return Math.floor(ceilingMs / 2 + (random() * ceilingMs) / 2);
 }
 
 /**
- * The wait of all lookups while the gateway as a whole has been silent for `silentMs`: one to three
- * times that, so that the spread of many kiosks grows with the outage and an outage of a minute
- * costs no kiosk more than three. From five minutes on a lookup comes once in each quarter of an
- * hour, in the kiosk's own `slot` of it, from 0 to 1, which stays the same (docs/design.md 8.5).
+ * Returns the wait of all lookups while the gateway has been silent for `silentMs`: one to three
+ * times that, so that an outage of a minute costs no kiosk more than three. From five minutes on a
+ * lookup comes once in each quarter of an hour, in the kiosk's own `slot` of it, from 0 to 1
+ * (docs/design.md 8.5).
  */
 export function lookupHoldMs(silentMs: number, slot: number, random: () => number): number {
   const most = Math.max(silentMs * LOOKUP_HOLD_FACTOR, LOOKUP_HOLD_FIRST_MS);

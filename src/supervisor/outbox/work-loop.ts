@@ -1,17 +1,14 @@
 import type { Clock } from "../../shared/time.ts";
 
-/** Clocks jump: the loop reads this often what is due, even when nothing falls due. */
+/** How often the loop checks what is due even when nothing falls due, because clocks jump. */
 const RECHECK_MS = 60_000;
 
-/** One loop and the work that it has begun, all of which ends before {@link stop} does. */
+/** A loop that begins what is due; {@link stop} waits for all work that it has begun. */
 export class WorkLoop {
   readonly #clock: Clock;
   readonly #name: string;
   readonly #step: () => number;
-  /**
-   * A list in place of a set: a set that lives long leaves table after table in V8's old space as
-   * it changes.
-   */
+  /** The work that runs. A set that changes for long would fill V8's old space; a list does not. */
   readonly #running: Promise<void>[] = [];
   #isActive = false;
   #isStopping = false;
@@ -38,12 +35,12 @@ export class WorkLoop {
     this.track(this.#run());
   }
 
-  /** Ends the pause: there may be something to begin. */
+  /** Ends the pause of the loop, because there may be something to begin. */
   wake(): void {
     this.#wake();
   }
 
-  /** Adds work that {@link stop} waits for. Its rejection is a fault and ends this program. */
+  /** Adds work that {@link stop} waits for. Work that rejects ends the program. */
   track(work: Promise<void>, onEnded: () => void = () => undefined): void {
     this.#running.push(work);
     void work.then(() => {
@@ -52,7 +49,7 @@ export class WorkLoop {
     });
   }
 
-  /** Begins nothing more; resolves when all that has begun has ended. */
+  /** Ends the loop; resolves when all work that it has begun has ended. */
   async stop(): Promise<void> {
     this.#isActive = false;
     this.#isStopping = true;
@@ -64,7 +61,7 @@ export class WorkLoop {
   async #run(): Promise<void> {
     while (!this.#isStopping) {
       const waitMs = this.#step();
-      // An AbortSignal for each pause would cost more.
+      // A timer of its own costs less than an AbortSignal for each pause.
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = this.#clock.startTimer(this.#name, waitMs, resolve);
       this.#wake = () => {
@@ -81,7 +78,7 @@ export function takeOut<T>(list: T[], one: T): void {
   if (at >= 0) list.splice(at, 1);
 }
 
-/** The pause of a loop that is held for `heldMs`, or whose next work is due at `dueAtMs`. */
+/** Returns the pause of a loop that is held for `heldMs`, or has its next work at `dueAtMs`. */
 export function pauseMs(heldMs: number, dueAtMs: number | undefined, nowMs: number): number {
   if (heldMs > 0) return heldMs;
   return dueAtMs === undefined ? RECHECK_MS : Math.min(Math.max(dueAtMs - nowMs, 1), RECHECK_MS);

@@ -18,7 +18,7 @@ import type { Gateway } from "../gateway/gateway-client.ts";
 import { returnedOfOrder } from "../operations/gateway-history.ts";
 import { OperationStore } from "../operations/operation-store.ts";
 import type { Forwarder } from "../outbox/forwarder.ts";
-import { insertItem } from "../outbox/item-rows.ts";
+import { insertItem, settleItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { StoreLosses } from "../outbox/store-losses.ts";
 
@@ -66,15 +66,12 @@ export function storeMessages(
 
 type Messages = typeof supervisorMessages;
 
-/** By position in the queue, or by order id: CROSS JOIN keeps the tables in this order. */
-const everyOrder = `
-  SELECT sequence, state, reversed, content
-  FROM outbox CROSS JOIN transactions USING (transaction_id)
-  WHERE sequence > :after ORDER BY sequence LIMIT :limit`;
-const oneOrder = `
-  SELECT sequence, state, reversed, content
-  FROM transactions CROSS JOIN outbox USING (transaction_id)
-  WHERE order_id = :order AND sequence > :after ORDER BY sequence LIMIT :limit`;
+/** Finds items by position in the queue, or by order id: CROSS JOIN keeps the order of tables. */
+const itemsFrom = (tables: string, which: string): string => `
+  SELECT sequence, state, reversed, content FROM ${tables} USING (transaction_id)
+  WHERE ${which} AND sequence > :after ORDER BY sequence LIMIT :limit`;
+const everyOrder = itemsFrom("outbox CROSS JOIN transactions", "true");
+const oneOrder = itemsFrom("transactions CROSS JOIN outbox", "order_id = :order");
 
 /**
  * The charged orders of this database, for a journal that was lost or restored
@@ -128,7 +125,16 @@ async function orderAtGateway(
   orderId: string,
   gateway: Gateway,
 ): Promise<ResponseOf<Messages, "order-at-gateway">> {
-  const unlike = { ...emptyTransaction, transactionId: randomUUID(), orderId };
+  const unlike: Transaction = {
+    transactionId: randomUUID(),
+    orderId,
+    origin: "recovery",
+    amountMinor: 1,
+    currency: "EUR",
+    exponent: 2,
+    approvedAtMs: 0,
+    ...noDetails,
+  };
   const finding = await gateway.findOrder(unlike, new AbortController().signal);
   switch (finding.kind) {
     case "absent":
@@ -141,27 +147,12 @@ async function orderAtGateway(
   }
 }
 
-const emptyTransaction: Omit<Transaction, "transactionId" | "orderId"> = {
-  origin: "recovery",
-  amountMinor: 1,
-  currency: "EUR",
-  exponent: 2,
-  approvedAtMs: 0,
-  ...noDetails,
+/** Why an item that waits here is settled: the journal knows more than this database. */
+const reasons = {
+  sent: "handed over again by the journal, which knows that the gateway has it",
+  closed: "handed over again by the journal, where it is closed",
+  parked: "handed over again by the journal",
 };
-
-const AGAIN = "handed over again by the journal";
-
-/** The journal knows more than an item that waits here. */
-const asSent = `UPDATE outbox SET state = 'sent', settled_at_ms = :now,
-    reason = '${AGAIN}, which knows that the gateway has it'
-  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')`;
-const asClosed = `UPDATE outbox SET state = 'closed', dropped = :dropped, settled_at_ms = :now,
-    reason = '${AGAIN}, where it is closed'
-  WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')`;
-const asParked = `UPDATE outbox SET state = 'parked', settled_at_ms = :now, reason = '${AGAIN}'
-  WHERE transaction_id = :id`;
-const asReversed = "UPDATE outbox SET reversed = 1 WHERE transaction_id = :id AND reversed = 0";
 
 /**
  * Stores what a journal has, after this database was lost or restored (docs/rules/17-loss.md): the
@@ -193,17 +184,17 @@ function storeAgain(
   const id = given.transactionId;
   const now = clock.now();
   const missing = store.content(id) === undefined;
-  if (missing) {
-    insertItem(database, given, now, { mayBeSent: true });
-    if (state === "parked") database.prepare(asParked).run({ id, now });
+  const isOver = state === "sent" || state === "closed";
+  if (missing) insertItem(database, given, now, { mayBeSent: true });
+  if (isOver || (state === "parked" && missing)) {
+    const dropped = state === "closed" && !reversed;
+    settleItem(database, id, now, { state, reason: reasons[state], dropped });
   }
-  if (state === "sent") database.prepare(asSent).run({ id, now });
-  if (state === "closed") {
-    database.prepare(asClosed).run({ id, now, dropped: reversed ? 0 : 1 });
+  if (reversed) {
+    const sql = "UPDATE outbox SET reversed = 1 WHERE transaction_id = ? AND reversed = 0";
+    prepared(database, sql).run(id);
   }
-  if (reversed) database.prepare(asReversed).run({ id });
-  const settled = state === "sent" || state === "closed";
-  if (settled && store.delivery(id)?.state === "pending") {
+  if (isOver && store.delivery(id)?.state === "pending") {
     throw new Error(`${id} is being sent at this moment; ask again`);
   }
   return missing;

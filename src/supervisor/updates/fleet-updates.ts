@@ -1,7 +1,5 @@
-import type { Config } from "../../shared/config/config.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { isDelivery } from "../../shared/version-files.ts";
 import { endHold, readHold, readReady, writeHold } from "../../update/update-state.ts";
 import type { FleetUpdates } from "../fleet/fleet-requests.ts";
 import { checkInItsOwnProgram } from "./update-checks.ts";
@@ -14,12 +12,7 @@ interface Parts {
   readonly log: Logger;
 }
 
-/** The part of updates that the fleet may use; undefined where no update is checked for. */
-export function fleetUpdates({ UPDATE_URL }: Config, parts: Parts): FleetUpdates | undefined {
-  return isDelivery && UPDATE_URL !== undefined ? updatesIn(parts) : undefined;
-}
-
-/** The updates of a data folder (docs/fleet.md 6.3). */
+/** Returns the updates of a data folder, as far as the fleet may use them (docs/fleet.md 6.3). */
 export function updatesIn(
   { dataDirectory, clock, log }: Parts,
   check = checkInItsOwnProgram,

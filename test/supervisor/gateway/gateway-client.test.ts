@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../../../src/shared/process/logger.ts";
-import {
-  createGatewayClient,
-  type GatewaySettings,
-} from "../../../src/supervisor/gateway/gateway-client.ts";
+import { createGatewayClient } from "../../../src/supervisor/gateway/gateway-client.ts";
+import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
+import type { GatewaySettings } from "../../../src/supervisor/gateway/order-request.ts";
 import { TestClock } from "../../support/test-clock.ts";
+import { gatewaySettings } from "../gateway-settings.ts";
 import {
   accepted,
   type Behaviour,
@@ -20,21 +20,9 @@ const signal = new AbortController().signal;
 async function open(behaviour: Behaviour = accepted, given: Partial<GatewaySettings> = {}) {
   const server = await RecordingGateway.start();
   server.behave = () => behaviour;
-  const settings = {
-    url: server.url,
-    timeoutMs: 30_000,
-    login: "login",
-    password: "Secret_1",
-    websiteId: "107",
-    categoryId: "5",
-    rating: "ALL",
-    locale: "en_GB",
-    customerIp: "127.0.0.1",
-    callbackUrl: "https://shop.example/notify",
-    ...given,
-  };
+  const settings = gatewaySettings(server.url, { GATEWAY_PWD: "Secret_1", ...given });
   const log = createLogger({ program: "test", level: "error" });
-  const client = createGatewayClient(settings, new TestClock(), log);
+  const client = createGatewayClient(settings, new HttpTransport(new TestClock()), log);
   onTestFinished(() => client.close());
   return { server, client };
 }
@@ -112,14 +100,14 @@ test("what was left out of an order that was sent is noted", async () => {
 
 test("a gateway below a path is addressed below it", async () => {
   const { server } = await open();
-  const below = await open(accepted, { url: `${server.url}/stage/` });
+  const below = await open(accepted, { GATEWAY_URL: `${server.url}/stage/` });
   await below.client.generate(sampleTransaction(), signal);
   expect(server.requests[0]?.path).toBe("/stage/soap/payment-v2/generate");
 });
 
 test.each([
   ["login and password", {}, { authorization: "Basic bG9naW46U2VjcmV0XzE=" }],
-  ["a key", { apiKey: "key" }, { "x-api-key": "key" }],
+  ["a key", { GATEWAY_API_KEY: "key" }, { "x-api-key": "key" }],
 ])(
   "the lookup is made with %s, in the plural and then in the singular",
   async (_what, given, sent) => {
@@ -140,7 +128,7 @@ test("the words of a lookup are kept without password and card number", async ()
   const message = `no Secret_1\n for 4111111111111111 ${"x".repeat(500)}`;
   const { client } = await open({ status: 401, body: JSON.stringify({ code: 1, message }) });
   const answer = await client.lookUp("5CF62325CB217655", signal);
-  const description = answer.outcome === "failed" ? answer.description : "";
+  const { description } = answer;
   const [words, advice] = description.split(": the gateway refuses");
   expect(words).toMatch(/^HTTP 401: no \[removed\] for 411111X{6}1111 x+$/);
   expect(words).toHaveLength(300);

@@ -1,20 +1,13 @@
 import { expect, test } from "vitest";
-import {
-  type OrderSettings,
-  orderRequestOf,
-} from "../../../src/supervisor/gateway/order-request.ts";
+import { orderRequestOf } from "../../../src/supervisor/gateway/order-request.ts";
+import { gatewaySettings } from "../gateway-settings.ts";
 import { fullTransaction, sampleTransaction } from "../sample-transaction.ts";
 
-const settings: OrderSettings = {
-  login: "login",
-  password: "password",
-  websiteId: "107",
-  categoryId: "5",
-  rating: "+18",
-  locale: "fr_FR",
-  customerIp: "192.0.2.10",
-  callbackUrl: "https://shop.example/notify",
-};
+const settings = gatewaySettings("https://gateway.example", {
+  GATEWAY_RATING: "+18",
+  GATEWAY_LOCALE: "fr_FR",
+  GATEWAY_CUSTOMER_IP: "192.0.2.10",
+});
 
 const parametersOf = (given: Parameters<typeof sampleTransaction>[0]) =>
   orderRequestOf(sampleTransaction(given), settings).parameters;

@@ -10,20 +10,15 @@ import {
   type OrderParameters,
 } from "../../../src/supervisor/gateway/order-writer.ts";
 import { createSoapWriter } from "../../../src/supervisor/gateway/soap-writer.ts";
+import { gatewaySettings } from "../gateway-settings.ts";
 import { parametersOf } from "../recording-gateway.ts";
 import { fullTransaction, MASKED_PAN, sampleTransaction } from "../sample-transaction.ts";
 
 const url = "https://gateway.example/base";
-const settings = {
-  login: "login",
-  password: "p&ss",
-  websiteId: "107",
-  categoryId: "5",
-  rating: "ALL",
-  locale: "en_GB",
-  customerIp: "127.0.0.1",
-  callbackUrl: "https://shop.example/notify?a=1&b=2",
-};
+const settings = gatewaySettings(url, {
+  GATEWAY_PWD: "p&ss",
+  GATEWAY_CALLBACK_URL: "https://shop.example/notify?a=1&b=2",
+});
 const transactionId = "0e7a3bd6-3f6f-4a6c-9a57-0d5f6f1f2a3b";
 
 const head =

@@ -83,7 +83,7 @@ describe("a notification", () => {
   test.each(signedEvil)("even a signed one is refused with %s", (_name, inside, words) => {
     const document = mapiOf(resultOf().replace("</result>", `${inside}</result>`));
     expect(why(document)).toMatch(words);
-    expect(read(document)).toMatchObject({ alarming: true });
+    expect(read(document)).toMatchObject({ counted: "unreadable", alarming: true });
   });
 
   const cdata: Array<[string, string, string]> = [
@@ -105,7 +105,7 @@ describe("a notification", () => {
     expect(verdict.notification.fields["emailClient"]).toBe(text);
     expect(verdict.notification.freeData).toEqual({ a: text });
     const forged = mapiOf(result, md5(`${result}other`));
-    expect(read(forged)).toMatchObject({ genuine: false, alarming: true });
+    expect(read(forged)).toMatchObject({ counted: "wrong-digest", alarming: true });
   });
 
   test("CDATA hides neither a second result nor what stands around it", () => {
@@ -150,6 +150,7 @@ describe("a notification", () => {
   test("is refused when it is not UTF-8", () => {
     expect(readMapi(Buffer.from(good.replace("VISA", "VIS\u00c4"), "latin1"), secrets)).toEqual({
       genuine: false,
+      counted: "malformed",
       why: "not UTF-8",
       alarming: false,
     });

@@ -13,6 +13,10 @@ import {
   NOTIFICATION_BYTES_MAX,
   startNotificationListener,
 } from "../../../src/supervisor/notifications/notification-listener.ts";
+import {
+  gatewayHistoryOf,
+  gatewayReturns,
+} from "../../../src/supervisor/operations/gateway-history.ts";
 import { heapInUse } from "../../support/heap.ts";
 import { openRig, PASSWORD } from "../supervisor-rig.ts";
 import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf, secrets } from "./mapi.ts";
@@ -72,7 +76,7 @@ async function listening(
     const signature = createHash("sha256").update(body).update(secret).digest("hex");
     return send(body, { path: "/fraud", type: "application/json", signature });
   };
-  const history = () => rig.operations.history("A-1");
+  const history = () => gatewayHistoryOf("A-1", rig.operationStore);
   return { rig, transactionId, listener, send, notify, fraud, history };
 }
 
@@ -171,8 +175,10 @@ describe("a notification of our order", () => {
     const transactionId = rig.handOver("A-2");
     rig.losses.end();
     expect(await notify(about)).toBe(200);
-    expect(rig.operations.returns(0, 9).returns).toEqual([{ transactionId, returnedMinor: 899 }]);
-    expect(rig.operations.history("A-2")).toMatchObject({ state: "refunded" });
+    expect(gatewayReturns(0, 9, rig.operationStore).returns).toEqual([
+      { transactionId, returnedMinor: 899 },
+    ]);
+    expect(gatewayHistoryOf("A-2", rig.operationStore)).toMatchObject({ state: "refunded" });
     expect(await notify({ idForMerchant: "B-1" })).toBe(403);
   });
 

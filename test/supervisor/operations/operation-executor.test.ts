@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { newId } from "../../../src/shared/new-id.ts";
 import type { OperationKind } from "../../../src/supervisor/gateway/operation-request.ts";
+import { gatewayHistoryOf } from "../../../src/supervisor/operations/gateway-history.ts";
 import { OperationStore } from "../../../src/supervisor/operations/operation-store.ts";
 import { type Behaviour, operationBody, parametersOf } from "../recording-gateway.ts";
 import { openRig, PASSWORD } from "../supervisor-rig.ts";
@@ -115,7 +116,7 @@ describe("what the answer means", () => {
       expect(rig.lines.filter((line) => line["alarm"])).toMatchObject([
         { alarm: "gateway-operation-unknown", orderId: "A-1", transactionId },
       ]);
-      expect(rig.operations.history("A-1").state).toBe("unknown");
+      expect(gatewayHistoryOf("A-1", rig.operationStore).state).toBe("unknown");
     },
   );
 
@@ -266,7 +267,7 @@ describe("an operation that was answered as done", () => {
       await rig.clock.advance(1_000);
       return isNew;
     };
-    const failed = () => rig.operations.history("A-1").failed;
+    const failed = () => gatewayHistoryOf("A-1", rig.operationStore).failed;
     const stored = () => rig.alarmStore.after(undefined, 0, 10).alarms;
     return { rig, transactionId, operate, notify, failed, stored };
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { transaction } from "../../../src/shared/store/sqlite.ts";
+import { gatewayHistoryOf } from "../../../src/supervisor/operations/gateway-history.ts";
 import { PAYMENT_PAGE_DAYS, retentionChore } from "../../../src/supervisor/outbox/retention.ts";
 import { withoutPauses } from "../clock-without-pauses.ts";
 import { mapiOf, resultOf } from "../notifications/mapi.ts";
@@ -90,7 +91,7 @@ describe("what is kept", () => {
       });
     }
     expect(value("SELECT raw FROM notifications")).toBe("");
-    expect(rig.operations.history("sent")).toMatchObject({
+    expect(gatewayHistoryOf("sent", rig.operationStore)).toMatchObject({
       known: true,
       state: "captured",
       events: [{ operation: "capture", details: { operation: "capture" } }],
