@@ -7,8 +7,8 @@ import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 
 /**
- * The certificates of a file that the setup file names. A file without any ends the program at
- * once, because the fault would show only at the first connection (docs/design.md 9.3).
+ * Returns the certificates of a file that the setup file names. A file without one ends the program
+ * at once, because the fault would show only at the first connection (docs/design.md 9.3).
  */
 export function certificatesIn(name: string, path: string | undefined): string[] {
   if (path === undefined) return [];
@@ -24,7 +24,9 @@ export function certificatesIn(name: string, path: string | undefined): string[]
   throw refuse("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
 }
 
-/** The text of a file that the setup file names. */
+/**
+ * Returns the text of a file that the setup file names. One that cannot be read ends the program.
+ */
 export function readGiven(name: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -34,7 +36,7 @@ export function readGiven(name: string, path: string): string {
   }
 }
 
-/** The runtime's own list, the system's store, and the certificates of the setup file. */
+/** Returns the certificates of Node, of the system and these. */
 export function trustedWith(certificates: readonly string[]): string[] {
   const known = [...getCACertificates("default"), ...getCACertificates("system")];
   return [...new Set([...known, ...certificates])];
@@ -42,21 +44,21 @@ export function trustedWith(certificates: readonly string[]): string[] {
 
 type Settings = Pick<Config, "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE">;
 
-/** How long before its end a certificate becomes a condition. */
+/** How long before its end a certificate is a condition. */
 const WARN_MS = 30 * 86_400_000;
 
 /**
  * Returns a reader of the certificate file that ends first, once that is near (docs/fleet.md 2.2).
- * The files are read once, as they are used once: a new one counts from the next start.
+ * The files are read once: a new file counts from the next start of the program.
  */
 export function certificateEnds(
   { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Settings,
   clock: Clock,
 ): () => ResponseOf<typeof supervisorMessages, "status">["certificates"] {
   const ends = [
-    // A chain ends with the certificate of it that ends first.
+    // A chain ends with the first of its certificates that ends.
     ...endsOf("FLEET_CERT_FILE", fleet && own, Math.min),
-    // A file holds replaced authorities together with the new ones: the last one counts.
+    // A file of authorities ends with its last one, as it may still hold replaced ones.
     ...endsOf("FLEET_CA_FILE", fleet && trusted.FLEET_CA_FILE, Math.max),
     ...endsOf("GATEWAY_CA_FILE", trusted.GATEWAY_CA_FILE, Math.max),
   ];

@@ -43,7 +43,7 @@ import { supervisorMigrations } from "./supervisor-schema.ts";
 import { startUpdateChecks } from "./updates/update-checks.ts";
 import { updateFacts } from "./updates/update-facts.ts";
 
-/** Running tries get this long to end when the program stops; then they are abandoned. */
+/** How long running tries may go on when the program stops; then they are abandoned. */
 const RUNNING_TRIES_GRACE_MS = 3_000;
 const STOP_DEADLINE_MS = 10_000;
 

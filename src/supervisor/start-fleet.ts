@@ -82,7 +82,7 @@ function uploader(
   return (requestId) => uploadSupportBundle(parts, requestId);
 }
 
-/** The settings of the broker. A file that cannot be used ends the program. */
+/** Returns the settings of the broker. A file that cannot be used ends the program. */
 function brokerSettings({ config }: ProgramContext): BrokerSettings {
   const { FLEET_CERT_FILE: certFile, FLEET_KEY_FILE: keyFile } = config;
   return {

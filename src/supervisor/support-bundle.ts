@@ -6,7 +6,7 @@ import { linesAtEnd } from "../shared/process/log-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 import type { HttpTransport } from "./gateway/http-transport.ts";
 
-/** How much of each log is sent: some hours of a busy kiosk. */
+/** How much of the end of each log is sent: some hours of a busy kiosk. */
 const LOG_BYTES = 200 * 1024;
 const UPLOAD_LIMIT_MS = 60_000;
 
@@ -17,17 +17,14 @@ interface BundleParts {
   readonly kiosk: string;
   readonly logFiles: readonly string[];
   readonly config: Config;
-  /** Versions and states; masked like the logs. */
+  /** Reads versions and states, which are masked like the logs. */
   readonly facts: () => object;
   readonly transport: Pick<HttpTransport, "send">;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/**
- * Sends what a person needs to help, once, to one file below the address (docs/fleet.md 6.2). A
- * redirect is a failure.
- */
+/** Sends a support bundle, once, to one file below the address (docs/fleet.md 6.2). */
 export async function uploadSupportBundle(
   parts: BundleParts,
   requestId: string,
@@ -59,7 +56,7 @@ async function supportBundle({
   return JSON.stringify({ kiosk, at: isoTime(clock.now()), facts: masked, logs });
 }
 
-/** Values that the setup file calls secret, and the credentials in its addresses. */
+/** Returns the secret values of the setup file, and the credentials in its addresses. */
 function secretsOf(config: Config): string[] {
   return Object.entries(sharedFields).flatMap(([name, field]) => {
     const values = [config[name as keyof Config] ?? []].flat().map(String);
@@ -73,12 +70,12 @@ function secretsOf(config: Config): string[] {
 type Mask = (text: string) => string;
 
 const REMOVED = "[removed]";
-/** A shorter secret is a part of many words: it is removed only where it is a whole one. */
+/** A shorter secret is removed only as a whole word, because it is a part of many. */
 const SECRET_ANYWHERE_LENGTH = 4;
 const mailAddress = /[^\s"'<>:,]{1,64}(?:@|%40)[^\s"'<>:,]{1,255}/g;
 const httpLogin = /\b(Basic|Bearer|Digest)\s+[\w+/=.~-]{4,}/gi;
 
-/** Returns what removes card numbers, secrets of the setup file, HTTP logins and mail addresses. */
+/** Returns what removes card numbers, secrets, HTTP logins and mail addresses from a text. */
 function masking(secrets: readonly string[]): Mask {
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "");
   const pattern = forms
@@ -87,7 +84,7 @@ function masking(secrets: readonly string[]): Mask {
     .join("|");
   const secret = new RegExp(pattern || "(?!)", "gu");
   return (text) => {
-    // Secrets are found in the original text: one may be a part of a card number.
+    // Secrets are looked for before masking, because one may be a part of a card number.
     const withoutPans = maskPansInText(text);
     let safe = "";
     let from = 0;
@@ -100,7 +97,7 @@ function masking(secrets: readonly string[]): Mask {
   };
 }
 
-/** The forms of a secret: in a text, JSON, an address, XML and a log that masks card numbers. */
+/** Returns a secret as it stands in a text, in JSON, an address, XML and a masked log. */
 function formsOf(secret: string): string[] {
   const inXml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const inJson = JSON.stringify(secret).slice(1, -1);
@@ -121,9 +118,9 @@ function patternOf(form: string): string {
   return isShort ? `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])` : literal;
 }
 
-/** A line of our logs is JSON; any other is a text. */
+/** Masks a line of a log, which is JSON or a text. */
 function maskedLine(line: string, mask: Mask): string {
-  // Before it is parsed: a long number loses digits when it is read.
+  // Card numbers are masked before parsing, where a long number loses digits.
   const safe = maskPansInText(line);
   try {
     return JSON.stringify(maskedValue(JSON.parse(safe), mask));
@@ -132,7 +129,7 @@ function maskedLine(line: string, mask: Mask): string {
   }
 }
 
-/** The names, texts and numbers in a value are masked one by one, so that it stays JSON. */
+/** Masks the names, texts and numbers in a value one by one, so that it stays JSON. */
 function maskedValue(value: unknown, mask: Mask): unknown {
   if (typeof value === "string") return mask(value);
   if (typeof value === "number") return mask(`${value}`) === `${value}` ? value : mask(`${value}`);

@@ -11,11 +11,11 @@ import { inTransaction } from "../../shared/store/sqlite.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
 
-/** The alarms of months, even for a bad kiosk. tp-manager has read them long before. */
+/** How many alarms are kept: those of months even at a bad kiosk. */
 const ALARMS_KEPT = 1_000;
-/** An alarm that repeats itself, and is not that of a condition, is kept again after this time. */
+/** After this time a repeated alarm is kept again, unless it is that of a condition. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
-/** Raised with every repetition of a hand-off, notification or send. */
+/** The alarms that are raised with each repetition of a hand-off, notification or send. */
 const repeating: readonly string[] = [
   "transaction-changed",
   "gateway-operation-failed",
@@ -24,10 +24,10 @@ const repeating: readonly string[] = [
 
 type Alarms = ResponseOf<typeof supervisorMessages, "alarms">;
 
-/** The alarms on disk, until tp-manager has read them for `GET /events`. */
+/** Keeps the alarms on disk, for tp-manager to read them for `GET /events`. */
 export class AlarmStore extends Tables {
   readonly #clock: Clock;
-  /** Names this database: in another one the same ids are those of other alarms. */
+  /** The name of this database: in another one the same ids belong to other alarms. */
   readonly #origin: string;
 
   constructor(database: DatabaseSync, clock: Clock) {
@@ -36,19 +36,19 @@ export class AlarmStore extends Tables {
     this.#origin = this.get<{ name: string }>("SELECT name FROM alarm_origin")?.name ?? "";
   }
 
-  /** A logger whose alarms are stored too. */
+  /** Returns a logger whose alarms are stored too. */
   tap(log: Logger): Logger {
     return tapAlarms(log, (alarm) => this.#add(alarm));
   }
 
-  /** Keeps a request of the fleet, which becomes an event and is no alarm. */
+  /** Keeps a request of the fleet as a row that becomes an event. */
   noteRequest(ask: string, id: string): void {
     const message = `the fleet asked for: ${ask}`;
     const about = { orderId: null, transactionId: null, about: id };
     this.#insert({ alarm: FLEET_REQUEST, message, ...about }, this.#clock.now(), false);
   }
 
-  /** Alarms after the id `after`, oldest first; all of them where `origin` is another database. */
+  /** Returns alarms after the id `after`, oldest first; all, where `origin` is another database. */
   after(origin: string | undefined, after: number, limit: number): Alarms {
     const sql = `SELECT id, at_ms AS atMs, alarm, message, order_id AS orderId,
         transaction_id AS transactionId, about
@@ -57,7 +57,7 @@ export class AlarmStore extends Tables {
     return { origin: this.#origin, alarms: this.all(sql, from, limit) };
   }
 
-  /** Conditions whose alarms are not among these are over: their alarm is kept when they return. */
+  /** Forgets the alarms of conditions that are over, so that they are kept when they return. */
   keepLasting(alarms: readonly string[]): void {
     const sql = "DELETE FROM lasting_alarms WHERE alarm NOT IN (SELECT value FROM json_each(?))";
     this.run(sql, JSON.stringify(alarms));
@@ -78,7 +78,7 @@ export class AlarmStore extends Tables {
 
   #insert(raised: RaisedAlarm, atMs: number, isOfCondition: boolean): void {
     const { alarm, message, orderId, transactionId, about } = raised;
-    // An alarm that is raised inside a transaction is part of it.
+    // An alarm that is raised inside a transaction is written with it.
     inTransaction(this.database, () => {
       const sql = `INSERT INTO alarms (at_ms, alarm, message, order_id, transaction_id, about)
         VALUES (?, ?, ?, ?, ?, ?)`;
@@ -88,7 +88,7 @@ export class AlarmStore extends Tables {
     });
   }
 
-  /** An alarm about an order or another thing is kept each time, unless it repeats itself. */
+  /** Returns whether the alarm was kept lately; one about an order is kept each time. */
   #isRepeated(raised: RaisedAlarm, nowMs: number): boolean {
     const { alarm, message, orderId, transactionId, about } = raised;
     const subject = [orderId, transactionId, about];

@@ -2,9 +2,9 @@
 export type LostBecause =
   /** No connection, a refused login, a broker that stops or falls silent. */
   | "failed"
-  /** The broker closed it and gave no reason: a twin, where it happens again and again. */
+  /** The broker closed the connection without a reason; again and again, it means a twin. */
   | "closed"
-  /** Another client has the same name: each would end the connection of the other without end. */
+  /** Another client has the same name, so that each client ends the connection of the other. */
   | "twin";
 
 /** The address of the broker, and the credentials of the kiosk. */
@@ -17,9 +17,9 @@ export interface BrokerSettings {
   readonly certificate: string | undefined;
   readonly key: string | undefined;
   readonly trusted: readonly string[];
-  /** Whether requests of the fleet are taken. */
+  /** Whether the kiosk takes requests of the fleet. */
   readonly commands: boolean;
-  /** The broker publishes the last will after 1.5 times this without a message. */
+  /** The keep-alive; the broker publishes the last will after 1.5 times this without a message. */
   readonly keepAliveSeconds?: number;
 }
 
@@ -27,31 +27,31 @@ export interface Outgoing {
   readonly topic: string;
   readonly payload: string;
   readonly retained: boolean;
-  /** null: until it is replaced. */
+  /** How long the broker keeps the message; null: until it is replaced. */
   readonly expirySeconds: number | null;
 }
 
 export interface Incoming {
   readonly payload: Buffer;
-  /** Kept by the broker from an earlier time: it is no request of the present. */
+  /** The broker kept the message from an earlier time: it is no request of the present. */
   readonly retained: boolean;
 }
 
-/** How a message ended. "refused": for good, by the broker. */
+/** How a message ended. "refused": the broker will never take it. */
 export type Sent = "taken" | "refused" | "lost";
 
 /** One connection to the broker, from its acceptance to its end. */
 export interface BrokerConnection {
   /** How many messages may be without an acknowledgement at the same time. */
   readonly window: number;
-  /** Resolves with how the message ended; never rejects. */
+  /** Sends a message and resolves with how it ended; never rejects. */
   send(message: Outgoing): Promise<Sent>;
-  /** Ends it in order, so that the last will is not published. */
+  /** Ends the connection in order, so that the last will is not published. */
   close(): Promise<void>;
 }
 
 export interface BrokerListener {
-  /** The connection is lost, once; nothing comes after this. */
+  /** Called once, when the connection is lost; nothing is called after it. */
   lost(because: LostBecause, text: string): void;
   received(message: Incoming): void;
 }
@@ -69,7 +69,7 @@ export type ConnectToBroker = (
 
 /* Messages between the supervisor and the thread with its connection (docs/fleet.md 4.3). */
 
-/** Given to the thread at its start. */
+/** What the thread gets at its start. */
 export interface ThreadTask {
   readonly settings: BrokerSettings;
   readonly will: Outgoing;
@@ -78,7 +78,7 @@ export interface ThreadTask {
 export type ToThread =
   | { readonly say: "send"; readonly id: number; readonly message: Outgoing }
   | { readonly say: "close" }
-  /** To be answered with "alive". */
+  /** A question that is answered with "alive". */
   | { readonly say: "alive" };
 
 export type FromThread =

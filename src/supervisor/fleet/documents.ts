@@ -3,21 +3,21 @@ import { alarmFindings } from "../../shared/catalog/alarm-log.ts";
 import { type ConditionName, conditionNames } from "../../shared/catalog/conditions.ts";
 import { errorTable } from "../../shared/catalog/errors.ts";
 
-/**
+/*
  * Every document between a kiosk and its fleet, and the topic of each (docs/fleet.md 3.2). A leaf
- * is an enumeration, a number, an id, a time or a stable name of our programs: no text of a
- * customer, a kiosk, a terminal or a gateway has a place here (docs/fleet.md 5.1). `docs/fleet` is
- * made from these; a test compares.
+ * is an enumeration, a number, an id, a time or a stable name of our programs, and never a text of
+ * a customer, a kiosk, a terminal or a gateway (docs/fleet.md 5.1). `docs/fleet` is made from
+ * these.
  */
 
-/** Part of the topics and of every document. In one version members are added, none is changed. */
+/** The version in the topics and documents: members are added in it, and none is changed. */
 export const FLEET_VERSION = 1;
 
 const time = z.iso.datetime();
 const uuid = z.uuid();
-/** A count of eleven digits at most: no card number is as short. */
+/** A count of eleven digits at most, which cannot be a card number. */
 const count = z.int().min(0).max(99_999_999_999);
-/** A name that the code of our programs holds, an alarm's for example. */
+/** A name from the code of our programs, such as that of an alarm. */
 const stableName = z.string().regex(/^[a-z]{1,30}(-[a-z]{1,30}){0,7}$/);
 const version = z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,6}$/);
 const currency = z.string().regex(/^[A-Z]{3}$/);
@@ -27,7 +27,7 @@ const condition = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
 
 const head = {
   version: z.literal(FLEET_VERSION),
-  /** Stays as it is when a document is sent again after a lost acknowledgement. */
+  /** The same when a document is sent again after a lost acknowledgement. */
   id: uuid,
   kiosk: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   at: time,
@@ -36,16 +36,16 @@ const head = {
 /** The first members of documents that are kept until the broker has them. */
 const kept = {
   ...head,
-  /** Grows by one with each; a number that is missing was dropped, or is still on its way. */
+  /** Grows by one with each document; a missing number was dropped or is still on its way. */
   sequence: count,
 };
 
-/** The code that a payment would be answered with. */
+/** The error code that a payment would be answered with. */
 const notReady = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
 
 const stateNow = z.strictObject({
   canPay: z.enum(["yes", "no", "unknown"]),
-  /** Why not; empty when it can. */
+  /** Why it cannot take a payment; empty: it can. */
   obstacles: z.array(notReady),
   terminal: z
     .strictObject({
@@ -71,7 +71,7 @@ const stateNow = z.strictObject({
   /** null: this kiosk does not check for updates by itself. */
   update: z
     .strictObject({
-      /** A version that waits to be installed. */
+      /** The version that waits to be installed. */
       ready: version.nullable(),
       held: z.boolean(),
       /** No update could be checked for or installed for three nights. */
@@ -80,7 +80,7 @@ const stateNow = z.strictObject({
       failed: z.boolean(),
     })
     .nullable(),
-  /** Documents that were dropped since the kiosk knows this fleet. */
+  /** How many documents were dropped since the kiosk knows this fleet. */
   dropped: count,
 });
 
@@ -100,7 +100,7 @@ interface FleetDocument {
   /** "kiosk": the connector publishes; "fleet": the connector takes. */
   readonly from: "kiosk" | "fleet";
   readonly retained: boolean;
-  /** Seconds after which the broker forgets a message that was not taken; null: never. */
+  /** After so many seconds the broker forgets a message that was not taken; null: never. */
   readonly expirySeconds: number | null;
   readonly meaning: string;
   readonly schema: z.ZodObject;
@@ -123,7 +123,7 @@ export const fleetDocuments = {
     schema: z.strictObject({
       ...head,
       connection: z.enum(["online", "stopped", "lost"]),
-      /** When this connection to the broker began. */
+      /** The time at which this connection to the broker began. */
       since: time,
       /** null unless online. */
       now: stateNow.nullable(),
@@ -137,10 +137,10 @@ export const fleetDocuments = {
       alarm: stableName,
       /** Its former name, where it has another one now. */
       formerly: stableName.optional(),
-      /** Finding about an unmatched transaction; absent: the terminal is being asked. */
+      /** The finding about an unmatched transaction; absent: the terminal is being asked. */
       finding: z.enum(alarmFindings).optional(),
       source: z.enum(["tp-manager", "supervisor"]).nullable(),
-      /** Of the first order that it names. */
+      /** The transaction of the first order that the alarm names. */
       transactionId: uuid.nullable(),
     }),
   ),
@@ -156,7 +156,7 @@ export const fleetDocuments = {
       amountMinor: minor,
       chargedAmountMinor: minor.nullable(),
       currency,
-      /** From its begin to this end; null when the begin is not known. */
+      /** The time from its begin to this end; null: the begin is not known. */
       durationMs: count.nullable(),
     }),
   ),
@@ -177,7 +177,7 @@ export const fleetDocuments = {
         "jump",
         "refuted",
       ]),
-      /** Of a closing: all applications together. */
+      /** How many transactions all applications of a closing have together. */
       transactions: count.nullable(),
       sumMinor: minor.nullable(),
       /** The surplus of the terminal over the journal. */
@@ -214,9 +214,9 @@ export const fleetDocuments = {
       version: z.literal(FLEET_VERSION),
       id: uuid,
       ask,
-      /** At most a day from now. */
+      /** The time of its expiry, at most a day from now. */
       expires: time,
-      /** hold-updates: for how long; 0 ends a hold. */
+      /** How many days updates are held; 0 ends a hold. */
       days: z.int().min(0).max(14).optional(),
     }),
   },
@@ -230,7 +230,7 @@ export const fleetDocuments = {
       request: uuid,
       ask,
       outcome: z.enum(["done", "refused", "failed", "not-available"]),
-      /** Why it was not done. */
+      /** Why the request was not carried out. */
       because: z
         .enum([
           "no-upload-address",
@@ -253,12 +253,12 @@ export type Outcome = z.infer<typeof outcome>;
 export const outcomes = outcome.options;
 export type StateNow = z.infer<typeof stateNow>;
 
-/** `connector/1/KIOSK/NAME`. */
+/** Returns the topic `connector/1/KIOSK/NAME`. */
 export function topicOf(kiosk: string, name: FleetName): string {
   return `connector/${FLEET_VERSION}/${kiosk}/${name}`;
 }
 
-/** The value when the document may hold it, else null: a newer program may know more. */
+/** Returns the value; null: no document may hold it, as a newer program may know more. */
 export function allowed<T extends z.ZodType>(schema: T, value: unknown): z.infer<T> | null {
   return schema.safeParse(value).data ?? null;
 }

@@ -30,15 +30,15 @@ export interface LinkParts {
   readonly random: () => number;
 }
 
-/** A lost connection is logged at once, and then once for so many tries. */
+/** A lost connection is logged at once, and then each time after so many tries. */
 const LOGGED_EVERY = 20;
-/** A connection that was lost sooner does not count as a success: the wait goes on growing. */
+/** How long a connection has to last to count as a success, which ends the growth of the wait. */
 const STEADY_MS = 60_000;
-/** So many short connections in a row look like a twin. */
+/** After so many short connections in a row another client has this name (a twin). */
 const SHORT_MAX = 3;
-/** At a stop the last state is published, if the broker takes it within this time. */
+/** How long the broker may take at a stop to take the last state. */
 const FAREWELL_MS = 1_000;
-/** As many replies as requests are taken in an hour. */
+/** How many replies are kept while there is no connection: those of an hour. */
 const REPLIES_MAX = 30;
 
 /**
@@ -50,12 +50,12 @@ export class FleetLink {
   readonly #received: (message: Incoming) => void;
   #connection: BrokerConnection | undefined;
   #connectedMs = 0;
-  /** By the steady clock. */
+  /** When the connection began, by the steady clock. */
   #onlineSinceMs = 0;
-  /** Connections in a row that did not last. */
+  /** How many connections in a row did not last. */
   #short = 0;
   #failures = 0;
-  /** Faults of the queue since a document was last deleted: each doubles the wait. */
+  /** How often the queue failed since a document was last deleted: each time doubles the wait. */
   #faults = 0;
   #retry: Timer | undefined;
   #now: StateNow | undefined;
@@ -64,7 +64,7 @@ export class FleetLink {
   #sentUpTo = 0;
   #flying = 0;
   readonly #done: number[] = [];
-  /** Answers that came while there was no connection, the oldest first. */
+  /** The replies that wait for a connection, oldest first. */
   readonly #replies: Outgoing[] = [];
   #stopped = false;
 
@@ -77,19 +77,19 @@ export class FleetLink {
     return this.#connection !== undefined;
   }
 
-  /** Tries at once, and for ever. */
+  /** Connects at once, and again after each failure. */
   start(): void {
     void this.#try();
   }
 
-  /** The state as it is now; published when it has changed. */
+  /** Publishes the state when it has changed, and sends what waits. */
   set(now: StateNow): void {
     this.#now = now;
     this.#publishState();
     this.pump();
   }
 
-  /** Sends what waits as far as the broker takes it. Never throws. */
+  /** Sends what waits, as far as the broker takes it. Never throws. */
   pump(): void {
     this.#guarded(() => this.#pump());
   }
@@ -105,11 +105,11 @@ export class FleetLink {
     }
   }
 
-  /** false: it has expired or cannot be read, and is dropped. */
+  /** Sends a document; false: it has expired or cannot be read, and is dropped. */
   #send(connection: BrokerConnection, { sequence, name, content, atMs }: QueuedDocument): boolean {
     const { store, clock } = this.#parts;
     this.#sentUpTo = sequence;
-    // A clock that was set back makes nothing older, and no expiry longer.
+    // A clock that was set back makes no expiry longer.
     const ageSeconds = Math.max(Math.floor((clock.now() - atMs) / 1000), 0);
     const expirySeconds = name === undefined ? 0 : fleetDocuments[name].expirySeconds;
     const leftSeconds = expirySeconds === null ? null : expirySeconds - ageSeconds;
@@ -133,7 +133,7 @@ export class FleetLink {
     return true;
   }
 
-  /** A full disk or a damaged queue ends the connection for a while, and never the program. */
+  /** Runs `work`. A full disk or a damaged queue ends the connection, and never the program. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -144,15 +144,15 @@ export class FleetLink {
       if (!connection || this.#stopped) return;
       this.#failures = this.#faults++;
       this.#lost("failed", "the queue of the kiosk cannot be used");
-      // The broker publishes no last will after an end in order, so its message is sent here.
+      // After an end in order the broker publishes no last will, so it is sent here.
       void connection.send(this.#state("lost", null));
       void connection.close();
     }
   }
 
   /**
-   * Sends a document that is not queued, when there is a connection. A reply is kept for the next
-   * one: a request may come before the connection is complete.
+   * Sends a document that is not queued. Without a connection a reply is kept for the next one, as
+   * a request may come before the connection is complete.
    */
   async publish<N extends "metrics" | "reply">(name: N, content: ContentOf<N>): Promise<void> {
     const { expirySeconds } = fleetDocuments[name];
@@ -168,7 +168,7 @@ export class FleetLink {
     if (this.#replies.length > REPLIES_MAX) this.#replies.shift();
   }
 
-  /** The state again, as a request asks for it. */
+  /** Publishes the state again, as a request asks for it. */
   repeatState(): void {
     this.#published = "";
     this.#publishState();
@@ -218,8 +218,8 @@ export class FleetLink {
   }
 
   /**
-   * Not every broker says that another client has the session now: mosquitto 2.0.11 only closes.
-   * Two kiosks with one name then end each other's connections one by one.
+   * Handles the loss of a complete connection. Not every broker reports that another client has the
+   * session now: mosquitto 2.0.11 only closes, again and again.
    */
   #lostOnline(because: LostBecause, text: string): void {
     const isSteady = this.#parts.clock.monotonicMs() - this.#onlineSinceMs >= STEADY_MS;
@@ -286,16 +286,16 @@ export class FleetLink {
 }
 
 const FIRST_MS = 1_000;
-/** A broker that restarts loses all its kiosks at once: their first tries are spread so far. */
+/** The time over which all kiosks of a broker spread their first tries after its restart. */
 const SPREAD_MS = 30_000;
 const LONGEST_MS = 15 * 60_000;
 const TWIN_MS = 10 * 60_000;
 
 /**
- * How long to wait before the next try to connect: a random time up to a ceiling, and at least the
- * wait that doubles with each failure, or half of the ceiling if that is less. After a short outage
- * a thousand kiosks come back spread over {@link SPREAD_MS}, after a long one evenly over the
- * longest wait; with a wait that may be nothing most of them would come in its first minutes.
+ * Returns how long to wait before the next try to connect: a random time up to a ceiling, and at
+ * least the wait that doubles with each failure, or half of the ceiling if that is less. So a
+ * thousand kiosks come back over {@link SPREAD_MS} after a short outage, and evenly over the
+ * longest wait after a long one.
  */
 export function reconnectDelayMs(because: LostBecause, failures: number, random: number): number {
   const doubled = FIRST_MS * 2 ** Math.min(Math.max(failures - 1, 0), 20);

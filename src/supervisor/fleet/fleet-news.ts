@@ -10,13 +10,13 @@ import type { FleetStore } from "./fleet-store.ts";
 type Event = FleetNewsAnswer["events"][number];
 type Alarm = DocumentOf<"alarm">;
 
-/** The documents that are queued; their schemas judge their contents. */
+/** The names of the documents that are queued. */
 type Queued = "payment" | "alarm" | "reconciliation";
 
-/** The alarm about a payment whose end is open; over when the payment has an end. */
+/** The alarm about a payment whose end is unknown; it is over when the end is known. */
 const PAYMENT_UNKNOWN = "payment-unknown";
 
-/** Makes documents of the events of tp-manager, each once (docs/fleet.md 4.1). */
+/** Makes one document of each event of tp-manager (docs/fleet.md 4.1). */
 export class FleetNews {
   readonly #store: FleetStore;
   readonly #kiosk: string;
@@ -29,14 +29,14 @@ export class FleetNews {
     this.#payments = payments;
   }
 
-  /** The event after which the next ones are asked for; null: before the first answer. */
+  /** The id of the last event that was taken; null: none was. */
   get after(): number | null {
     return this.#store.figure("event") ?? null;
   }
 
   /**
-   * Takes an answer of tp-manager. A fleet that is new begins with the present, and so does a
-   * journal that was replaced: its ids are ids of other events.
+   * Takes an answer of tp-manager. A new fleet begins with the present, and so does a replaced
+   * journal, whose ids belong to other events.
    */
   take({ events, lastId }: FleetNewsAnswer): void {
     const { after } = this;
@@ -55,7 +55,7 @@ export class FleetNews {
   /** Queues the alarms of conditions that have begun or ended. */
   takeConditions(conditions: readonly Condition[], nowMs: number): void {
     const raised = this.#store.raisedAlarms;
-    // An alarm that was raised by its former name ends by that name.
+    // An alarm that was raised by its former name ends by it.
     const namesOf = ({ row: { alarm, formerly = alarm } }: Condition) => [alarm, formerly];
     const present = new Set(conditions.flatMap(namesOf));
     const over = raised.filter((alarm) => !present.has(alarm));
@@ -113,7 +113,7 @@ export class FleetNews {
     if (alarm === null) return;
     this.#store.count("alarms");
     const transactionId = allowed(shape.transactionId, data["transactionId"]);
-    // The alarm of a condition is queued by takeConditions, as it has an end.
+    // The alarm of a condition has an end, so takeConditions queues it.
     const lasts = conditionOfAlarm(alarm, data["finding"]) !== undefined;
     if (lasts && data["orderId"] === null && transactionId === null) return;
     if (alarm === PAYMENT_UNKNOWN && transactionId !== null) {
@@ -173,7 +173,7 @@ export class FleetNews {
     this.#queue(name, content, atMs, `event ${id} ${atMs}`);
   }
 
-  /** A document that its schema does not take is dropped: it may hold text that may not leave. */
+  /** Queues a document. One that its schema does not allow is dropped: it may hold a text. */
   #queue(name: Queued, content: object, atMs: number, about: string): void {
     const id = idOf(`${this.#kiosk} ${about}`);
     const head = { version: FLEET_VERSION, id, kiosk: this.#kiosk, at: isoTime(atMs) };
@@ -186,12 +186,12 @@ export class FleetNews {
   }
 }
 
-/** One event has one id, also when the event is read again after a power cut. */
+/** Returns the id of a document, which is the same when its event is read again. */
 function idOf(about: string): string {
   const hex = createHash("sha256").update(about).digest("hex");
   const id =
     `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-` +
     `a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-  // Digits that the masking would hide (docs/design.md 6.2).
+  // An id with digits that the masking would hide is made again (docs/design.md 6.2).
   return maskPansInText(id) === id ? id : idOf(`${about} again`);
 }

@@ -6,17 +6,14 @@ import type { Incoming } from "./broker.ts";
 import { type ContentOf, type DocumentOf, fleetDocuments } from "./documents.ts";
 import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
-/**
- * The part of updates that the fleet may use; undefined where updates are not set up. The
- * fleet can reach nothing else of them.
- */
+/** The part of updates that the fleet may use. */
 export interface FleetUpdates {
-  /** The version that waits to be switched to. */
+  /** The version that waits to be switched to; null: none. */
   readonly offered: string | null;
   checkNow(): "begun" | "busy";
   /**
-   * Sets until when no switch begins by itself; null: nothing is held. false: an operator on the
-   * spot holds updates, and that hold stays.
+   * Sets until when no switch begins by itself; null: no update is held. Returns false where an
+   * operator on the spot holds updates: that hold stays.
    */
   holdUntil(untilMs: number | null): boolean;
 }
@@ -34,20 +31,20 @@ export interface RequestParts {
   /** Its alarms are stored. */
   readonly log: Logger;
   readonly updates?: FleetUpdates | undefined;
-  /** undefined: there is no FLEET_UPLOAD_URL. */
+  /** Missing: FLEET_UPLOAD_URL is not set. */
   readonly upload?: UploadBundle | undefined;
-  /** Makes a taken request an event. Throws when it cannot; then nothing is carried out. */
+  /** Makes an event of a taken request. When it throws, the request is not carried out. */
   readonly note: (ask: string, id: string) => void;
 }
 
-/** The part of the connection that answers requests. */
+/** The part of {@link FleetLink} that answers requests. */
 interface Answering {
   repeatState(): void;
   publish(name: "reply", reply: Reply): Promise<void>;
 }
 
 const REQUEST_BYTES_MAX = 4_096;
-/** A request that has waited for longer is out of date; clocks differ a little. */
+/** The longest time to the expiry of a request: a day, and the difference of two clocks. */
 const EXPIRY_MAX_MS = 86_400_000 + 300_000;
 const PER_HOUR_MAX = 30;
 const LOGGED_EVERY_MS = 60_000;
@@ -57,8 +54,8 @@ const notAvailable: End = { outcome: "not-available", because: null };
 const refused = (because: End["because"]): End => ({ outcome: "refused", because });
 
 /**
- * Takes the requests of the fleet (docs/fleet.md 6.1): each once, whatever the broker repeats, none
- * that is retained, expired or not understood. None of them reaches the terminal.
+ * Takes the requests of the fleet (docs/fleet.md 6.1), each once. A request that is retained, has
+ * expired or is not understood is ignored. No request reaches the terminal.
  */
 export class FleetRequests {
   readonly #parts: RequestParts;
@@ -72,7 +69,7 @@ export class FleetRequests {
     this.#link = link;
   }
 
-  /** Never rejects. */
+  /** Takes a message: carries a request out and replies to it. Never rejects. */
   async take(message: Incoming): Promise<void> {
     const { log } = this.#parts;
     try {
@@ -88,7 +85,7 @@ export class FleetRequests {
     }
   }
 
-  /** Ends holds whose time is over, each with an alarm. */
+  /** Ends each hold whose time is over, with an alarm. */
   endHolds(): void {
     const { store, clock, updates, log } = this.#parts;
     const nowMs = clock.now();
@@ -104,7 +101,7 @@ export class FleetRequests {
     }
   }
 
-  /** The request, remembered on disk; else why it is none. */
+  /** Returns the request, which is on disk now, or why it is ignored. */
   #accepted({ payload, retained }: Incoming): Request | string {
     const { store, clock } = this.#parts;
     if (retained) return "it was retained";
@@ -120,7 +117,7 @@ export class FleetRequests {
     return store.remember(id, nowMs) ? parsed.data : "it was taken before";
   }
 
-  /** Any client of the broker may send such requests: they make one line of the log a minute. */
+  /** Logs an ignored request, once a minute, because any client of the broker may send one. */
   #ignore(why: string): void {
     const { clock, log } = this.#parts;
     this.#ignored++;
@@ -179,9 +176,9 @@ export class FleetRequests {
     if (!hold) return refused("hold-used-up");
     const isOurs = updates.holdUntil(hold.untilMs);
     if (!isOurs && days > 0) return refused("held-on-the-spot");
-    // The fleet's own hold ends in any case: its time is no reason for an alarm any more.
+    // The fleet's own hold ends here in any case, so that its time raises no alarm.
     store.together(() => {
-      // One hold is in effect, that of the version which is offered now.
+      // One hold is in effect: that of the version which is offered now.
       for (const other of store.runningHolds) {
         if (other.version !== offered) store.setHold(other.version, ended(other, nowMs));
       }

@@ -3,7 +3,7 @@ import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
 
-/** The answer of tp-manager. "silent": nobody listens; "slow": no answer, or none understood. */
+/** The answer of tp-manager. "silent": it does not listen; "slow": no answer was understood. */
 export type TpManagerReply = FleetNewsAnswer | "silent" | "slow";
 
 export interface StateFacts {
@@ -12,7 +12,7 @@ export interface StateFacts {
   readonly dropped: number;
 }
 
-/** The conditions as both programs see them (docs/design.md 8.8). */
+/** Returns the conditions of both programs (docs/design.md 8.8). */
 export function conditionsNow({ tpManager, supervisor }: StateFacts): Condition[] {
   const known = typeof tpManager === "string" ? undefined : tpManager.troubles;
   return conditionsOf({ supervisor, tpManager: known });
@@ -20,7 +20,7 @@ export function conditionsNow({ tpManager, supervisor }: StateFacts): Condition[
 
 const now = fleetDocuments.state.schema.shape.now.unwrap().shape;
 
-/** How the kiosk is, in names, numbers and times (docs/fleet.md 3.2). Pure. */
+/** Returns the state of the kiosk in names, numbers and times (docs/fleet.md 3.2). Pure. */
 export function stateOf(facts: StateFacts): StateNow {
   const { tpManager, supervisor, dropped } = facts;
   const { outbox, updates } = supervisor;
@@ -36,7 +36,7 @@ export function stateOf(facts: StateFacts): StateNow {
     gateway: {
       pending: outbox.pending,
       parked: outbox.parked,
-      // In whole minutes, because each change of a state is published.
+      // The age is in whole minutes, because each change of the state is published.
       oldestAgeSeconds: outbox.oldestAgeMs === null ? null : minutes(outbox.oldestAgeMs) * 60,
       paused: outbox.paused !== null,
       possibleCopies: outbox.ambiguous?.possibleCopies ?? 0,

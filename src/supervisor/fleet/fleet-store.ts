@@ -40,28 +40,28 @@ const fleetMigrations: readonly Migration[] = [
   `,
 ];
 
-/** A busy kiosk's week, some two megabytes; then the oldest make room. */
+/** How many documents wait at most, some 2 MB: those of a week of a busy kiosk. */
 const DOCUMENTS_MAX = 5_000;
 
-/** Longer than any request is valid, also for a clock that is set back. */
+/** How long a request is remembered: longer than it is valid, even by a clock that is set. */
 const REMEMBERED_MS = 30 * 86_400_000;
 
 export interface QueuedDocument {
   readonly sequence: number;
-  /** undefined: the row is damaged, or of a version that knows more documents. */
+  /** undefined: the row is damaged, or a newer version wrote it. */
   readonly name: FleetName | undefined;
   readonly atMs: number;
   readonly content: Record<string, unknown>;
 }
 
-/** Numbers that are kept: the last event read, and counters. */
+/** The names of kept numbers: the last event that was read, and counters. */
 type Figure = "event" | "dropped" | "alarms" | `payments ${string}`;
 
 /**
- * Opens `data/fleet.db`. Its commits do not wait for the disk, so that none of them holds up a
- * payment (docs/fleet.md 4.2): a killed process loses nothing, and after a power cut the events
- * that are missing are read again, because the last event read was lost with them. A file that
- * cannot be opened is kept under another name, because nothing about money is in it.
+ * Opens `data/fleet.db`. Its commits do not wait for the disk, so that none holds up a payment
+ * (docs/fleet.md 4.2). After a power cut the events that are missing are read again, because the
+ * id of the last event is missing with them. A file that cannot be opened is renamed: nothing about
+ * money is in it.
  */
 export function openFleetStore(path: string, clock: Clock, log: Logger): FleetStore {
   const open = (): DatabaseSync => {
@@ -82,7 +82,7 @@ function renameUnusable(path: string, nowMs: number): void {
   try {
     renameSync(path, `${path}.unusable-${nowMs}`);
   } catch {
-    // There is none.
+    // There is no such file.
   }
 }
 
@@ -99,7 +99,7 @@ export class FleetStore extends Tables {
     this.database.close();
   }
 
-  /** Drops the oldest when there is no room, and counts it. */
+  /** Queues a document. When there is no room, the oldest is dropped and counted. */
   add(name: FleetName, atMs: number, content: object): void {
     const added = "INSERT INTO document (name, at_ms, content) VALUES (?, ?, ?)";
     this.run(added, name, atMs, JSON.stringify(content));
@@ -111,20 +111,19 @@ export class FleetStore extends Tables {
     this.count("dropped", over);
   }
 
-  /** The documents after `sequence`, oldest first. */
+  /** Returns the documents after `sequence`, oldest first. */
   after(sequence: number, limit: number): QueuedDocument[] {
     type Row = { sequence: number; name: FleetName; atMs: number; text: string };
     const sql = `SELECT sequence, name, at_ms AS atMs, content AS text FROM document
       WHERE sequence > ? ORDER BY sequence LIMIT ?`;
     return this.all<Row>(sql, sequence, limit).map(({ name, text, ...row }) => {
-      // A damaged document is dropped; the rest of the queue is worth sending.
       const content = parseJson(text) as QueuedDocument["content"] | undefined;
       const isKnown = content !== undefined && Object.hasOwn(fleetDocuments, name);
       return { ...row, name: isKnown ? name : undefined, content: content ?? {} };
     });
   }
 
-  /** The broker has them, or refuses them for good. */
+  /** Deletes documents that the broker has, or refuses for good. */
   forget(sequences: readonly number[]): void {
     this.together(() => {
       for (const one of sequences) this.run("DELETE FROM document WHERE sequence = ?", one);
@@ -151,32 +150,29 @@ export class FleetStore extends Tables {
     this.run("INSERT OR REPLACE INTO begun VALUES (?, ?)", transactionId, atMs);
   }
 
-  /** When the payment began; forgotten with this answer. */
+  /** Returns when the payment began, and forgets it. */
   takeBegin(transactionId: string): number | undefined {
     const sql = "DELETE FROM begun WHERE transaction_id = ? RETURNING at_ms AS n";
     return this.#number(sql, transactionId);
   }
 
-  /** false: it is raised already. */
+  /** Notes an alarm as raised; false: it is raised already. */
   raise(alarm: string, subject: string): boolean {
     return this.run("INSERT OR IGNORE INTO raised VALUES (?, ?)", alarm, subject) > 0;
   }
 
-  /** false: it was not raised. */
+  /** Notes the end of an alarm; false: it was not raised. */
   end(alarm: string, subject: string): boolean {
     return this.run("DELETE FROM raised WHERE alarm = ? AND subject = ?", alarm, subject) > 0;
   }
 
-  /** The raised alarms of conditions: they are about no transaction. */
+  /** The raised alarms of conditions, which are about no transaction. */
   get raisedAlarms(): string[] {
     const sql = "SELECT alarm FROM raised WHERE subject = ''";
     return this.all<{ alarm: string }>(sql).map(({ alarm }) => alarm);
   }
 
-  /**
-   * Notes a request before it is carried out, on disk whatever happens next. false: it was taken
-   * before.
-   */
+  /** Notes a request before it is carried out; it is on disk then. false: it is known. */
   remember(requestId: string, nowMs: number): boolean {
     this.database.exec("PRAGMA synchronous = FULL");
     try {
@@ -212,34 +208,34 @@ export class FleetStore extends Tables {
 
 const holds = `SELECT version, used_ms AS usedMs, from_ms AS fromMs, until_ms AS untilMs FROM hold`;
 
-/** All holds of one version together (docs/fleet.md 6.3): no fleet freezes a kiosk from afar. */
+/** How long all holds of one version may last together (docs/fleet.md 6.3). */
 const HOLDS_MS = 14 * 86_400_000;
 const DAY_MS = 86_400_000;
 
 /** The holds of one version. */
 interface Hold {
-  /** Of holds that have ended. */
+  /** How long the holds lasted that have ended. */
   readonly usedMs: number;
-  /** Of the one that runs; null: none. */
+  /** When the hold began that runs; null: none runs. */
   readonly fromMs: number | null;
   readonly untilMs: number | null;
 }
 
 export const noHold: Hold = { usedMs: 0, fromMs: null, untilMs: null };
 
-/** Whether it runs. A clock that was set back ends it, because its length is not known. */
+/** Returns whether a hold runs. A clock that was set back ends it: its length is not known. */
 export function isHeld({ fromMs, untilMs }: Hold, nowMs: number): boolean {
   return fromMs !== null && untilMs !== null && fromMs <= nowMs && nowMs < untilMs;
 }
 
-/** The hold after the one that ran has ended: it lasted until now, or as long as it was set. */
+/** Returns the holds when the one that runs ends now: it lasted until now, or to its own end. */
 export function ended({ usedMs, fromMs, untilMs }: Hold, nowMs: number): Hold {
   if (fromMs === null || untilMs === null) return { usedMs, fromMs: null, untilMs: null };
   const lasted = nowMs < fromMs ? untilMs - fromMs : Math.min(nowMs, untilMs) - fromMs;
   return { usedMs: usedMs + lasted, fromMs: null, untilMs: null };
 }
 
-/** A hold of so many days from now on, as far as there are days left; undefined: none is. */
+/** Returns a hold of so many days from now, as far as days are left; undefined: none is. */
 export function held(before: Hold, days: number, nowMs: number): Hold | undefined {
   const { usedMs } = ended(before, nowMs);
   const leftMs = HOLDS_MS - usedMs;

@@ -11,7 +11,7 @@ import type { FleetStore } from "./fleet-store.ts";
 export interface FleetParts extends LinkParts, RequestParts {
   /** FLEET_PAYMENTS. */
   readonly payments: boolean;
-  /** Asks tp-manager for its readiness and the events after an id; never rejects. */
+  /** Asks tp-manager for its state and the events after an id; never rejects. */
   readonly ask: (after: number | null) => Promise<TpManagerReply>;
   readonly status: () => SupervisorStatus;
 }
@@ -20,8 +20,8 @@ export const FLEET_ROUND_MS = 5_000;
 const METRICS_EVERY_MS = 300_000;
 
 /**
- * Publishes to a fleet how this kiosk is (docs/fleet.md 1.1). Every few seconds it reads what both
- * programs say to the operator as well; no payment waits for it, and no step of one is published.
+ * Publishes to a fleet how this kiosk is (docs/fleet.md 1.1). Every few seconds it reads the state
+ * of both programs. No payment waits for it, and no step of a payment is published.
  */
 export class Fleet {
   readonly #parts: FleetParts;
@@ -46,7 +46,7 @@ export class Fleet {
   /** Begins the first round at once, and with it the connection. */
   start(): void {
     const { clock, random } = this.#parts;
-    // Kiosks that are switched on together do not publish their figures together.
+    // A random time keeps kiosks that start together from publishing figures together.
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * random();
     this.#round = this.#run();
     this.#link.start();
@@ -80,7 +80,7 @@ export class Fleet {
     if (answer) this.#news.take(answer);
     this.#requests.endHolds();
     const facts: StateFacts = { tpManager, supervisor, dropped: this.#queue.dropped };
-    // While tp-manager is silent it is not known which of its conditions are over.
+    // Without an answer of tp-manager it is not known which of its conditions are over.
     if (answer) this.#news.takeConditions(conditionsNow(facts), clock.now());
     this.#link.set(stateOf({ ...facts, dropped: this.#queue.dropped }));
     if (clock.monotonicMs() < this.#metricsAtMs) return;

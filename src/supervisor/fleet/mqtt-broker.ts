@@ -12,27 +12,27 @@ import {
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
 
-/** A kiosk without power is published as lost within 1.5 times this (docs/fleet.md 3.2). */
+/** Within 1.5 times this a kiosk without power is published as lost (docs/fleet.md 3.2). */
 const KEEP_ALIVE_SECONDS = 30;
-/** Brokers check after 1.5 times the announced time, mosquitto 2.0.11 6 s later. */
+/** The announced keep-alive: mosquitto 2.0.11 checks 6 s later than 1.5 times it. */
 const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
-/** How long the broker keeps requests for a kiosk that is away. */
+/** How long the broker keeps requests for a kiosk without a connection. */
 const SESSION_EXPIRY_SECONDS = 86_400;
-/** TCP, TLS and the broker's acceptance together. */
+/** The longest time for TCP, TLS and the broker's acceptance together. */
 const CONNECT_LIMIT_MS = 30_000;
-/** A broker that sends no acknowledgement is left: it may hold up every message. */
+/** After this time without an acknowledgement the broker is left. */
 const ACKNOWLEDGE_LIMIT_MS = 60_000;
 const CLOSE_LIMIT_MS = 1_000;
 const WINDOW_MAX = 16;
-/** Far above any request. */
+/** The largest packet that is taken, which is far above any request. */
 const PACKET_BYTES_MAX = 16_384;
-/** A broker that sends more in {@link FLOOD_MS} is left. */
+/** A broker that sends more bytes in {@link FLOOD_MS} is left. */
 const FLOOD_BYTES = 65_536;
 const FLOOD_MS = 10_000;
 
-/** MQTT 5.0, 2.4: another client has the session now. */
+/** The reason code for a session that another client has now (MQTT 5.0, 2.4). */
 const SESSION_OF_ANOTHER = 0x8e;
-/** Reason codes for a message that the broker will never take. */
+/** The reason codes for a message that the broker will never take. */
 const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
 
 /** Connects with MQTT 5 (docs/fleet.md 3.1). */
@@ -63,7 +63,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
     });
 }
 
-/** Limits the bytes of the broker: the package would keep packets of up to 256 MB. */
+/** Limits the bytes of the broker, because the package keeps packets of up to 256 MB. */
 function watchFlood(client: MqttClient, clock: Clock): void {
   let bytes = 0;
   let fromMs = clock.monotonicMs();
@@ -84,13 +84,13 @@ function optionsOf(
   const { protocol, hostname, port } = new URL(settings.url);
   const isSecure = protocol === "mqtts:";
   return {
-    // As one text the package would read the address with a deprecated function.
+    // The package reads an address in one text by a deprecated function.
     protocol: isSecure ? "mqtts" : "mqtt",
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
     protocolVersion: 5,
     clientId: `connector-${kiosk}`,
-    // Without requests nothing is kept for the kiosk, and no old subscription brings any.
+    // Where requests are off the broker keeps nothing and ends an old subscription.
     clean: !commands,
     keepalive: settings.keepAliveSeconds ?? ANNOUNCED_SECONDS,
     reconnectPeriod: 0,
@@ -116,7 +116,7 @@ function optionsOf(
   };
 }
 
-/** The repeating timers of the package, for the keep-alive, on our clock. */
+/** The timers of the package, which repeat for the keep-alive, on our clock. */
 class ClockTimers {
   readonly #clock: Clock;
   readonly #timers = new Map<number, Timer>();
@@ -158,7 +158,7 @@ class MqttConnection implements BrokerConnection {
   readonly #listener: BrokerListener;
   readonly #timers: ClockTimers;
   readonly #unanswered = new Set<(sent: Sent) => void>();
-  /** Messages that wait because the window is full. */
+  /** Lets a message go on that waits because the window is full. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
   #isOver = false;
@@ -184,7 +184,7 @@ class MqttConnection implements BrokerConnection {
       const text = `the broker ended the connection (${reasonCode ?? 0})`;
       this.#lose(reasonCode === SESSION_OF_ANOTHER ? "twin" : "failed", text);
     });
-    // Errors with a code are those of the socket, such as a reset by the broker.
+    // An error with a code is one of the socket, such as a reset by the broker.
     client.on("error", (error) => this.#lose("code" in error ? "closed" : "failed", error.message));
     client.on("close", () => this.#lose("closed", "the connection was lost"));
     const requests = topicOf(this.#settings.kiosk, "request");
@@ -194,7 +194,7 @@ class MqttConnection implements BrokerConnection {
     });
     if (!this.#settings.commands) return;
     const answer = new Promise<string>((resolve) => {
-      // rh 2: what is retained is not sent at the subscription.
+      // rh 2: the broker sends no retained message at the subscription.
       client.subscribe(requests, { qos: 1, rh: 2 }, (error) =>
         resolve(error ? `no subscription: ${error.message}` : ""),
       );
@@ -249,7 +249,7 @@ class MqttConnection implements BrokerConnection {
     this.abandon();
   }
 
-  /** Closes the connection at once; the listener hears no more of it. */
+  /** Closes the connection at once, without a call of the listener. */
   abandon(): void {
     this.#end();
     this.#timers.end();
@@ -259,7 +259,7 @@ class MqttConnection implements BrokerConnection {
     this.#client.stream?.destroy();
   }
 
-  /** Ends a lost connection, after the package's callback that may be running. */
+  /** Ends a lost connection, after the callback of the package that may be running. */
   #lose(because: LostBecause, text: string): void {
     if (this.#isOver) return;
     this.#end();

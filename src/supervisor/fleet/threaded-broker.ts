@@ -14,19 +14,18 @@ import {
   type ToThread,
 } from "./broker.ts";
 
-/** Longer than the thread's own limits for a connection and its subscription. */
+/** The longest time to a connection: longer than the limits of the thread together. */
 const CONNECT_LIMIT_MS = 75_000;
-/** How often the thread is asked whether it lives, and how long it may take to answer. */
+/** The time between two questions whether the thread lives, and the longest time to its answer. */
 const ALIVE_EVERY_MS = 30_000;
 const CLOSE_LIMIT_MS = 1_500;
-/** Megabytes; the connection needs a few. */
+/** The heap of the thread; a connection needs a few megabytes. */
 const HEAP_MAX_MB = 64;
 const YOUNG_GENERATION_MB = 4;
 
 /**
- * Connects as {@link ConnectToBroker} says, with the package in a thread of its own: whatever it
- * throws, computes or hoards ends that thread and its connection, and nothing else
- * (docs/fleet.md 4.3).
+ * Returns what connects with the package in a thread of its own (docs/fleet.md 4.3): whatever the
+ * package throws, computes or hoards ends this thread and its connection, and nothing else.
  */
 export function threadedConnector(
   clock: Clock,
@@ -50,7 +49,7 @@ class BrokerThread implements BrokerConnection {
   window = 1;
   #lastId = 0;
   #timer: Timer | undefined;
-  /** Until it is connected or has failed. */
+  /** Called when the thread is connected or has failed. */
   #begun: ((fault?: string) => void) | undefined;
   #closed: (() => void) | undefined;
   #isOver = false;

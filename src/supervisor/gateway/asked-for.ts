@@ -1,24 +1,27 @@
 import { formatMajor } from "../../shared/money.ts";
 
-/** The order and money an answer has to be about (docs/rules/21-agree.md); missing: any. */
+/**
+ * The order and money that an answer has to be about (docs/rules/21-agree.md). A missing member may
+ * have any value in the answer.
+ */
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;
-  /** null: all of it; the figure is not known here. */
+  /** In minor units; null: all of it, a figure that is not known here. */
   readonly amountMinor?: number | null;
   readonly currency?: string;
   readonly exponent?: number;
-  /** A result of success has to name these, else it may be about another request. */
+  /** The fields that a result of success has to name, or it may be about another request. */
   readonly needed: readonly AnswerField[];
 }
 
 export type AnswerField = "transactionPublicId" | "merchantReference" | "amount" | "currency";
 
 const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
-/** The amount of a refusal means nothing: it may be 0, or the whole. */
+/** The fields of a refusal that are compared; its amount may be 0 or the whole. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
-/** Says why the fields of a result do not agree with what was asked for; null: they do. */
+/** Returns why the fields of a result do not agree with what was asked for; null: they do. */
 export function disagreement(
   asked: AskedFor,
   fields: ReadonlyMap<string, string>,
@@ -41,7 +44,7 @@ function agrees(field: AnswerField, named: string, asked: AskedFor): boolean {
     case "merchantReference": {
       const ours = asked[field];
       if (ours === undefined || ours === named) return true;
-      // Ids of the gateway are hex digits, whose letter case means nothing (docs/gateway.md 2.9).
+      // Ids of the gateway are hex digits in either letter case (docs/gateway.md 2.9).
       return field === "transactionPublicId" && ours.toUpperCase() === named.toUpperCase();
     }
     case "amount":
@@ -51,7 +54,7 @@ function agrees(field: AnswerField, named: string, asked: AskedFor): boolean {
   }
 }
 
-/** Compares numbers: "4", "4.0" and "4.00" are one amount, because a float loses its zeros. */
+/** Compares an amount as a number: "4", "4.0" and "4.00" are equal. */
 function amountAgrees(named: string, { amountMinor, exponent }: AskedFor): boolean {
   const figure = plainFigure(named);
   if (figure === null) return false;
@@ -60,7 +63,7 @@ function amountAgrees(named: string, { amountMinor, exponent }: AskedFor): boole
   return figure === plainFigure(formatMajor(amountMinor, exponent));
 }
 
-/** The figure without leading zeros and zeros that end its fraction; null: it is no amount. */
+/** Returns a number without zeros at its begin and at the end of its fraction; null: it is none. */
 function plainFigure(text: string): string | null {
   const parts = /^\+?0*(\d{1,12})(?:\.(\d{1,12}))?$/.exec(text);
   if (!parts) return null;

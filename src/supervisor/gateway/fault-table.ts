@@ -1,19 +1,19 @@
-/** The fate of the transaction after the try. */
+/** What becomes of the transaction after the try. */
 type Action =
-  /** Done. */
+  /** The gateway has it. */
   | "sent"
-  /** Tried again later, with the same reference. */
+  /** It is tried again later, with the same reference. */
   | "retry"
-  /** Waits for an operator; the others go on. */
+  /** It waits for an operator; other transactions go on. */
   | "park"
-  /** Nothing at all is sent until the reason is gone. */
+  /** No transaction is sent until the reason is gone. */
   | "pause";
 
 /**
  * Who waits after a failed try. "queue": nothing of the transaction was sent, so it keeps its
- * position and the queue waits. "item": it may be its own fault, so the others go on. "both": most
- * likely the gateway as a whole, but perhaps only this transaction; the others wait a little, so
- * that a gateway that takes orders and loses its answers is not sent the whole queue in one go.
+ * position and the queue waits. "item": the transaction may be at fault, so other ones go on.
+ * "both": most likely the gateway fails, but perhaps this transaction; other ones wait a little, so
+ * that a gateway that takes orders and loses its answers does not get the whole queue at once.
  */
 export type Waits = "queue" | "item" | "both" | "nobody";
 
@@ -24,11 +24,11 @@ export interface FaultRow {
   /** The gateway may have taken the order although no answer says so. */
   readonly ambiguous: boolean;
   /**
-   * Ambiguous for an operation, which is sent once: the answer may be that of a proxy, which does
-   * not know what the gateway did. Not ambiguous for an order, which is repeated anyway.
+   * Whether an operation of this end is unknown, because the answer may be that of a proxy. An
+   * order is not ambiguous by it.
    */
   readonly ambiguousOnce: boolean;
-  /** Parked when the gateway has answered like this, and nothing else, for a day. */
+  /** An item is parked when the gateway has answered like this, and only so, for a day. */
   readonly parkAfterADay: boolean;
   /** The fault stays until an operator sets something right. */
   readonly misconfigured: boolean;
@@ -56,7 +56,7 @@ const [queue, item, both, nobody] = [retry("queue"), retry("item"), retry("both"
 /** The marks of answers after which the gateway may have carried out the request. */
 const processed = ["ambiguous", "parkAfterADay"] as const;
 
-/** The one table of what a try can come to (docs/design.md 8.3). */
+/** The ends of a try, and what each means (docs/design.md 8.3). */
 export const faultTable = {
   sent: row("sent", "nobody", "HTTP 2xx and code 0"),
 

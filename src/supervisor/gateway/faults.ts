@@ -3,13 +3,13 @@ import { type AskedFor, disagreement } from "./asked-for.ts";
 import type { TryClass } from "./fault-table.ts";
 import { readSoapAnswer, type SoapAnswer } from "./soap-answer.ts";
 
-/** One request to the gateway, as the transport saw it. */
+/** How one request to the gateway ended for the transport. */
 export type Exchange =
   | {
       readonly kind: "answered";
       readonly httpStatus: number;
       readonly retryAfter: string | null;
-      /** null when it was larger than any true answer. */
+      /** null: it was larger than any true answer. */
       readonly body: string | null;
     }
   | HttpFailure;
@@ -20,7 +20,7 @@ export interface Verdict {
   readonly httpStatus: number | null;
   /** The code of the result element. */
   readonly code: number | null;
-  /** The gateway's text, or that of the transport. */
+  /** The text of the gateway, or of the transport. */
   readonly description: string;
   readonly retryAfter: string | null;
   /** Further fields of a result, by name. */
@@ -28,8 +28,8 @@ export interface Verdict {
 }
 
 /**
- * The verdict on one exchange, whose answer has to agree with what was `asked` for. Pure; HTTP
- * statuses and codes have a meaning nowhere else.
+ * Returns the verdict on one exchange, whose answer has to agree with what was `asked` for. Pure.
+ * HTTP statuses and result codes are judged in this file only.
  */
 export function judge(operation: string, exchange: Exchange, asked: AskedFor): Verdict {
   if (exchange.kind === "failed") return judgeStatus(exchange);
@@ -59,7 +59,7 @@ export function judge(operation: string, exchange: Exchange, asked: AskedFor): V
   return verdict(byStatus, { ...known, description: `HTTP ${httpStatus}: ${answer.why}` });
 }
 
-/** The verdict on an exchange that is no SOAP: by its HTTP status alone. */
+/** Returns the verdict on an exchange without SOAP, by its HTTP status alone. */
 export function judgeStatus(exchange: Exchange): Verdict {
   if (exchange.kind === "failed") {
     const { cause, written, detail } = exchange;
@@ -82,7 +82,7 @@ function verdict(tryClass: TryClass, known: Partial<Omit<Verdict, "class">>): Ve
   };
 }
 
-/** The verdict on a transaction that cannot be sent as it is. */
+/** Returns the verdict on a transaction that cannot be sent as it is. */
 export function unsendable(why: string): Verdict {
   return verdict("unsendable", { description: why });
 }
@@ -101,8 +101,8 @@ function classOfFailure(cause: FailureCause, written: boolean): TryClass {
 }
 
 /**
- * A result counts by its code whatever the HTTP status, except that success needs both
- * (docs/design.md 8.3): code 0 under a failing status contradicts itself.
+ * Returns the class of a result by its code. Success needs an HTTP status of success too: code 0
+ * with a failing status contradicts itself (docs/design.md 8.3).
  */
 function classOfResult(httpStatus: number, code: number): TryClass {
   if (code === 1) return "credentials-refused"; // docs/gateway.md 2.6

@@ -22,7 +22,7 @@ import { type GatewaySettings, orderAskedFor, orderRequestOf } from "./order-req
 import { createOrderWriter } from "./order-writer.ts";
 import { createSoapWriter, type SoapMessage } from "./soap-writer.ts";
 
-/** Longer descriptions are pages of a server in between, and are cut. */
+/** How much is kept of a description; a longer one is a page of a server in between. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
 
 export interface GatewayReply {
@@ -119,8 +119,8 @@ function unwritable(error: unknown): Verdict {
 type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
 
 /**
- * The v3 lookup, by two addresses: plural first, as the page about events has it, then singular, as
- * the published interface has it (docs/gateway.md 4.3).
+ * Returns the v3 lookup. It asks at two addresses: in the plural, as the page about events has it,
+ * then in the singular, as the published interface has it (docs/gateway.md 4.3).
  */
 function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
   const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
@@ -139,7 +139,7 @@ function createLookup(settings: GatewaySettings, transport: HttpTransport): Look
 /** The answer to the ids `.` and `..`, which would change the path even when encoded. */
 const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
 
-/** The description of a lookup; where the login is refused, with the line of the setup file. */
+/** Returns the description of a lookup; where it is refused, with the setting to check. */
 function lookupText(
   { description, httpStatus }: Pick<Verdict, "description" | "httpStatus">,
   { GATEWAY_API_KEY: apiKey, GATEWAY_PWD }: GatewaySettings,
@@ -153,7 +153,7 @@ function lookupText(
   return `${text}: the gateway refuses the credentials of the lookup; ${advice}`;
 }
 
-/** The header of the credentials: Basic, or a key (docs/gateway.md 4.4). */
+/** Returns the header of the credentials: a key or Basic (docs/gateway.md 4.4). */
 function authentication(settings: GatewaySettings): Record<string, string> {
   const { GATEWAY_API_KEY: apiKey, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;
   if (apiKey !== undefined) return { "x-api-key": apiKey };
@@ -166,7 +166,7 @@ const ownHeaders = {
   "user-agent": `unattended-terminal-connector/${versionNumber}`,
 };
 
-/** The other side's text for database and log: without secret and card number, and not endless. */
+/** Returns a text of the gateway for database and log: no password, no card number, one line. */
 function safeText(text: string, password: string): string {
   const line = text.replaceAll(password, "[removed]").replace(/\s+/g, " ").trim();
   return maskPansInText(line).slice(0, DESCRIPTION_CHARACTERS_MAX);

@@ -14,7 +14,7 @@ import type { Clock } from "../../shared/time.ts";
 import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
 
-/** A result is below 2 KB, a page of a web server in between below 100 KB. */
+/** The largest answer that is read: a result has 2 KB, the page of a web server 100 KB. */
 export const ANSWER_BYTES_MAX = 256 * 1024;
 
 /** One request: a POST with its body, or a GET without one. */
@@ -25,14 +25,13 @@ interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
 export interface TransportSettings {
   /** Certificates in PEM that are trusted in addition to the system's (GATEWAY_CA_FILE). */
   readonly certificates?: readonly string[];
-  /** Where HTTPS_PROXY and NO_PROXY are looked up; nothing when there is no proxy to be used. */
+  /** Where HTTPS_PROXY and NO_PROXY are looked up; missing: no proxy is used. */
   readonly proxyEnvironment?: Readonly<Record<string, string | undefined>>;
 }
 
 /**
- * Sends HTTP requests over connections of our own, which cost a queue of orders a third of what
- * Node's client costs; where the environment names a proxy, through Node's client, which can use
- * it.
+ * Sends HTTP requests over connections of our own, which cost a third of Node's client. Where the
+ * environment names a proxy, Node's client is used.
  */
 export class HttpTransport {
   readonly #clock: Clock;
@@ -42,7 +41,7 @@ export class HttpTransport {
   #trusted: string[] | undefined;
   /** The TLS session of the last connection, which shortens the handshake of the next one. */
   #session: { readonly origin: string; readonly bytes: Buffer } | undefined;
-  /** The last address in its parts: a queue of orders goes to one address. */
+  /** The last address, taken apart: a queue of orders goes to one address. */
   #known: (Pick<HttpRequest, "origin" | "host" | "path"> & { readonly url: string }) | undefined;
 
   constructor(clock: Clock, settings: TransportSettings = {}) {
@@ -135,8 +134,8 @@ const RETRY_AFTER = "retry-after";
 const tunnelOptions = { keepAlive: true, maxSockets: 16, timeout: IDLE_MS };
 
 /**
- * The environment for the runtime's own proxy support; undefined: no proxy is used. A proxy is used
- * for https only, so that it carries bytes that it cannot read, and never for this machine.
+ * Returns the environment for the proxy support of Node; undefined: no proxy is used. A proxy is
+ * used for https only, so that it reads nothing, and never for an address of this machine.
  */
 function proxyFor(
   url: string,

@@ -5,7 +5,7 @@ import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Exchange, judgeStatus, type Verdict } from "./faults.ts";
 
-/** Fields of the v3 transaction object that this program relies on (docs/gateway.md 4.6). */
+/** The members of the v3 transaction object that are read (docs/gateway.md 4.6). */
 export const transactionSchema = z.looseObject({
   id: z.int(),
   merchant_order_id: z.string().optional(),
@@ -16,7 +16,7 @@ export const transactionSchema = z.looseObject({
   currency: z.string().optional(),
 });
 
-/** One transaction as the gateway has it, with what is needed of it in our own units. */
+/** One transaction as the gateway has it; amounts are in minor units. */
 export interface GatewayTransaction {
   /** The whole object, card numbers masked. */
   readonly transaction: Readonly<Record<string, unknown>>;
@@ -63,10 +63,10 @@ function bodyOf(exchange: Exchange): unknown {
   return exchange.kind === "answered" ? parseJson(exchange.body) : undefined;
 }
 
-/** The statuses of a server that does not know the address, or reads its last part differently. */
+/** The HTTP statuses of a server that does not know the address of a lookup. */
 const addressRefused: readonly number[] = [400, 404, 405];
 
-/** false: the same question may be understood at the other address (docs/gateway.md 4.3). */
+/** Returns whether the address of a lookup was understood (docs/gateway.md 4.3). */
 export function isUnderstood(exchange: Exchange): boolean {
   if (exchange.kind === "failed" || !addressRefused.includes(exchange.httpStatus)) return true;
   const json = bodyOf(exchange);
@@ -103,7 +103,7 @@ export function orderIdOf({
   return ours ?? (order?.id === undefined ? null : String(order.id));
 }
 
-/** Members of the v3 order object that this program relies on (docs/gateway.md 4.6). */
+/** The members of the v3 order object that are read (docs/gateway.md 4.6). */
 const orderSchema = z.looseObject({
   id: z.union([z.string(), z.int()]).optional(),
   amount: z.string().optional(),
@@ -118,11 +118,11 @@ export type OrderFinding =
   /** The gateway has an order of this number that is not, or not provably, this one. */
   | { readonly kind: "other"; readonly why: string }
   | { readonly kind: "absent" }
-  /** Nothing was learnt. */
+  /** The lookup gave no answer. */
   | {
       readonly kind: "unanswered";
       readonly verdict: Verdict;
-      /** The lookup does not exist here, or is not allowed to us: asking again soon is no use. */
+      /** The gateway has no such lookup, or does not allow it: a repetition soon is of no use. */
       readonly refused: boolean;
     };
 
@@ -138,7 +138,7 @@ export function readOrderLookup(exchange: Exchange, transaction: Transaction): O
   return (order && compared(order, transaction)) ?? unanswered;
 }
 
-/** Compares an order of the gateway with ours; undefined: the object does not name our order. */
+/** Compares an order of the gateway with ours; undefined: it does not name our order. */
 function compared(
   { id, amount, currency, custom_data: custom }: z.infer<typeof orderSchema>,
   transaction: Transaction,
@@ -160,7 +160,7 @@ function other(why: string): OrderFinding {
   return { kind: "other", why: `the gateway has an order of this number, but ${why}` };
 }
 
-/** The amount in minor units; null: unreadable, or with more decimals than the currency has. */
+/** Returns an amount in minor units; null: it is unreadable or finer than the currency. */
 function minorOf(amount: string | undefined, currency: Currency | undefined): number | null {
   if (!currency || amount === undefined || !/^\d{1,12}(\.\d{1,4})?$/.test(amount)) return null;
   if (/^0+(\.0+)?$/.test(amount)) return 0;
@@ -171,7 +171,7 @@ function minorOf(amount: string | undefined, currency: Currency | undefined): nu
   }
 }
 
-/** Whether the server refuses the request for good; 408 and 429 are refusals of the moment. */
+/** Returns whether a status refuses the request for good; 408 and 429 refuse it for now. */
 function isRefusal(httpStatus: number): boolean {
   const momentary = httpStatus === 408 || httpStatus === 429;
   return (httpStatus >= 400 && httpStatus < 500 && !momentary) || httpStatus === 501;

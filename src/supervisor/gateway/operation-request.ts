@@ -6,7 +6,7 @@ import type { Verdict } from "./faults.ts";
 import type { GatewaySettings } from "./order-request.ts";
 import type { SoapParameters } from "./soap-writer.ts";
 
-/** Something to be done to one transaction of the gateway, once. */
+/** A confirm, cancel or refund of one transaction of the gateway, which is sent once. */
 export type OperationRequest = Omit<
   RequestOf<typeof supervisorMessages, "gateway-operation">,
   "key" | "unlessRepeated"
@@ -20,22 +20,22 @@ export const operationAddresses = {
   refund: { service: "refund-v2", operation: "card" },
 } as const satisfies Record<OperationKind, { service: string; operation: string }>;
 
-/** The fields by which each answer has to show that it is about this request. */
+/** The fields that the answer of success to each kind has to name. */
 const neededFields: Readonly<Record<OperationKind, readonly AnswerField[]>> = {
   confirm: ["transactionPublicId"],
   cancel: ["transactionPublicId"],
   refund: ["transactionPublicId", "amount", "currency"],
 };
 
-/** The order and money an operation's answer has to be about (docs/rules/21-agree.md). */
+/** Returns what an operation's answer has to be about (docs/rules/21-agree.md). */
 export function operationAskedFor(request: OperationRequest): AskedFor {
   const { kind, transactionPublicId, amountMinor, currency, exponent } = request;
   return { transactionPublicId, amountMinor, currency, exponent, needed: neededFields[kind] };
 }
 
 /**
- * The parameters of an operation. `card` gets no currency: the WSDL does not have it, although one
- * client sends it (docs/gateway.md 2.2), and an unknown parameter is an error.
+ * Returns the parameters of an operation. A refund has no currency: the WSDL does not have it
+ * (docs/gateway.md 2.2), and an unknown parameter is an error.
  */
 export function operationParameters(
   { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
@@ -67,8 +67,8 @@ export function operationParameters(
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 
 /**
- * The end that one exchange gives an operation, by the same fault table. "not-sent": nothing left
- * this machine, or a refusal of the request itself says that nothing was done.
+ * Returns the end that one exchange gives an operation, by the fault table. "not-sent": nothing
+ * left this machine, or the request itself was refused, so that nothing was done.
  */
 export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {
   const { action, ambiguous, ambiguousOnce } = faultTable[verdict.class];

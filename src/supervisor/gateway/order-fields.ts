@@ -1,10 +1,4 @@
-/**
- * The order request field by field (docs/design.md 12.10), and what this program does with a value
- * that does not fit. Lengths count characters. Fields that are never sent (return addresses, logo,
- * comments) are not in the table.
- */
-
-/** AN any text, N digits, A letters, R a decimal number. */
+/** The format of a field: AN any text, N digits, A letters, R a decimal number. */
 type Format = "AN" | "N" | "A" | "R";
 
 interface OrderField {
@@ -12,8 +6,8 @@ interface OrderField {
   readonly lengthMax: number | null;
   readonly mandatory: boolean;
   /**
-   * "refuse": money, ids and references are never changed, the transaction is parked. "cut" and
-   * "leave-out" are noted with the try.
+   * What becomes of a value that does not fit. "refuse": the transaction is parked, because money,
+   * ids and references are never changed. "cut", "leave-out": the try has a note of it.
    */
   readonly misfit: "refuse" | "cut" | "leave-out";
 }
@@ -25,7 +19,7 @@ const field = (
   mandatory = true,
 ): OrderField => ({ format, lengthMax, mandatory, misfit });
 
-/** In the order in which they are sent. */
+/** The fields of an order (docs/design.md 12.10), in the order in which they are sent. */
 export const orderFields = {
   wsLogin: field("AN", 255),
   wsPassword: field("AN", 32),
@@ -47,20 +41,12 @@ export const orderFields = {
 export type OrderFieldName = keyof typeof orderFields;
 export type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
-interface CheckedFields {
-  /** The fields to send, in order; null when a value does not fit and must not be changed. */
-  readonly values: Readonly<Record<string, string>> | null;
-  /** The changes and omissions, for people. */
-  readonly notes: readonly string[];
-  /** Why nothing is sent. */
-  readonly problems: readonly string[];
-}
-
 /**
- * Checks each value by the table, and changes those that may be changed. No note or problem repeats
- * a value: the password is one of them.
+ * Checks each value by the table, and changes those that may be changed. Returns the fields to send
+ * in order (null: one does not fit and must not be changed), notes of the changes, and why nothing
+ * is sent. Notes and problems repeat no value, because one of the values is the password.
  */
-export function checkedOrderFields(given: OrderValues): CheckedFields {
+export function checkedOrderFields(given: OrderValues) {
   const values: Record<string, string> = {};
   const notes: string[] = [];
   const problems: string[] = [];
@@ -106,10 +92,10 @@ function cut(value: string, lengthMax: number | null): string {
   return lengthMax === null ? value : [...value].slice(0, lengthMax).join("");
 }
 
-/** Everything but the characters that XML 1.0 (2.2) can carry. */
+/** Finds the characters that XML cannot carry (XML 1.0, 2.2). */
 const notXml = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
-/** The text with U+FFFD for each character that XML cannot carry, half surrogates included. */
+/** Returns the text with U+FFFD for each character that XML cannot carry. */
 export function cleanText(text: string): string {
   return text.toWellFormed().replace(notXml, "\uFFFD");
 }

@@ -9,18 +9,14 @@ type Name = Exclude<Extract<keyof Config, `GATEWAY_${string}`>, "GATEWAY_WAIT">;
 /** The settings of the gateway and of the requests to it. */
 export type GatewaySettings = Readonly<Pick<Config, Name>>;
 
-export interface OrderRequest {
-  /** null when the transaction cannot be sent as it is. */
-  readonly parameters: OrderParameters | null;
-  readonly notes: readonly string[];
-  readonly problems: readonly string[];
-}
-
-/** 0: captured at once when approved (docs/design.md 12.16). */
+/** The value of `manualCapture`: the order is captured when approved (docs/design.md 12.16). */
 const CAPTURE_AUTOMATICALLY = "0";
 
-/** One transaction as the parameters of `generate` (docs/design.md 8.1). */
-export function orderRequestOf(transaction: Transaction, settings: GatewaySettings): OrderRequest {
+/**
+ * Returns one transaction as the parameters of `generate` (docs/design.md 8.1); `parameters` null:
+ * it cannot be sent as it is.
+ */
+export function orderRequestOf(transaction: Transaction, settings: GatewaySettings) {
   const email = emailOf(transaction);
   const fields = checkedOrderFields({
     wsLogin: settings.GATEWAY_LOGIN,
@@ -48,20 +44,20 @@ export function orderRequestOf(transaction: Transaction, settings: GatewaySettin
   };
 }
 
-/** The order that the answer to `generate` has to be about, as far as the result names it. */
+/** Returns what the answer to `generate` has to be about, as far as the result names it. */
 export function orderAskedFor(transaction: Transaction): AskedFor {
   const { orderId, amountMinor, currency, exponent } = transaction;
   return { merchantReference: orderId, amountMinor, currency, exponent, needed: [] };
 }
 
-/** `Y-m-dTH:i:s`, in UTC; null for a time outside the years of four digits. */
+/** Returns `Y-m-dTH:i:s` in UTC; null: its year has not four digits. */
 function executionDate(atMs: number): string | null {
   const date = new Date(atMs);
   const text = Number.isNaN(date.getTime()) ? "" : date.toISOString();
   return /^\d{4}-/.test(text) ? text.slice(0, "2026-01-31T12:34:56".length) : null;
 }
 
-/** Something before one @ and a host with a dot after it; the gateway checks the rest. */
+/** The form of a mail address: a name, one @ and a host with a dot. The gateway checks the rest. */
 const emailShape = /^[^\s@<>"',;]+@[^\s@<>"',;]+\.[^\s@<>"',;.]+$/;
 
 function emailOf({ customerEmail }: Transaction): { address: string | null; notes: string[] } {
@@ -70,12 +66,12 @@ function emailOf({ customerEmail }: Transaction): { address: string | null; note
   return { address: null, notes: ["customerEmail does not look like an address: left out"] };
 }
 
-/** The prefix of custom items. No item of ours begins with it, so none has the name of another. */
+/** The prefix of the keys of custom items, which no item of ours begins with. */
 const CUSTOM_PREFIX = "custom_";
 const CUSTOM_REST = "customData";
 const CART = "cart";
 
-/** A name of XML 1.0 (2.3) without colons: keys become element names in the notifications. */
+/** The form of a name of XML (2.3) without colons: keys are element names in notifications. */
 const nameStart =
   "A-Z_a-z\\u{C0}-\\u{D6}\\u{D8}-\\u{F6}\\u{F8}-\\u{2FF}\\u{370}-\\u{37D}\\u{37F}-\\u{1FFF}" +
   "\\u{200C}\\u{200D}\\u{2070}-\\u{218F}\\u{2C00}-\\u{2FEF}\\u{3001}-\\u{D7FF}" +
@@ -86,10 +82,9 @@ const xmlName = new RegExp(
 );
 
 /**
- * The free data of an order (docs/design.md 8.2): what identifies the card payment, then the
- * kiosk's custom data, then the cart. A custom key that is an XML name travels as an item of its
- * own; the other ones together as one JSON object. An empty cart sends no item
- * (docs/design.md 12.4).
+ * Returns the free data of an order (docs/design.md 8.2): what identifies the card payment, the
+ * kiosk's custom data and the cart. A custom key that is an XML name has an item of its own; all
+ * further keys make one JSON object. An empty cart makes no item (docs/design.md 12.4).
  */
 export function freeDataOf(transaction: Transaction): {
   readonly items: OrderParameters["freeData"]["item"];

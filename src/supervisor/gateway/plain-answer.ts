@@ -1,8 +1,7 @@
-/**
- * An answer in the form that gateways write in fact: an envelope, a body, one response and one
- * result with texts, without comments, sections or anything between the elements. Such an answer
- * is read in one pass and without a tree. Whatever differs is left to the strict reader of
- * soap-answer.ts; what is read here, that reader reads the same, which a test holds.
+/*
+ * Reads an answer in the form that gateways write: an envelope, a body, one response and one result
+ * with texts, and nothing between the elements. It is read in one pass without a tree. Any other
+ * form is left to the strict reader of soap-answer.ts; a test holds that both read the same.
  */
 
 const NAME = "[A-Za-z][A-Za-z0-9_-]*";
@@ -15,7 +14,7 @@ const opening = new RegExp(
     `<(${NAME}):Envelope${ATTRIBUTES}><\\1:Body${ATTRIBUTES}>` +
     `<(${NAME}):(${NAME})Response${ATTRIBUTES}><\\5Result${ATTRIBUTES}>`,
 );
-/** Takes time in proportion to the length: no text matches two parts of this pattern. */
+/** An element with a text. It takes linear time: no text matches two parts of the pattern. */
 const leaf = new RegExp(
   `<(${NAME})${ATTRIBUTES}>(${TEXT}(?:&(?:amp|lt|gt|quot|apos);${TEXT})*)</\\1>`,
   "y",
@@ -29,7 +28,7 @@ const references: Readonly<Record<string, string>> = {
   "&apos;": "'",
 };
 
-/** The texts of `<operation>Result` by name; undefined when the answer is not so plain. */
+/** Returns the texts of `<operation>Result` by name; undefined: the answer has another form. */
 export function readPlainAnswer(operation: string, text: string): Map<string, string> | undefined {
   const head = opening.exec(text);
   if (!head) return undefined;
@@ -54,12 +53,12 @@ export function readPlainAnswer(operation: string, text: string): Map<string, st
   return rest === foot || rest === `${foot}\n` ? fields : undefined;
 }
 
-/** The strict reader refuses names that could reach a prototype. */
+/** Returns whether a name could reach a prototype; the strict reader refuses such a name. */
 function isDangerous(name: string): boolean {
   return name === "prototype" || name in Object.prototype;
 }
 
-/** XML allows each attribute once. */
+/** Returns whether an attribute stands twice, which XML does not allow. */
 function isRepeating(attributes: string | undefined): boolean {
   if (attributes === undefined || attributes === "") return false;
   // The values are matched too, so that no name is found inside a value.

@@ -1,7 +1,7 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { readPlainAnswer } from "./plain-answer.ts";
 
-/** The statement of an answer's body, whatever the HTTP status. */
+/** What the body of an answer says, whatever the HTTP status. */
 export type SoapAnswer =
   | {
       readonly kind: "result";
@@ -25,9 +25,9 @@ const parser = new XMLParser({
 });
 
 /**
- * Reads `<operation>Response/<operation>Result` or a Fault out of an envelope. Strict because money
- * depends on it: exactly one result with exactly one whole-number code. A document type is refused,
- * so there are no entities but the predefined ones.
+ * Reads `<operation>Response/<operation>Result` or a Fault out of an envelope. Money depends on it:
+ * there has to be one result with one whole-number code. A document type is refused, so that there
+ * are only the predefined entities.
  */
 export function readSoapAnswer(operation: string, text: string): SoapAnswer {
   const plain = readPlainAnswer(operation, text);
@@ -44,7 +44,7 @@ export function readStrictly(operation: string, text: string): SoapAnswer {
   if (roots.length !== 1) return unreadable("not one root element");
   const body = only(only(document, "Envelope"), "Body");
   if (!body) return unreadable("no SOAP envelope");
-  // A result together with a Fault, or with another answer, says two things at once.
+  // A result with a Fault, or with another answer, contradicts itself.
   const answers = Object.keys(body).filter((name) => !name.startsWith("#"));
   if (answers.length !== 1) return unreadable("not one element in the body");
   const fault = only(body, "Fault");
@@ -83,7 +83,7 @@ function parse(text: string): Element | undefined {
   }
 }
 
-/** The one child of that name, when it is an element with children and stands there once. */
+/** Returns the child of that name; undefined: it has no children, or there is not one of it. */
 function only(parent: Element | undefined, name: string): Element | undefined {
   const child = parent && Object.hasOwn(parent, name) ? parent[name] : undefined;
   return typeof child === "object" && child !== null && !Array.isArray(child)
@@ -91,7 +91,7 @@ function only(parent: Element | undefined, name: string): Element | undefined {
     : undefined;
 }
 
-/** Text of a leaf; undefined when it is missing, repeated or has children. */
+/** Returns the text of a leaf; undefined: it is missing, repeated or has children. */
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

@@ -9,32 +9,26 @@ export interface SoapMessage {
   readonly body: string;
 }
 
-/** Element name to text, or to the elements below it; an element is left out when undefined. */
+/** The text of each element by its name, or the elements below it; undefined: it is left out. */
 export interface SoapParameters {
   readonly [name: string]: string | SoapParameters | readonly SoapParameters[] | undefined;
 }
 
-interface SoapWriter {
-  /** Rejects when the installation is broken: a file or the package is missing. */
-  write(operation: string, parameters: SoapParameters): Promise<SoapMessage>;
-}
-
 /** The address that stands for GATEWAY_URL in the shipped WSDL files. */
-export const WSDL_ADDRESS = "https://gateway.invalid";
+const WSDL_ADDRESS = "https://gateway.invalid";
 
 /**
- * Writes the requests of one service as its WSDL says, with the `soap` package, which is loaded for
- * the first of them; orders are written from a template (order-writer.ts). The package only writes:
- * its HTTP client does not say whether a request was written when the connection broke, and its
- * reader lets an answer reach Object.prototype (an element with the id `__proto__`) and reads
- * `0 nonsense` as code 0. Requests go out through http-transport.ts, answers are read by
- * soap-answer.ts.
+ * Returns what writes the requests of one service as its WSDL says, with the `soap` package, which
+ * is loaded for the first of them. The package only writes. Its HTTP client does not report whether
+ * a request was written when the connection broke, so http-transport.ts sends. Its reader lets an
+ * answer reach Object.prototype and reads `0 nonsense` as code 0, so soap-answer.ts reads.
  */
-export function createSoapWriter(service: string, gatewayUrl: string): SoapWriter {
+export function createSoapWriter(service: string, gatewayUrl: string) {
   const base = gatewayBase(gatewayUrl);
   let loading: Promise<Client> | undefined;
   return {
-    async write(operation, parameters) {
+    /** Rejects when the installation is broken: a file or the package is missing. */
+    async write(operation: string, parameters: SoapParameters): Promise<SoapMessage> {
       loading ??= loadClient(service, base);
       const client = await loading;
       let message: SoapMessage | undefined;
@@ -55,10 +49,7 @@ export function gatewayBase(gatewayUrl: string): string {
   return gatewayUrl.replace(/\/+$/, "");
 }
 
-/**
- * An HTTP client that posts nothing: the request goes to the caller, an empty answer to the
- * package.
- */
+/** An HTTP client for the package that sends nothing: the caller gets the request. */
 const capture: Pick<IHttpClient, "request"> = {
   request(_url, body, callback, headers, options) {
     options?.["take"](headers, body);
@@ -78,9 +69,8 @@ async function loadClient(service: string, base: string): Promise<Client> {
 }
 
 /**
- * The package copies a text that looks like a CDATA section into the request as it is, so a custom
- * value could close it and add elements of its own. Such a text goes into a section made here;
- * undefined for any other text.
+ * Returns a text that begins as a CDATA section in a section made here; undefined: it does not. The
+ * package would copy it as it is, and a custom value could close it and add elements of its own.
  */
 export function asCdata(text: string): string | undefined {
   if (!text.startsWith("<![CDATA[")) return undefined;

@@ -17,15 +17,12 @@ interface IntakeParts {
   readonly log: Logger;
 }
 
-/** A known transaction id came with another content: one of the two would be lost. */
+/** A known transaction id came with another content, which is refused. */
 export class TransactionChanged extends MessageRefused {
   override readonly name = "TransactionChanged";
 }
 
-/**
- * Takes the transactions that tp-manager hands off: on disk before the caller is answered, once per
- * transaction id (docs/architecture.md 1.2).
- */
+/** Takes the transactions that tp-manager hands off, once each (docs/architecture.md 1.2). */
 export class Intake {
   readonly #parts: IntakeParts;
 
@@ -34,10 +31,10 @@ export class Intake {
   }
 
   /**
-   * Stores a transaction durably with its position in the outbox. Storing an unchanged transaction
-   * again changes nothing; a known id with another content throws {@link TransactionChanged}. One
-   * that a lost database may have sent is looked up before it is sent (docs/rules/17-loss.md);
-   * `isFirst`: it was never handed off before.
+   * Stores a transaction with its position in the outbox; it is on disk when this returns. A known
+   * transaction changes nothing; one with another content throws {@link TransactionChanged}. One
+   * that a lost database may have sent is looked up first (docs/rules/17-loss.md). `isFirst`: it
+   * was never handed off before.
    */
   store(given: Transaction, isFirst?: boolean): void {
     const { store, losses, forwarder, clock, log } = this.#parts;
@@ -52,9 +49,9 @@ export class Intake {
     const mayBeSent = losses.mayHaveHad(transaction, isFirst);
     const how = { mayBeSent, isClaimed: forwarder.takesAtOnce };
     const claimed = store.add(transaction, clock.now(), how);
-    // Nothing may fail between a claim and its try: nothing else could claim the item.
+    // Nothing may fail between a claim and its try, because nothing else could claim the item.
     forwarder.tryAtOnce(transactionId, claimed);
-    // The end of a first try is logged as well.
+    // The end of the first try is logged too, so one line for each transaction is enough.
     log[claimed ? "debug" : "info"]({ transactionId, orderId }, "stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
@@ -64,10 +61,9 @@ export class Intake {
   }
 
   /**
-   * Takes the news that a sale was reversed at the terminal (docs/rules/07-returns.md). A
-   * transaction that is not at the gateway is not sent any more; one that is or may be there has to
-   * be put right there by an operator. So has one that a lost database may have sent
-   * (docs/rules/17-loss.md).
+   * Closes the item of a sale that was reversed at the terminal (docs/rules/07-returns.md), so that
+   * it is not sent. An order that is or may be at the gateway, as after a loss of the database
+   * (docs/rules/17-loss.md), has to be put right there by an operator.
    */
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;
@@ -88,9 +84,9 @@ export class Intake {
   }
 
   /**
-   * Throws when a known transaction has other contents. Fields that only one side has are no
-   * difference: the sender, or this program when it stored the transaction, may have been of
-   * another version (docs/design.md 7.2). Erased details (outbox/retention.ts) are not compared.
+   * Throws when a known transaction has another content. A field that one side alone has is no
+   * difference, because the versions may differ (docs/design.md 7.2). Erased details are not
+   * compared.
    */
   #compare(given: Transaction, known: Readonly<Record<string, unknown>>): void {
     const left = ["orderId", "amountMinor", "currency", "exponent"];
@@ -106,7 +102,7 @@ export class Intake {
     throw new TransactionChanged(`${transactionId} is stored with other ${differing.join(", ")}`);
   }
 
-  /** Masks card numbers once more; tp-manager masks them in its drivers (docs/design.md 6.2). */
+  /** Returns the transaction with card numbers masked once more (docs/design.md 6.2). */
   #masked(given: Transaction): Transaction {
     const maskedPan = given.maskedPan === null ? null : maskPan(given.maskedPan);
     const customData = Object.fromEntries(

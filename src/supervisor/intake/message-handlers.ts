@@ -16,7 +16,7 @@ export interface HandlerParts extends StatusParts {
   readonly requestStop: (why: string) => void;
 }
 
-/** The supervisor's answers to the other programs of its installation (docs/design.md 7.2). */
+/** Returns what answers the messages of the other local programs (docs/design.md 7.2). */
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
   const { intake, watch } = parts;
   return {
@@ -54,8 +54,8 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
 }
 
 /**
- * The state of a transaction once it has left "pending" or its first try has ended, waited for at
- * most `waitMs`; null: not known.
+ * Returns the state of a transaction once it has left "pending" or its first try has ended, after
+ * `waitMs` at most; null: the transaction is not known.
  */
 async function deliveryOf(
   { store, watch, forwarder }: HandlerParts,

@@ -22,9 +22,9 @@ export interface StatusParts {
   /** Its alarms are stored. */
   readonly log: Logger;
   readonly version: string;
-  /** Missing or undefined: this installation is not updated. */
+  /** How updates stand; undefined: this installation is not updated. */
   readonly updates?: () => SupervisorStatus["updates"];
-  /** Missing: nothing is known of certificates. */
+  /** The certificate that ends soon; missing: nothing is known of certificates. */
   readonly certificates?: () => SupervisorStatus["certificates"];
   /** Whether the database can be written; missing: that is not checked. */
   readonly proof?: WriteProof;

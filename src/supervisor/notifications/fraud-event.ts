@@ -4,11 +4,11 @@ import { parseJson } from "../../shared/json.ts";
 import { orderIdOf, transactionSchema } from "../gateway/lookup.ts";
 import { type Refusal, refusal } from "./notification-tally.ts";
 
-/** The header of the platform's signature rule (docs/gateway.md 4.2). */
+/** The header with the signature of a fraud event (docs/gateway.md 4.2). */
 export const SIGNATURE_HEADER = "x-allopass-signature";
 const FRAUD_EVENT_KEY = "operation.fraud_reported_by_acquirer";
 
-/** One operation of the event, kept as it came. */
+/** One operation of the event. */
 const operationSchema = z.looseObject({
   type: z.string().optional(),
   amount: z.string().optional(),
@@ -22,7 +22,7 @@ const eventSchema = z.looseObject({ event_key: z.literal(FRAUD_EVENT_KEY), data:
 
 export interface FraudEvent {
   readonly orderId: string | null;
-  /** Decimal text in major units, as it came. */
+  /** The decimal text in major units, as it came. */
   readonly amount: string | null;
   readonly currency: string | null;
   readonly body: Readonly<Record<string, unknown>>;
@@ -33,9 +33,8 @@ type FraudVerdict = { readonly genuine: true; readonly event: FraudEvent } | Ref
 
 /**
  * Checks and reads one fraud event. The signature is the hex digest of the raw body followed by the
- * passphrase: SHA-256 by default, SHA-512 by setting; the SHA-1 that the platform also offers is
- * not taken. The documentation shows the transaction alone and describes a wrapper in prose: both
- * forms are read. Pure, never throws.
+ * passphrase, by SHA-256 or SHA-512; SHA-1, which the platform offers too, is refused. The event is
+ * read with and without its wrapper, because the documentation shows both. Pure, never throws.
  */
 export function readFraudEvent(
   body: Buffer,

@@ -5,15 +5,15 @@ import { type Refusal, refusal } from "./notification-tally.ts";
 
 /** A notification whose digest is right. */
 export interface MapiNotification {
-  /** Text of the leaves of `result`, by name. */
+  /** The texts of the leaves of `result`, by name. */
   readonly fields: Readonly<Record<string, string>>;
-  /** Free data of the order, by its key. */
+  /** The free data of the order, by key. */
   readonly freeData: Readonly<Record<string, string>>;
-  /** SHA-256 of the verified bytes, hex. */
+  /** The SHA-256 of the verified bytes, in hex. */
   readonly fingerprint: string;
 }
 
-/** A secret that the gateway may sign with. Logs name its setting, never its value. */
+/** A secret that the gateway may sign with. Logs hold the name of its setting only. */
 export interface DigestSecret {
   /** Its name in the setup file. */
   readonly setting: string;
@@ -38,11 +38,9 @@ const ELEMENTS_MAX = 500;
 const FREE_DATA_PREFIX = "_aKey_";
 
 /**
- * The bytes before the signed ones. No signature covers this part, so nothing but the documented
- * form is taken: one root, exactly `<mapi>`, with version and digest, and nothing after it
- * (docs/gateway.md 3.4). The XML package alone would accept a second root and text after a root
- * that closes itself. Blanks before it are cut off beforehand: with two patterns for blanks, one
- * after the other, 60 KB of blanks would take half a minute.
+ * The form of the bytes before the signed ones (docs/gateway.md 3.4). No signature covers them, so
+ * only the documented form is taken; the XML package would take a second root. Blanks at the begin
+ * are cut off before: two patterns for blanks in a row would take half a minute for 60 KB.
  */
 const before = new RegExp(
   "^(?:<\\?xml\\s[^<>]*\\?>\\s*)?<mapi>\\s*" +
@@ -62,9 +60,9 @@ const parser = new XMLParser({
 });
 
 /**
- * Checks and reads one notification: MD5 over the bytes of exactly one `<result>...</result>`
- * followed by one of the secrets, in any letter case, compared in constant time; only those bytes
- * are parsed. Pure, never throws.
+ * Checks and reads one notification. Its digest is the MD5 of the bytes of one
+ * `<result>...</result>` followed by one of the secrets, and only these bytes are parsed. Pure,
+ * never throws.
  */
 export function readMapi(document: Buffer, secrets: readonly DigestSecret[]): MapiVerdict {
   if (!isUtf8(document)) return refused("not UTF-8");
@@ -85,13 +83,13 @@ export function readMapi(document: Buffer, secrets: readonly DigestSecret[]): Ma
   }
   const signedWith = signerOf(signed, Buffer.from(digest, "hex"), secrets);
   if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);
-  // Writers and verifiers disagree about CDATA, so the gateway may have sent this all the same.
+  // The gateway may have sent this all the same, because writers differ about digests of CDATA.
   return document.includes(CDATA_OPENING)
     ? refusal("wrong-digest", "wrong digest of a result with CDATA", true)
     : refusal("wrong-digest", "wrong digest");
 }
 
-/** Every secret is tried, so that the time does not show which one was near. */
+/** Returns the setting of the secret that made the digest. All are tried: time shows nothing. */
 function signerOf(
   signed: Buffer,
   digest: Buffer,
@@ -104,8 +102,8 @@ function signerOf(
 }
 
 /**
- * The document, a character for each byte, with all that stands in CDATA sections crossed out: tags
- * in them are no tags. Takes the same time however many sections there are and whether they end.
+ * Returns the document, a character for each byte, with the content of CDATA sections crossed out,
+ * because a tag in them is no tag. Takes linear time.
  */
 function outlineOf(document: Buffer): string {
   const text = document.toString("latin1");
@@ -123,7 +121,7 @@ function outlineOf(document: Buffer): string {
 
 function readSigned(signed: Buffer, outline: string, signedWith: string): MapiVerdict {
   const text = signed.toString("utf8");
-  // Document types, entities and comments: the gateway sends none (docs/gateway.md 3.4).
+  // The gateway sends no document types, entities and comments (docs/gateway.md 3.4).
   if (/<[!?]/.test(outline)) return alarming("declarations inside the result");
   if ((outline.match(/</g) ?? []).length > 2 * ELEMENTS_MAX) return alarming("too many elements");
   const result = parse(text);

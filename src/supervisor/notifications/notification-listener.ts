@@ -8,29 +8,29 @@ import type { Clock } from "../../shared/time.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";
 import type { NotificationHandler, Reception } from "./notification-handler.ts";
 
-/** A notification is below 4 KB, its form encoding three times that; free data may be long. */
+/** The largest notification: it has 4 KB mostly, three times that as a form, and long free data. */
 export const NOTIFICATION_BYTES_MAX = 64 * 1024;
-/** Of all senders together. */
+/** The most connections of all senders together. */
 export const CONNECTIONS_MAX = 256;
-/** Half, so that two addresses are served at least; behind a reverse proxy all senders have one. */
+/** The most connections of one address; behind a reverse proxy all senders have one address. */
 export const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
 /**
- * Connections that the system keeps until they are accepted here: enough that no pause makes it
- * drop the gateway's, and few enough that a flood of them is accepted within two seconds.
+ * How many connections the system keeps until they are accepted: enough for a pause of this
+ * program, and few enough that all are accepted within two seconds.
  */
 const BACKLOG = 1_024;
 const HEADERS_MAX = 100;
 const REQUEST_MS_MAX = 10_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 
-/** More than a gateway sends about one kiosk; after a 503 the gateway sends again. */
+/** The most genuine messages of one source in a minute; after a 503 the gateway sends again. */
 export const MESSAGES_PER_MINUTE_MAX = 600;
-/** Sources that have a bucket of their own; all others share one. */
+/** How many sources have a bucket of their own; all further sources share one. */
 const SOURCES_MAX = 256;
 const OTHERS = "others";
 const MINUTE_MS = 60_000;
 
-/** Where the fraud event is taken; every other path takes notifications. */
+/** The path of the fraud event; each other path takes notifications. */
 export const FRAUD_PATH = "/fraud";
 
 export interface ListenerParts {
@@ -43,21 +43,13 @@ export interface ListenerParts {
   readonly requestMs?: number;
 }
 
-export interface NotificationListener {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 /**
- * Takes the gateway's own messages. Any sender may reach this port, so nothing is believed but the
- * part that the digest or the signature covers, and nothing else is counted: a flood of anything
- * else takes no connection from the gateway. Only the status counts for the gateway: 200 taken, 403
- * not genuine or not ours, 413 too large, 500 not stored and 503 too many or perhaps ours, both
- * repeated by it (docs/gateway.md 3.6).
+ * Listens for the gateway's own messages (docs/gateway.md 3.6). Any sender may reach this port, so
+ * only what the digest or the signature covers is believed, and a flood of junk takes no connection
+ * from the gateway. It is answered 200 taken, 403 not genuine or not ours, 413 too large; and 500
+ * not stored, 503 too many or perhaps ours, after which the gateway sends again.
  */
-export async function startNotificationListener(
-  parts: ListenerParts,
-): Promise<NotificationListener> {
+export async function startNotificationListener(parts: ListenerParts) {
   const { host, port, log, requestMs = REQUEST_MS_MAX } = parts;
   const connections = new Connections({
     total: CONNECTIONS_MAX,
@@ -68,7 +60,7 @@ export async function startNotificationListener(
     {
       requestTimeout: requestMs,
       headersTimeout: requestMs,
-      // By default the runtime checks only every 30 s which requests have taken too long.
+      // The default lets a slow request go on for 30 s more.
       connectionsCheckingInterval: requestMs / 5,
       maxHeaderSize: HEADER_BYTES_MAX,
     },
@@ -103,7 +95,7 @@ export async function startNotificationListener(
   return {
     port: bound,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
@@ -111,8 +103,8 @@ export async function startNotificationListener(
 }
 
 /**
- * Throws as {@link startNotificationListener} would, and takes nothing: so a version on probation
- * fails before it becomes permanent (docs/updates.md 4.3).
+ * Throws where {@link startNotificationListener} would, and takes nothing, so that a version on
+ * probation fails before it becomes permanent (docs/updates.md 4.3).
  */
 export async function requireListening(host: string, port: number): Promise<void> {
   const server = createServer();
@@ -161,7 +153,7 @@ const statusOf = {
 
 function answer(request: IncomingMessage, response: ServerResponse, status: number): void {
   if (response.destroyed) return;
-  // Else the rest of a body that was not read would be taken for the next request.
+  // The rest of a body that was not read would be taken for the next request.
   const last = request.complete ? {} : { connection: "close" };
   response.writeHead(status, {
     "content-type": "text/plain",

@@ -36,12 +36,6 @@ export interface EndedTry {
   readonly update: ItemUpdate;
 }
 
-interface Delivery {
-  readonly state: DeliveryState;
-  readonly firstTryEnded: boolean;
-  readonly ambiguous: boolean;
-}
-
 /** How many tries of a long history are kept: so many of its beginning, and the last ones. */
 export const ATTEMPTS_KEPT_FIRST = 10;
 export const ATTEMPTS_KEPT_LAST = 40;
@@ -179,7 +173,7 @@ export class OutboxStore extends Tables {
     });
   }
 
-  delivery(transactionId: string): Delivery | undefined {
+  delivery(transactionId: string) {
     const sql = `SELECT state, ambiguous,
         tries - (claimed_at_ms IS NOT NULL AND look_next = 0) AS ended
       FROM outbox WHERE transaction_id = ?`;
@@ -209,10 +203,7 @@ export class OutboxStore extends Tables {
     { which, limit, nowMs }: { which: "due" | "oldest"; limit: number; nowMs: number },
   ): ClaimedItem[] {
     return this.together(() => {
-      for (const { item, attempt, update } of ended) {
-        this.#addAttempt(item.transactionId, attempt);
-        endClaim(this.database, item, update, attempt.endedAtMs, attempt.ambiguous);
-      }
+      for (const one of ended) this.#end(one);
       const items: ClaimedItem[] = [];
       while (items.length < limit) {
         const item = this.claim(which, nowMs);
@@ -252,10 +243,9 @@ export class OutboxStore extends Tables {
       const sends = `SELECT ${itemColumns} FROM outbox WHERE ${isClaimed("send")}`;
       return this.all<ItemRow>(sends).map((row) => {
         const item = itemOf(row, nowMs);
-        const { transactionId, number, history } = item;
-        const { failures } = history;
-        this.#addAttempt(transactionId, {
-          number,
+        const { failures } = item.history;
+        const attempt: Attempt = {
+          number: item.number,
           startedAtMs: nowMs,
           endedAtMs: nowMs,
           class: "interrupted",
@@ -264,17 +254,17 @@ export class OutboxStore extends Tables {
           description: "the program ended during this try",
           ambiguous: true,
           notes: [],
-        });
+        };
         const update: ItemUpdate = {
           state: "pending",
           nextTryAtMs: failures > 0 ? nowMs + delayMs(failures) : null,
-          history: { ...history, failures: failures + 1 },
+          history: { ...item.history, failures: failures + 1 },
           uncertain: uncertainAfterSend("interrupted", item.uncertain, nowMs),
           redirectUrl: null,
           reason: null,
         };
-        endClaim(this.database, item, update, nowMs, true);
-        return transactionId;
+        this.#end({ item, attempt, update });
+        return item.transactionId;
       });
     });
   }
@@ -313,9 +303,12 @@ export class OutboxStore extends Tables {
     return this.get<{ at: number | null }>(sql)?.at ?? null;
   }
 
-  #addAttempt(transactionId: string, attempt: Attempt): void {
+  /** Records the end of a try and ends its claim, inside the caller's commit. */
+  #end({ item, attempt, update }: EndedTry): void {
+    const { transactionId } = item;
     const { number, startedAtMs, endedAtMs, ambiguous, notes } = attempt;
     const { class: tryClass, httpStatus, code, description } = attempt;
+    endClaim(this.database, item, update, endedAtMs, ambiguous);
     if (ambiguous) this.run("UPDATE ambiguous_sends SET sends = sends + 1");
     const began = [transactionId, number, startedAtMs, endedAtMs];
     const end = [tryClass, httpStatus, code, description, ambiguous ? 1 : 0, JSON.stringify(notes)];

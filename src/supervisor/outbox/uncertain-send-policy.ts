@@ -1,6 +1,6 @@
 import { type FaultRow, faultTable, type TryClass } from "../gateway/fault-table.ts";
 import type { OrderFinding } from "../gateway/lookup.ts";
-import { DELAY_CAP_MS, delayCeilingMs, untilSlotMs } from "./retry-policy.ts";
+import { type Circumstances, DELAY_CAP_MS, delayCeilingMs, untilSlotMs } from "./retry-policy.ts";
 
 /** What is known of an order whose answer was lost: it is looked up first (docs/design.md 8.5). */
 export interface UncertainSend {
@@ -74,18 +74,13 @@ export interface LookupDecision {
   readonly silent: boolean;
 }
 
-interface Circumstances {
-  readonly nowMs: number;
-  readonly retryAfterMs: number | null;
-  /** From 0 (included) to 1 (excluded). */
-  readonly random: () => number;
-}
+type Now = Pick<Circumstances, "nowMs" | "retryAfterMs" | "random">;
 
 /** Decides what one lookup means for its order. Pure. */
 export function decideLookup(
   finding: OrderFinding,
   before: UncertainSend,
-  now: Circumstances,
+  now: Now,
 ): LookupDecision {
   const decided = { delayMs: 0, blind: false, silent: false } as const;
   switch (finding.kind) {
@@ -112,7 +107,7 @@ export function decideLookup(
 function afterSilence(
   { verdict, refused }: Extract<OrderFinding, { kind: "unanswered" }>,
   before: UncertainSend,
-  { nowMs, retryAfterMs, random }: Circumstances,
+  { nowMs, retryAfterMs, random }: Now,
 ): LookupDecision {
   const { unsent } = faultTable[verdict.class] as FaultRow;
   const sentAtMs = Math.min(before.sentAtMs ?? 0, nowMs);

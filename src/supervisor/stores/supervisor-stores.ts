@@ -22,15 +22,15 @@ import { insertItem, settleItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { StoreLosses } from "../outbox/store-losses.ts";
 
-/** The count of changes to supervisor.db, which only grows. */
+/** Returns the count of changes to supervisor.db, which only grows. */
 export function growthOf(database: DatabaseSync): number {
   const sql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
   return Number(prepared(database, sql).get()?.["count"] ?? 0);
 }
 
 /**
- * Opens what supervisor.db knows about itself and the journal (docs/rules/17-loss.md). Its session
- * begins before anything is sent: a database that was put back must not send its old items again.
+ * Begins the session of supervisor.db (docs/rules/17-loss.md), before anything is sent: a database
+ * that was put back must not send its old items again.
  */
 export function openStores(database: DatabaseSync, path: string, clock: Clock, log: Logger) {
   const store = new Store(database, path, () => growthOf(database));
@@ -51,7 +51,7 @@ interface MessageParts {
   readonly forwarder: Pick<Forwarder, "tryAtOnce">;
 }
 
-/** The answers about lost and restored databases. */
+/** Returns what answers the messages about lost and restored databases. */
 export function storeMessages(
   parts: MessageParts,
 ): Pick<Handlers<Messages>, "known-orders" | "take-over" | "order-at-gateway"> {
@@ -74,9 +74,8 @@ const everyOrder = itemsFrom("outbox CROSS JOIN transactions", "true");
 const oneOrder = itemsFrom("transactions CROSS JOIN outbox", "order_id = :order");
 
 /**
- * The charged orders of this database, for a journal that was lost or restored
- * (docs/rules/17-loss.md): each with what was reversed at the terminal, returned at the
- * gateway or dropped by an operator.
+ * Returns the charged orders of this database, for a journal that was lost or restored
+ * (docs/rules/17-loss.md), each with what was reversed, returned or dropped.
  */
 export function knownOrders(
   { orderId, after, limit }: RequestOf<Messages, "known-orders">,
@@ -98,7 +97,7 @@ export function knownOrders(
   };
 }
 
-/** The order of a row; empty: its stored form is damaged, and its try parks it with an alarm. */
+/** Returns the order of a row; empty: the row is damaged, and its try parks it with an alarm. */
 function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationStore): KnownOrder[] {
   const stored = readStored(row["content"]);
   if (!stored) return [];
@@ -119,7 +118,7 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
 
 /**
  * Asks the gateway for an order of which only the number is known. The lookup compares with a
- * transaction that does not exist, so that any order of this number counts as present.
+ * made-up transaction, so that any order of this number counts as present.
  */
 async function orderAtGateway(
   orderId: string,
@@ -155,9 +154,9 @@ const reasons = {
 };
 
 /**
- * Stores what a journal has, after this database was lost or restored (docs/rules/17-loss.md): the
- * resync. A transaction that the journal knows to be sent or closed is never queued again; one that
- * is pending there is uncertain, because a lost database may have sent it.
+ * Stores what a journal has, after this database was lost or restored (docs/rules/17-loss.md). A
+ * transaction that the journal knows as sent or closed is never queued again; one that is pending
+ * there is looked up first, because a lost database may have sent it.
  */
 export function resync(
   { items, last }: RequestOf<Messages, "take-over">,
@@ -176,7 +175,7 @@ export function resync(
   return { added: added.length };
 }
 
-/** Stores one transaction of the journal; true: it was missing here. Throws while its try runs. */
+/** Stores one transaction and returns whether it was missing here. Throws while its try runs. */
 function storeAgain(
   { transaction: given, state, reversed }: RequestOf<Messages, "take-over">["items"][number],
   { database, store, clock }: Omit<MessageParts, "gateway">,

@@ -28,7 +28,7 @@ export function updatesIn(
       void check(dataDirectory, log).finally(() => (isChecking = false));
       return "begun";
     },
-    /** A hold of an operator on the spot stays as it is. */
+    /** Sets or ends the fleet's hold; an operator's hold on the spot stays as it is. */
     holdUntil(untilMs) {
       const nowMs = clock.now();
       const hold = readHold(dataDirectory, nowMs);

@@ -7,13 +7,12 @@ import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { checkTime, installationId, readState } from "../../update/update-state.ts";
 import { DailyCheck } from "./daily-check.ts";
 
-/** Enough for a large runtime over a slow line; the next night goes on with what is missing. */
+/** The longest check: a slow line loads a large runtime, and the next night goes on with it. */
 const CHECK_LIMIT_MS = 4 * 3_600_000;
 
 /**
- * Checks for an update each day about UPDATE_TIME (docs/updates.md 4.4), in a program of its own,
- * because the verification of signatures needs memory that is given back then. Only the launcher
- * installs a version that was found.
+ * Starts the daily checks for an update (docs/updates.md 4.4). A check is a program of its own,
+ * whose memory is given back with its end. The launcher alone installs what a check has found.
  */
 export function startUpdateChecks(
   { config, installation, clock, onStop }: ProgramContext,
@@ -39,9 +38,7 @@ export function startUpdateChecks(
   onStop("checks for updates", () => daily.stop());
 }
 
-/**
- * The installation's own time; UPDATE_TIME itself when the disk cannot keep the installation's id.
- */
+/** Returns the installation's own time; UPDATE_TIME, where the disk cannot keep its id. */
 export function timeOfChecks(updateTime: string, dataDirectory: string, log: Logger): string {
   try {
     return checkTime(updateTime, installationId(dataDirectory));
@@ -52,8 +49,8 @@ export function timeOfChecks(updateTime: string, dataDirectory: string, log: Log
 }
 
 /**
- * Runs the program that checks for an update; never rejects. Its end stands in the state of updates
- * too; a failure is an alarm only when it lasts.
+ * Runs the program that checks for an update and logs its end; never rejects. A failure is an alarm
+ * only when it lasts, which the state of updates shows.
  */
 export async function checkInItsOwnProgram(
   dataDirectory: string,

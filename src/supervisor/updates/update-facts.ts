@@ -14,7 +14,7 @@ import {
 
 type Figures = NonNullable<ResponseOf<typeof supervisorMessages, "status">["updates"]>;
 
-/** A little less than two days: the third night, whatever the hour of it. */
+/** The time from the first of three nights to the third, whatever the hour of each. */
 const THREE_NIGHTS_MS = 46 * 3_600_000;
 
 type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">;
@@ -29,8 +29,8 @@ interface FactParts {
 }
 
 /**
- * How this installation stands with its updates, read anew each time; a checkout has none. A file
- * of updates that cannot be read leaves them out, and only them, of the status.
+ * Returns a reader of how updates stand here; a checkout has none. When a file of updates cannot be
+ * read, the status is given without them.
  */
 export function updateFacts(parts: FactParts): () => Figures | undefined {
   const { dataDirectory, config, clock, log, isUpdated = isDelivery } = parts;
@@ -81,7 +81,7 @@ function stuckOf({ checkedMs, fault, putOff }: UpdateState): Figures["stuck"] {
   return { reason, sinceMs: Math.round(putOff.sinceMs) };
 }
 
-/** The last version that failed here; one that an operator has put back did not fail. */
+/** Returns the last version that failed here; one that an operator put back did not fail. */
 function failedOf(dataDirectory: string): Figures["failed"] {
   const last = readLastSwitch(dataDirectory);
   if (last?.step !== "undone" || !last.bars || last.why === BY_OPERATOR) return null;
