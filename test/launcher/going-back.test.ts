@@ -3,7 +3,11 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createOutput } from "../../src/launcher/output.ts";
-import { idleStatus, mayGoBack, mayGoBackByItself } from "../../src/launcher/update/take-version.ts";
+import {
+  idleStatus,
+  mayGoBack,
+  mayGoBackByItself,
+} from "../../src/launcher/update/take-version.ts";
 import { claimAddress, ipcToken, openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
