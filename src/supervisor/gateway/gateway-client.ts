@@ -32,7 +32,7 @@ export interface GatewayReply {
 }
 
 type GatewayClient = ReturnType<typeof createGatewayClient>;
-/** The part of the client that sends orders and looks them up. */
+/** The part of the client for orders: their sending and their lookup. */
 export type Gateway = Pick<GatewayClient, "generate" | "findOrder" | "close">;
 /** The part of the client for what the gateway has already. */
 export type GatewayOperations = Pick<GatewayClient, "operate" | "lookUp">;

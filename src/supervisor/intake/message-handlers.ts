@@ -7,7 +7,7 @@ import type { storeMessages } from "../stores/supervisor-stores.ts";
 import type { Intake } from "./intake.ts";
 import { type StatusParts, statusReader } from "./supervisor-status.ts";
 
-export interface HandlerParts extends StatusParts {
+interface HandlerParts extends StatusParts {
   readonly intake: Intake;
   readonly operations: OperationExecutor;
   readonly admin: OutboxAdmin;

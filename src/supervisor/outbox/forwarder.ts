@@ -73,7 +73,7 @@ export class Forwarder {
     return this.#window.paused;
   }
 
-  /** The faults that stop the queue, or let it fail until an operator acts. */
+  /** The faults that stop the queue, or let it fail until their cause is mended. */
   get conditions() {
     const { pausedSinceMs, misconfigured } = this.#window;
     return { pausedSinceMs, misconfigured, lookupRefused: this.#inquiry.refused };

@@ -30,18 +30,20 @@ export const itemColumns = `sequence, transaction_id AS transactionId, tries AS 
   (SELECT content FROM transactions AS own
     WHERE own.transaction_id = outbox.transaction_id) AS content,
   failures, no_result_since_ms AS noResultSinceMs, no_result_tries AS noResultTries,
-  look_next AS lookNext, sent_at_ms AS sentAtMs, resends, orders_possible AS orders,
+  look_next AS nextIsLookup, sent_at_ms AS sentAtMs, resends, orders_possible AS orders,
   absent_since_ms AS absentSinceMs, untold AS unanswered`;
 
 type Named = Pick<ClaimedItem, "sequence" | "transactionId" | "number" | "orderId" | "content">;
-export type ItemRow = Named & ItemHistory & Omit<UncertainSend, "lookUpNext"> & { lookNext: 0 | 1 };
+export type ItemRow = Named &
+  ItemHistory &
+  Omit<UncertainSend, "lookUpNext"> & { nextIsLookup: 0 | 1 };
 
 export function itemOf(row: ItemRow, startedAtMs: number): ClaimedItem {
   const { sequence, transactionId, number, orderId, content, ...state } = row;
   invariant(content !== null, `outbox item ${transactionId} has its transaction`);
-  const { failures, noResultSinceMs, noResultTries, lookNext, ...sends } = state;
+  const { failures, noResultSinceMs, noResultTries, nextIsLookup, ...sends } = state;
   const history = { failures, noResultSinceMs, noResultTries };
-  const uncertain = { ...sends, lookUpNext: lookNext === 1 };
+  const uncertain = { ...sends, lookUpNext: nextIsLookup === 1 };
   return { sequence, transactionId, orderId, content, number, startedAtMs, history, uncertain };
 }
 

@@ -32,7 +32,7 @@ export interface SendingParts {
 interface Queue {
   /** Returns whether the last send got no result either: the gateway as a whole fails. */
   sendsFail(): boolean;
-  /** Tells the queue that a lookup has ended with an item that may be sent again. */
+  /** Wakes the queue: a lookup has ended with an item that may be sent again. */
   wake(): void;
 }
 
