@@ -24,9 +24,7 @@ export function certificatesIn(name: string, path: string | undefined): string[]
   throw refuse("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
 }
 
-/**
- * Returns the text of a file that the setup file names. One that cannot be read ends the program.
- */
+/** Returns the text of a file that the setup file names. An unreadable file ends the program. */
 export function readGiven(name: string, path: string): string {
   try {
     return readFileSync(path, "utf8");

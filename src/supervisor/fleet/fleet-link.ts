@@ -41,10 +41,7 @@ const FAREWELL_MS = 1_000;
 /** How many replies are kept while there is no connection: those of an hour. */
 const REPLIES_MAX = 30;
 
-/**
- * Keeps a connection to the broker, publishes the state and brings the queue there, oldest first
- * (docs/fleet.md 3.1). No payment waits for any of it.
- */
+/** Publishes the state and the queue, oldest first, over one connection (docs/fleet.md 3.1). */
 export class FleetLink {
   readonly #parts: LinkParts;
   readonly #received: (message: Incoming) => void;
@@ -150,10 +147,7 @@ export class FleetLink {
     }
   }
 
-  /**
-   * Sends a document that is not queued. Without a connection a reply is kept for the next one, as
-   * a request may come before the connection is complete.
-   */
+  /** Sends a document that is not queued; without a connection a reply waits for the next one. */
   async publish<N extends "metrics" | "reply">(name: N, content: ContentOf<N>): Promise<void> {
     const { expirySeconds } = fleetDocuments[name];
     const message = this.#message(name, { ...this.#head(), ...content }, expirySeconds);

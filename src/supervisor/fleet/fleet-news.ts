@@ -34,10 +34,7 @@ export class FleetNews {
     return this.#store.figure("event") ?? null;
   }
 
-  /**
-   * Takes an answer of tp-manager. A new fleet begins with the present, and so does a replaced
-   * journal, whose ids belong to other events.
-   */
+  /** Takes an answer; a new fleet or a replaced journal begins with the present. */
   take({ events, lastId }: FleetNewsAnswer): void {
     const { after } = this;
     if (after === null || lastId < after) {

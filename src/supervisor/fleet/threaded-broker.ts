@@ -32,13 +32,7 @@ export function threadedConnector(
   script: string = programFile("fleet-broker"),
 ): ConnectToBroker {
   return (settings, will, listener) =>
-    new Promise((resolve, reject) => {
-      const thread = new BrokerThread(script, { settings, will }, clock, listener);
-      thread.begin((fault) => {
-        if (fault === undefined) resolve(thread);
-        else reject(new BrokerFault(fault));
-      });
-    });
+    new BrokerThread(script, { settings, will }, clock, listener).connected.promise;
 }
 
 class BrokerThread implements BrokerConnection {
@@ -49,15 +43,15 @@ class BrokerThread implements BrokerConnection {
   window = 1;
   #lastId = 0;
   #timer: Timer | undefined;
-  /** Called when the thread is connected or has failed. */
-  #begun: ((fault?: string) => void) | undefined;
+  /** Settles when the thread is connected or has failed. */
+  readonly connected = Promise.withResolvers<BrokerConnection>();
   #closed: (() => void) | undefined;
   #isOver = false;
 
   constructor(script: string, workerData: ThreadTask, clock: Clock, listener: BrokerListener) {
     this.#clock = clock;
     this.#listener = listener;
-    this.#worker = new Worker(script, {
+    const worker = new Worker(script, {
       workerData,
       // Lines that the package prints stay out of the output of the program.
       stdout: true,
@@ -67,11 +61,7 @@ class BrokerThread implements BrokerConnection {
         maxYoungGenerationSizeMb: YOUNG_GENERATION_MB,
       },
     });
-  }
-
-  begin(begun: (fault?: string) => void): void {
-    this.#begun = begun;
-    const worker = this.#worker;
+    this.#worker = worker;
     worker.stdout.resume();
     worker.stderr.resume();
     worker.on("message", (message: FromThread) => this.#take(message));
@@ -111,8 +101,7 @@ class BrokerThread implements BrokerConnection {
       case "connected":
         this.window = message.window;
         this.#askWhetherAlive();
-        this.#begun?.();
-        this.#begun = undefined;
+        this.connected.resolve(this);
         break;
       case "sent":
         this.#unanswered.get(message.id)?.(message.sent);
@@ -146,7 +135,7 @@ class BrokerThread implements BrokerConnection {
     this.#end();
     void this.#worker.terminate();
     this.#listener.lost(because, text);
-    this.#begun?.(text);
+    this.connected.reject(new BrokerFault(text));
   }
 
   #end(): void {

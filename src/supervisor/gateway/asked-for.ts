@@ -1,9 +1,6 @@
 import { formatMajor } from "../../shared/money.ts";
 
-/**
- * The order and money that an answer has to be about (docs/rules/21-agree.md). A missing member may
- * have any value in the answer.
- */
+/** What an answer has to be about (docs/rules/21-agree.md); a missing member may be anything. */
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;

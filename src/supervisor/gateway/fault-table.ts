@@ -23,10 +23,7 @@ export interface FaultRow {
   readonly meaning: string;
   /** The gateway may have taken the order although no answer says so. */
   readonly ambiguous: boolean;
-  /**
-   * Whether an operation of this end is unknown, because the answer may be that of a proxy. An
-   * order is not ambiguous by it.
-   */
+  /** An operation of this end is unknown: a proxy may have answered. An order is not ambiguous. */
   readonly ambiguousOnce: boolean;
   /** An item is parked when the gateway has answered like this, and only so, for a day. */
   readonly parkAfterADay: boolean;

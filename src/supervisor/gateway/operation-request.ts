@@ -33,10 +33,7 @@ export function operationAskedFor(request: OperationRequest): AskedFor {
   return { transactionPublicId, amountMinor, currency, exponent, needed: neededFields[kind] };
 }
 
-/**
- * Returns the parameters of an operation. A refund has no currency: the WSDL does not have it
- * (docs/gateway.md 2.2), and an unknown parameter is an error.
- */
+/** Returns the parameters of an operation; a refund has no currency (docs/gateway.md 2.2). */
 export function operationParameters(
   { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
   settings: GatewaySettings,

@@ -12,10 +12,7 @@ export type GatewaySettings = Readonly<Pick<Config, Name>>;
 /** The value of `manualCapture`: the order is captured when approved (docs/design.md 12.16). */
 const CAPTURE_AUTOMATICALLY = "0";
 
-/**
- * Returns one transaction as the parameters of `generate` (docs/design.md 8.1); `parameters` null:
- * it cannot be sent as it is.
- */
+/** Returns the parameters of `generate` (docs/design.md 8.1); null: it cannot be sent as it is. */
 export function orderRequestOf(transaction: Transaction, settings: GatewaySettings) {
   const email = emailOf(transaction);
   const fields = checkedOrderFields({

@@ -38,7 +38,7 @@ export function readSoapAnswer(operation: string, text: string): SoapAnswer {
 export function readStrictly(operation: string, text: string): SoapAnswer {
   if (text.trim() === "") return unreadable("empty");
   if (/<!DOCTYPE/i.test(text)) return unreadable("has a document type");
-  const document = parse(text);
+  const document = parseXml(text, parser);
   if (!document) return unreadable("not well-formed XML");
   const roots = Object.keys(document).filter((name) => name !== "?xml");
   if (roots.length !== 1) return unreadable("not one root element");
@@ -75,11 +75,12 @@ function resultOf(fields: ReadonlyMap<string, string>): SoapAnswer {
 
 type Element = Record<string, unknown>;
 
-function parse(text: string): Element | undefined {
+/** Parses XML; undefined: it is not well-formed, nested too deep or has a forbidden name. */
+export function parseXml(text: string, by: XMLParser): Element | undefined {
   try {
-    return XMLValidator.validate(text) === true ? (parser.parse(text) as Element) : undefined;
+    return XMLValidator.validate(text) === true ? by.parse(text) : undefined;
   } catch {
-    return undefined; // nested too deep, or a name that is not allowed
+    return undefined;
   }
 }
 

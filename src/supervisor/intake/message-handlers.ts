@@ -18,7 +18,7 @@ interface HandlerParts extends StatusParts {
 
 /** Returns what answers the messages of the other local programs (docs/design.md 7.2). */
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
-  const { intake, watch } = parts;
+  const { intake, watch, admin, forwarder, operations, operationStore, clock, log } = parts;
   return {
     "store-transaction": async ({ transaction, waitMs, isFirst }) => {
       intake.store(transaction, isFirst);
@@ -26,26 +26,41 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
       const state = await deliveryOf(parts, transaction.transactionId, waitMs);
       return { stored: true, state: state ?? undefined };
     },
-
     "withdraw-transaction": ({ transaction, isFirst }) => {
       const outcome = intake.withdraw(transaction, isFirst);
       watch.notify(transaction.transactionId);
       return { outcome };
     },
-
     "transaction-delivery": async ({ transactionId, waitMs }) => {
       const state = await deliveryOf(parts, transactionId, waitMs);
       return { known: state !== null, state, sent: state === "sent" };
     },
-
     ...parts.storeMessages,
-    ...outboxHandlers(parts),
-    ...gatewayHandlers(parts),
-
+    "outbox-list": ({ state, cursor = 0, limit }) => admin.list(state, cursor, limit),
+    "outbox-requeue": ({ transactionId, ...given }) => {
+      const outcome = admin.requeue(transactionId, clock.now(), given);
+      log.info({ transactionId, outcome }, "an operator asks for a transaction to be sent again");
+      if (outcome === "queued") forwarder.requeued(transactionId);
+      return { outcome };
+    },
+    "outbox-drop": ({ transactionId, note, by }) => {
+      const outcome = admin.drop(transactionId, note, clock.now(), by);
+      log.warn({ transactionId, outcome, note }, "an operator drops a transaction");
+      watch.notify(transactionId);
+      return { outcome };
+    },
+    "gateway-resolve": (wanted) => operations.resolve(wanted),
+    "gateway-operation": (request) => operations.operate(request),
+    "gateway-key": (request) => operations.ofKey(request),
+    "gateway-operation-end": (request) => operations.end(request),
+    "gateway-settle": (request) => operations.settle(request),
+    "gateway-copies": (request) => operations.settleOrder(request),
+    "gateway-open": ({ limit }) => operationStore.open(limit),
+    "gateway-lookup": ({ id }) => operations.lookUp(id),
+    "gateway-returns": ({ after, limit }) => gatewayReturns(after, limit, operationStore),
+    "gateway-history": ({ orderId }) => gatewayHistoryOf(orderId, operationStore),
     alarms: ({ origin, after, limit }) => parts.alarmStore.after(origin, after, limit),
-
     status: statusReader(parts),
-
     stop: () => {
       parts.requestStop("asked to by another program");
       return { stopping: true };
@@ -53,10 +68,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
   };
 }
 
-/**
- * Returns the state of a transaction once it has left "pending" or its first try has ended, after
- * `waitMs` at most; null: the transaction is not known.
- */
+/** Waits at most `waitMs` for the end of a first try; returns the state, null: not known. */
 async function deliveryOf(
   { store, watch, forwarder }: HandlerParts,
   transactionId: string,
@@ -70,45 +82,4 @@ async function deliveryOf(
     return over || forwarder.paused !== null; // while it is paused there is no first try
   });
   return state;
-}
-
-type HandlersOf<Prefix extends string> = Pick<
-  Handlers<typeof supervisorMessages>,
-  Extract<keyof typeof supervisorMessages, `${Prefix}-${string}`>
->;
-
-function outboxHandlers(parts: HandlerParts): HandlersOf<"outbox"> {
-  const { admin, watch, clock, log, forwarder } = parts;
-  return {
-    "outbox-list": ({ state, cursor = 0, limit }) => admin.list(state, cursor, limit),
-
-    "outbox-requeue": ({ transactionId, ...given }) => {
-      const outcome = admin.requeue(transactionId, clock.now(), given);
-      log.info({ transactionId, outcome }, "an operator asks for a transaction to be sent again");
-      if (outcome === "queued") forwarder.requeued(transactionId);
-      return { outcome };
-    },
-
-    "outbox-drop": ({ transactionId, note, by }) => {
-      const outcome = admin.drop(transactionId, note, clock.now(), by);
-      log.warn({ transactionId, outcome, note }, "an operator drops a transaction");
-      watch.notify(transactionId);
-      return { outcome };
-    },
-  };
-}
-
-function gatewayHandlers({ operations, operationStore }: HandlerParts): HandlersOf<"gateway"> {
-  return {
-    "gateway-resolve": (wanted) => operations.resolve(wanted),
-    "gateway-operation": (request) => operations.operate(request),
-    "gateway-key": (request) => operations.ofKey(request),
-    "gateway-operation-end": (request) => operations.end(request),
-    "gateway-settle": (request) => operations.settle(request),
-    "gateway-copies": (request) => operations.settleOrder(request),
-    "gateway-open": ({ limit }) => operationStore.open(limit),
-    "gateway-lookup": ({ id }) => operations.lookUp(id),
-    "gateway-returns": ({ after, limit }) => gatewayReturns(after, limit, operationStore),
-    "gateway-history": ({ orderId }) => gatewayHistoryOf(orderId, operationStore),
-  };
 }

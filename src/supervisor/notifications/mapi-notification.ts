@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { createHash, timingSafeEqual } from "node:crypto";
-import { XMLParser, XMLValidator } from "fast-xml-parser";
+import { XMLParser } from "fast-xml-parser";
+import { parseXml } from "../gateway/soap-answer.ts";
 import { type Refusal, refusal } from "./notification-tally.ts";
 
 /** A notification whose digest is right. */
@@ -101,10 +102,7 @@ function signerOf(
     .at(0)?.setting;
 }
 
-/**
- * Returns the document, a character for each byte, with the content of CDATA sections crossed out,
- * because a tag in them is no tag. Takes linear time.
- */
+/** Returns the document with the content of CDATA sections crossed out: it holds no tags. */
 function outlineOf(document: Buffer): string {
   const text = document.toString("latin1");
   const parts: string[] = [];
@@ -124,8 +122,10 @@ function readSigned(signed: Buffer, outline: string, signedWith: string): MapiVe
   // The gateway sends no document types, entities and comments (docs/gateway.md 3.4).
   if (/<[!?]/.test(outline)) return alarming("declarations inside the result");
   if ((outline.match(/</g) ?? []).length > 2 * ELEMENTS_MAX) return alarming("too many elements");
-  const result = parse(text);
-  if (!result) return alarming("not well-formed XML");
+  const [[name, result] = [], ...others] = Object.entries(parseXml(text, parser) ?? {});
+  if (name !== "result" || others.length > 0 || !isElement(result)) {
+    return alarming("not well-formed XML");
+  }
   const leaves = Object.entries(result).filter(([name]) => !/^(#text|merchantDatas)$/.test(name));
   const [odd] = leaves.find(([, value]) => typeof value !== "string") ?? [];
   if (odd !== undefined) {
@@ -141,19 +141,8 @@ function readSigned(signed: Buffer, outline: string, signedWith: string): MapiVe
   return { genuine: true, notification, signedWith };
 }
 
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    if (XMLValidator.validate(text) !== true) return undefined;
-    const document = parser.parse(text) as Record<string, unknown>;
-    const [root, ...others] = Object.entries(document);
-    const [name, result] = root ?? [];
-    const lonely = name === "result" && others.length === 0;
-    return lonely && typeof result === "object" && result !== null && !Array.isArray(result)
-      ? (result as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined; // nested too deep, or a name that is not allowed
-  }
+function isElement(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const refused = (why: string): Refusal => refusal("malformed", why);

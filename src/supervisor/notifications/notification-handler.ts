@@ -35,10 +35,7 @@ export type Reception = "taken" | "refused" | "put-off";
 /** Asked about every message that is genuine, before anything of it is stored. */
 type MayStore = () => boolean;
 
-/**
- * Takes a notification: verifies it, compares it with our order, keeps it once, and reports an
- * accepted one to the operations.
- */
+/** Verifies a notification, compares it with our order, keeps it once and reports it. */
 export class NotificationHandler {
   readonly #parts: NotificationHandlerParts;
   /** When each reason of a refusal was logged last, and how many came since. */
@@ -126,9 +123,7 @@ export class NotificationHandler {
     return "taken";
   }
 
-  /**
-   * Handles an accepted document, also when it is repeated: a crash may have cut the first time.
-   */
+  /** Handles an accepted document, also a repeated one: a crash may have cut the first time. */
   #accepted(
     owner: Transaction,
     about: Readonly<Record<"transactionPublicId" | "operation" | "status" | "signedWith", string>>,
@@ -192,9 +187,7 @@ export class NotificationHandler {
     return "put-off";
   }
 
-  /**
-   * While orders may be missing here the document may be about one of them: it has to come again.
-   */
+  /** Refuses a document; while orders may be missing here, it has to come again instead. */
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
     const { log, losses, tally } = this.#parts;
     const what = "a verified notification does not agree with our order: not taken";

@@ -14,10 +14,7 @@ export const NOTIFICATION_BYTES_MAX = 64 * 1024;
 export const CONNECTIONS_MAX = 256;
 /** The most connections of one address; behind a reverse proxy all senders have one address. */
 export const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
-/**
- * How many connections the system keeps until they are accepted: enough for a pause of this
- * program, and few enough that all are accepted within two seconds.
- */
+/** How many connections the system keeps until this program accepts them. */
 const BACKLOG = 1_024;
 const HEADERS_MAX = 100;
 const REQUEST_MS_MAX = 10_000;
@@ -102,10 +99,7 @@ export async function startNotificationListener(parts: ListenerParts) {
   };
 }
 
-/**
- * Throws where {@link startNotificationListener} would, and takes nothing, so that a version on
- * probation fails before it becomes permanent (docs/updates.md 4.3).
- */
+/** Throws where {@link startNotificationListener} would, and takes nothing. */
 export async function requireListening(host: string, port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
@@ -164,10 +158,7 @@ function answer(request: IncomingMessage, response: ServerResponse, status: numb
   response.end(status === 200 ? "OK" : "");
 }
 
-/**
- * Reads the body into one buffer: pieces of one byte, kept one by one, would take hundreds of times
- * their size.
- */
+/** Reads the body into one buffer, because many small pieces would take far more memory. */
 async function readBody(request: IncomingMessage): Promise<Buffer | "too large" | "cut"> {
   const announced = Number(request.headers["content-length"] ?? NOTIFICATION_BYTES_MAX);
   if (announced > NOTIFICATION_BYTES_MAX) return "too large";

@@ -44,10 +44,7 @@ const hindering: readonly NotificationVerdict[] = [
   "unreadable",
 ];
 
-/**
- * The condition is over when no notification was refused for this time, in milliseconds, and a
- * genuine one came meanwhile.
- */
+/** The condition is over when none was refused for this time and a genuine one came. */
 export const QUIET_MS = 10 * 60_000;
 
 type Refused = NonNullable<Figures["refused"]> & {

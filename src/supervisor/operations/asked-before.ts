@@ -54,10 +54,7 @@ export function repeatedBy(
   return lastDay.mayHave() && losses.mayLack(transactionId) ? null : undefined;
 }
 
-/**
- * Returns whether an unknown operation may have been asked for all the same, because this database
- * was lost after the order was charged.
- */
+/** Returns whether a loss of this database may have taken the record of an operation. */
 export function mayBeLost(target: Target, store: OperationStore, losses: StoreLosses): boolean {
   const ours =
     "orderId" in target

@@ -99,10 +99,7 @@ export function notifiedEnd(
   return isRefused ? { open, state: "refused" } : undefined;
 }
 
-/**
- * Returns the sum that was refunded of a transaction of the gateway before `open` was asked for, as
- * far as known. `amountMinor`: of the transaction, when its owner is not known.
- */
+/** Returns the sum refunded before `open` was asked for. `amountMinor`: of one not of ours. */
 export function refundedBefore(
   open: GatewayOperation,
   amountMinor: number,

@@ -1,4 +1,8 @@
-import { type GatewayState, gatewayStateSchema } from "../../shared/ipc/contract.ts";
+import {
+  type GatewayOperation,
+  type GatewayState,
+  gatewayStateSchema,
+} from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
 /** The part of a verified notification that the state of its order depends on. */
@@ -10,10 +14,7 @@ export interface Notified {
 }
 
 /** One of our own operations that the gateway has carried out. */
-interface Done {
-  readonly kind: OperationKind;
-  readonly amountMinor: number | null;
-}
+type Done = Pick<GatewayOperation, "kind" | "amountMinor">;
 
 /** The state that each notified operation and status gives an order (docs/design.md 12.18). */
 const effects = {
@@ -55,10 +56,7 @@ interface Copy {
 
 const returnedWhole: readonly GatewayState[] = ["refunded", "cancelled", "reversed"];
 
-/**
- * Returns the state of an order of `amountMinor`. An order that the gateway has several times is
- * returned when all of its transactions are.
- */
+/** Returns the state of an order; it is returned when all of its transactions are. */
 export function orderStateOf(amountMinor: number, copies: readonly Copy[]): GatewayState {
   const states = copies.map(({ notified, done }) => gatewayStateOf(amountMinor, notified, done));
   const state = highest(states);
@@ -103,8 +101,15 @@ export function refundedSum(
 ): number {
   const known = notifiedAmounts(amountMinor, notified);
   const ours = done.filter(({ kind }) => kind === "refund");
-  const amounts = ours.map((one) => one.amountMinor ?? amountMinor);
-  return sumOf([...known, ...without(amounts, known)]);
+  const left = [...known];
+  const added = ours
+    .map((one) => one.amountMinor ?? amountMinor)
+    .filter((amount) => {
+      const at = left.indexOf(amount);
+      if (at >= 0) left.splice(at, 1);
+      return at < 0;
+    });
+  return sumOf([...known, ...added]);
 }
 
 function notifiedAmounts(amountMinor: number, notified: readonly Notified[]): readonly number[] {
@@ -115,14 +120,4 @@ function notifiedAmounts(amountMinor: number, notified: readonly Notified[]): re
 
 function sumOf(amounts: readonly number[]): number {
   return amounts.reduce((sum, amount) => sum + amount, 0);
-}
-
-/** Returns the amounts without `others`, each of which takes away one. */
-function without(amounts: readonly number[], others: readonly number[]): readonly number[] {
-  const left = [...others];
-  return amounts.filter((amount) => {
-    const at = left.indexOf(amount);
-    if (at >= 0) left.splice(at, 1);
-    return at < 0;
-  });
 }

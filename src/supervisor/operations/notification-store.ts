@@ -24,10 +24,7 @@ export interface StoredNotification extends Pick<VerifiedDocument, Kept> {
 
 /** The notifications of the gateway. */
 export class NotificationStore extends Tables {
-  /**
-   * Keeps a document and returns whether it is new; a repeated one is counted. A document that
-   * agreed with no order of ours is new again when it agrees.
-   */
+  /** Keeps a document and returns whether it is new; a repeated one is counted. */
   add(document: VerifiedDocument, nowMs: number): boolean {
     return this.together(() => {
       if (document.verdict === "accepted") {

@@ -47,6 +47,7 @@ interface OperationExecutorParts {
  */
 export class OperationExecutor {
   readonly #parts: OperationExecutorParts;
+  readonly #store: OperationStore;
   readonly #running = new Map<string, Promise<void>>();
   readonly #abandon = new AbortController();
   readonly #lookups: OperationLookups;
@@ -54,6 +55,7 @@ export class OperationExecutor {
 
   constructor(parts: OperationExecutorParts) {
     this.#parts = parts;
+    this.#store = parts.store;
     this.#lastDay = new LastDay(parts.clock);
     this.#lookups = new OperationLookups(parts.clock, (id) => this.#lookUpAgain(id));
   }
@@ -64,14 +66,15 @@ export class OperationExecutor {
    * repeat that notification.
    */
   start(): void {
-    const { store, clock, log } = this.#parts;
-    const interrupted = store.endInterrupted(clock.now());
-    for (const transactionPublicId of store.unknownOnes()) this.notified(transactionPublicId);
+    const { clock, log } = this.#parts;
+    const interrupted = this.#store.endInterrupted(clock.now());
+    for (const transactionPublicId of this.#store.unknownOnes()) this.notified(transactionPublicId);
     for (const operationId of interrupted) {
       log.warn({ operationId }, "an operation was interrupted");
-      if (store.operation(operationId)?.state === "unknown") this.#alarmUnknown(operationId);
+      if (this.#store.operation(operationId)?.state === "unknown") this.#alarmUnknown(operationId);
     }
-    for (const transactionPublicId of store.unknownOnes()) this.#lookups.begin(transactionPublicId);
+    for (const transactionPublicId of this.#store.unknownOnes())
+      this.#lookups.begin(transactionPublicId);
   }
 
   /** Abandons the running requests; one that was written is recorded as unknown. */
@@ -82,11 +85,10 @@ export class OperationExecutor {
   }
 
   async resolve(wanted: Request<"gateway-resolve">): Promise<Response<"gateway-resolve">> {
-    const { store } = this.#parts;
     if ("orderId" in wanted) {
-      const ids = store.publicIdsOf(wanted.orderId);
+      const ids = this.#store.publicIdsOf(wanted.orderId);
       const [only] = ids;
-      const owner = ids.length === 1 && only ? store.ownerOf(only) : undefined;
+      const owner = ids.length === 1 && only ? this.#store.ownerOf(only) : undefined;
       if (only && owner) return this.#found(only, owner);
       const why = only
         ? "the gateway has more than one transaction of this order: name one of them"
@@ -94,49 +96,47 @@ export class OperationExecutor {
       return { found: false, why, candidates: ids };
     }
     const id = wanted.transactionPublicId.toUpperCase();
-    const owner = store.ownerOf(id);
+    const owner = this.#store.ownerOf(id);
     return owner ? this.#found(id, owner) : await this.#resolveByLookup(id);
   }
 
   async operate(request: Request<"gateway-operation">): Promise<Response<"gateway-operation">> {
-    const { store, clock, losses, log } = this.#parts;
+    const { clock, losses, log } = this.#parts;
     const { operationId, transactionPublicId, kind, key } = request;
-    if (store.operation(operationId)) return await this.end({ operationId });
-    if (store.isForbidden(operationId)) {
+    if (this.#store.operation(operationId)) return await this.end({ operationId });
+    if (this.#store.isForbidden(operationId)) {
       throw new Error(`the operation ${operationId} came too late and was closed before`);
     }
-    const confirmed = store
+    const confirmed = this.#store
       .operationsOf(kind === "confirm" ? [transactionPublicId] : [])
       .find((one) => one.kind === "confirm" && one.state === "done");
     if (confirmed) return this.#answer(confirmed);
-    const repeats = repeatedBy(request, this.#lastDay, store, losses);
+    const repeats = repeatedBy(request, this.#lastDay, this.#store, losses);
     if (repeats !== undefined) return { operation: null, repeats };
-    const before = key && store.ofKey(key.idempotencyKey)?.operation;
+    const before = key && this.#store.ofKey(key.idempotencyKey)?.operation;
     const isUsed = before !== undefined && before.state !== "not-sent";
-    if (isUsed || !store.begin(request, clock.now(), key)) return { operation: null };
+    if (isUsed || !this.#store.begin(request, clock.now(), key)) return { operation: null };
     this.#lastDay.add(operationId);
     log.info({ operationId, transactionPublicId, kind }, "asking the gateway");
     const sending = this.#send(request).finally(() => this.#running.delete(operationId));
     this.#running.set(operationId, sending);
     await sending;
-    return this.#answer(store.operation(operationId));
+    return this.#answer(this.#store.operation(operationId));
   }
 
-  /**
-   * Returns the end of an operation. One that never arrived is not carried out if it comes late.
-   */
+  /** Returns the end of an operation. One that never arrived is forbidden from then on. */
   async end(request: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
     const { operationId, asked } = request;
-    const { store, clock, losses } = this.#parts;
+    const { clock, losses } = this.#parts;
     await this.#running.get(operationId);
-    const operation = store.operation(operationId);
+    const operation = this.#store.operation(operationId);
     if (operation) return this.#answer(operation);
-    store.forbid(operationId, clock.now());
+    this.#store.forbid(operationId, clock.now());
     if (!asked) return { operation: null };
-    const owner = store.ownerOf(asked.transactionPublicId);
+    const owner = this.#store.ownerOf(asked.transactionPublicId);
     if (!losses.mayLack(owner?.transactionId)) return { operation: null };
-    store.addLost({ operationId, ...asked }, asked.askedAtMs, clock.now());
-    const open = store.openOf(asked.transactionPublicId);
+    this.#store.addLost({ operationId, ...asked }, asked.askedAtMs, clock.now());
+    const open = this.#store.openOf(asked.transactionPublicId);
     if (open?.operationId === operationId) {
       this.#alarmUnknown(operationId);
       this.#lookups.begin(open.transactionPublicId);
@@ -148,11 +148,11 @@ export class OperationExecutor {
   /** Returns the operation that a caller asked for with its key, after the operation's end. */
   async ofKey(request: Request<"gateway-key">): Promise<Response<"gateway-key">> {
     const { idempotencyKey, target } = request;
-    const { store, losses } = this.#parts;
-    await this.#running.get(store.ofKey(idempotencyKey)?.operation.operationId ?? "");
-    const known = store.ofKey(idempotencyKey);
-    if (!known) return { known: null, mayBeLost: mayBeLost(target, store, losses) };
-    const owner = store.ownerOf(known.operation.transactionPublicId);
+    const { losses } = this.#parts;
+    await this.#running.get(this.#store.ofKey(idempotencyKey)?.operation.operationId ?? "");
+    const known = this.#store.ofKey(idempotencyKey);
+    if (!known) return { known: null, mayBeLost: mayBeLost(target, this.#store, losses) };
+    const owner = this.#store.ownerOf(known.operation.transactionPublicId);
     const { orderId = null, transactionId = null } = owner ?? {};
     const { orderReturnedMinor } = this.#answer(known.operation);
     const about = { orderId, transactionId, orderReturnedMinor };
@@ -163,7 +163,7 @@ export class OperationExecutor {
   settle(request: Request<"gateway-settle">): Response<"gateway-settle"> {
     const { transactionPublicId, happened, note } = request;
     const id = transactionPublicId.toUpperCase();
-    const open = this.#parts.store.openOf(id);
+    const open = this.#store.openOf(id);
     if (!open && happened) return { operation: this.#settleCopies(id, note) };
     if (open?.state !== "unknown") return { operation: null };
     const why = `an operator: ${maskPansInText(note)}`;
@@ -172,24 +172,23 @@ export class OperationExecutor {
 
   /** Keeps an operator's decision that the gateway has no copies of an order. */
   settleOrder({ orderId, note }: Request<"gateway-copies">): Response<"gateway-copies"> {
-    const { store } = this.#parts;
-    const transactionPublicIds = store.publicIdsOf(orderId);
-    const open = store
+    const transactionPublicIds = this.#store.publicIdsOf(orderId);
+    const open = this.#store
       .transactionsOf(orderId)
-      .find(({ transactionId }) => store.possibleOrders(transactionId) > 0);
+      .find(({ transactionId }) => this.#store.possibleOrders(transactionId) > 0);
     if (!open || !this.#keepNoCopies(open, note)) {
       return { settled: false, transactionId: null, transactionPublicIds };
     }
     const { transactionId } = open;
-    const orderReturnedMinor = returnedOfOrder(transactionId, this.#parts.store);
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#store);
     return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
   }
 
   /** Returns false, and keeps nothing, while the item may still make another transaction. */
   #keepNoCopies({ transactionId, orderId }: Transaction, note: string): boolean {
-    const { store, clock, log } = this.#parts;
-    if (store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
-    store.settleCopies(transactionId, maskPansInText(note), clock.now());
+    const { clock, log } = this.#parts;
+    if (this.#store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
+    this.#store.settleCopies(transactionId, maskPansInText(note), clock.now());
     log.warn(
       { transactionId, orderId },
       "an operator says that the gateway has no second transaction of the order",
@@ -202,13 +201,12 @@ export class OperationExecutor {
    * fully returned. Returns the operation that returned the money; null: nothing was to be settled.
    */
   #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
-    const { store } = this.#parts;
-    const owner = store.ownerOf(transactionPublicId);
-    const returned = store
+    const owner = this.#store.ownerOf(transactionPublicId);
+    const returned = this.#store
       .operationsOf([transactionPublicId])
       .findLast(({ kind, state }) => kind !== "confirm" && state === "done");
-    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, store)) return null;
-    if (returnedOfKnown(owner, store) < owner.amountMinor) return null;
+    if (!owner || !returned || !hasOrMayHaveOthers(owner.transactionId, this.#store)) return null;
+    if (returnedOfKnown(owner, this.#store) < owner.amountMinor) return null;
     return this.#keepNoCopies(owner, note) ? returned : null;
   }
 
@@ -219,40 +217,40 @@ export class OperationExecutor {
 
   /** Settles an unknown operation where the notifications about its transaction prove its end. */
   notified(transactionPublicId: string): void {
-    const end = notifiedEnd(transactionPublicId, this.#parts.store);
+    const end = notifiedEnd(transactionPublicId, this.#store);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
     this.#alarmFailed(transactionPublicId);
   }
 
   #found(transactionPublicId: string, owner: Transaction): Response<"gateway-resolve"> {
     const { orderId, transactionId, currency, exponent, amountMinor } = owner;
-    const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#parts.store);
+    const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#store);
     const of = { orderId, transactionId, currency, exponent, returnedMinor };
     const left = leftOf(amountMinor - returnedMinor);
     return { found: true, transactionPublicId, ...of, ...left, remembers: true };
   }
 
   #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
-    const owner = operation && this.#parts.store.ownerOf(operation.transactionPublicId);
+    const owner = operation && this.#store.ownerOf(operation.transactionPublicId);
     if (!operation || !owner) return { operation: operation ?? null };
     const { transactionId } = owner;
-    const isThereOnce = isAtGatewayOnce(transactionId, this.#parts.store) || undefined;
-    const orderReturnedMinor = returnedOfOrder(transactionId, this.#parts.store);
+    const isThereOnce = isAtGatewayOnce(transactionId, this.#store) || undefined;
+    const orderReturnedMinor = returnedOfOrder(transactionId, this.#store);
     return { operation, orderReturnedMinor, isThereOnce };
   }
 
   async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
-    const { store, losses } = this.#parts;
+    const { losses } = this.#parts;
     const none = (why: string) => ({ found: false as const, why, candidates: [] });
     if (!isPublicId(id)) {
       return none("this is no transaction id of the gateway, such as 5CF62325CB217655");
     }
     const { found, description } = await this.#lookUp(id);
     if (!found) return none(`the lookup: ${description}`);
-    const owner = store.ownerOf(id);
+    const owner = this.#store.ownerOf(id);
     if (owner) return this.#found(id, owner);
     const { orderId, currency, exponent, amountMinor, capturedMinor, refundedMinor } = found;
-    if (orderId !== null && store.transactionsOf(orderId).length > 0) {
+    if (orderId !== null && this.#store.transactionsOf(orderId).length > 0) {
       return none("its amount, currency or order does not agree with our order");
     }
     // The order may be one of ours that is missing here, with a return under way.
@@ -263,16 +261,13 @@ export class OperationExecutor {
     return { found: true, transactionPublicId: id, ...of, ...left, remembers: true };
   }
 
-  /**
-   * Looks up an unknown operation without an operator's request, and returns whether it is still
-   * open. Such a lookup settles an operation only as carried out.
-   */
+  /** Looks up an unknown operation and returns whether it is still open. */
   async #lookUpAgain(publicId: string): Promise<boolean> {
-    const { store, gateway } = this.#parts;
-    if (store.openOf(publicId)?.state !== "unknown") return false;
+    const { gateway } = this.#parts;
+    if (this.#store.openOf(publicId)?.state !== "unknown") return false;
     const { found } = await gateway.lookUp(publicId, this.#abandon.signal);
     if (found) this.#settleByLookup(publicId, found, "done");
-    return store.openOf(publicId) !== undefined;
+    return this.#store.openOf(publicId) !== undefined;
   }
 
   async #lookUp(id: string): Promise<LookupAnswer> {
@@ -285,21 +280,20 @@ export class OperationExecutor {
   }
 
   #learn(publicId: string, found: GatewayTransaction): void {
-    const { store, clock, log } = this.#parts;
-    const owner = store.agreeing(found);
+    const { clock, log } = this.#parts;
+    const owner = this.#store.agreeing(found);
     if (!owner) return;
-    if (store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
+    if (this.#store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
       const { transactionId, orderId } = owner;
       log.info({ transactionId, orderId, transactionPublicId: publicId }, "id learnt by a lookup");
     }
   }
 
   #settleByLookup(publicId: string, found: GatewayTransaction, only?: "done"): void {
-    const { store } = this.#parts;
-    const open = store.openOf(publicId);
+    const open = this.#store.openOf(publicId);
     if (open?.state !== "unknown") return;
-    const owner = store.ownerOf(publicId);
-    const refundedMinor = refundedBefore(open, found.amountMinor ?? 0, store);
+    const owner = this.#store.ownerOf(publicId);
+    const refundedMinor = refundedBefore(open, found.amountMinor ?? 0, this.#store);
     const proved = provedByLookup(open, found, { owner, refundedMinor });
     if (proved === "done") this.#settle(open, "done", "lookup", "a lookup shows that it was done");
     if (proved === "refused" && only !== "done") {
@@ -313,38 +307,34 @@ export class OperationExecutor {
     by: SettledBy,
     why: string,
   ): GatewayOperation | null {
-    const { store, log } = this.#parts;
-    store.settle(operationId, state, by, why);
+    const { log } = this.#parts;
+    this.#store.settle(operationId, state, by, why);
     log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
     if (state === "done") this.#alarmFailed(transactionPublicId);
-    return store.operation(operationId) ?? null;
+    return this.#store.operation(operationId) ?? null;
   }
 
   async #send(request: Request<"gateway-operation">): Promise<void> {
-    const { store, gateway, clock, log } = this.#parts;
+    const { gateway, clock, log } = this.#parts;
     const { operationId, transactionPublicId, kind } = request;
     const verdict = await gateway.operate(request, this.#abandon.signal);
     const state = operationEnd(verdict);
-    store.finish(operationId, state, verdict, clock.now());
+    this.#store.finish(operationId, state, verdict, clock.now());
     const { retryAfter: _, fields: __, ...answer } = verdict;
     log.info({ operationId, transactionPublicId, kind, state, ...answer }, "the gateway's answer");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // its notification may have come before the answer
     if (state !== "unknown") return;
-    if (store.openOf(transactionPublicId)) this.#lookups.begin(transactionPublicId);
+    if (this.#store.openOf(transactionPublicId)) this.#lookups.begin(transactionPublicId);
   }
 
-  /**
-   * Raises the alarm of a return that leaves the customer charged, because the gateway has, or may
-   * have, another transaction of the order.
-   */
+  /** Raises the alarm of a return that leaves the customer charged by a second transaction. */
   #alarmTwice(publicId: string): void {
-    const { store } = this.#parts;
-    const owner = store.ownerOf(publicId);
+    const owner = this.#store.ownerOf(publicId);
     if (!owner) return;
-    const ids = store.publicIdsOf(owner.orderId);
-    if (ids.length < 2 && !hasOrMayHaveOthers(owner.transactionId, store)) return;
+    const ids = this.#store.publicIdsOf(owner.orderId);
+    if (ids.length < 2 && !hasOrMayHaveOthers(owner.transactionId, this.#store)) return;
     const what =
       "money went back of one transaction; the gateway has or may have another one of the order";
     this.#alarm("gateway-order-twice", publicId, { ids }, what);
@@ -352,7 +342,7 @@ export class OperationExecutor {
 
   /** Raises the alarm of each operation that was answered as done and notified as failed. */
   #alarmFailed(publicId: string): void {
-    for (const { operationId, kind } of failedOperations(publicId, this.#parts.store)) {
+    for (const { operationId, kind } of failedOperations(publicId, this.#store)) {
       const what = `the ${kind} was answered as done and then notified as failed: look it up`;
       const todo = `${what} at the gateway, do it there`;
       this.#alarm("gateway-operation-failed", publicId, { operationId, kind }, todo);
@@ -364,7 +354,7 @@ export class OperationExecutor {
       kind,
       transactionPublicId = "",
       description,
-    } = this.#parts.store.operation(operationId) ?? {};
+    } = this.#store.operation(operationId) ?? {};
     const what = "whether the gateway carried it out is not known: it is never sent again";
     const about = { operationId, kind, description };
     this.#alarm("gateway-operation-unknown", transactionPublicId, about, what);
@@ -376,8 +366,8 @@ export class OperationExecutor {
     about: Readonly<Record<string, unknown>>,
     what: string,
   ): void {
-    const { store, log } = this.#parts;
-    const { transactionId, orderId } = store.ownerOf(transactionPublicId) ?? {};
+    const { log } = this.#parts;
+    const { transactionId, orderId } = this.#store.ownerOf(transactionPublicId) ?? {};
     raiseAlarm(log, alarm, { ...about, transactionPublicId, transactionId, orderId }, what);
   }
 }

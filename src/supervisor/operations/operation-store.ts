@@ -76,10 +76,7 @@ export class OperationStore extends Tables {
     return this.#ids(sql, transactionId);
   }
 
-  /**
-   * Returns how many transactions the gateway may have made of one of ours: one for each try whose
-   * answer was good or lost; Infinity as long as it may be sent again.
-   */
+  /** Returns how many transactions the gateway may have made; Infinity: more may be sent. */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
     if (this.get(settled, transactionId)) return this.copiesOf(transactionId).length;
@@ -110,10 +107,7 @@ export class OperationStore extends Tables {
     this.run(sql, transactionId, nowMs, note);
   }
 
-  /**
-   * Keeps an id of the gateway and returns whether it is new. The gateway has the order, so its
-   * item is not sent again.
-   */
+  /** Keeps an id of the gateway and returns whether it is new. Its item is not sent again. */
   learnId(
     transactionPublicId: string,
     transactionId: string,
@@ -229,10 +223,7 @@ export class OperationStore extends Tables {
     return this.get(sql) ?? { unknown: 0, unknownSinceMs: null };
   }
 
-  /**
-   * Returns what a person has to find out at the gateway, of each kind at most `limit`: operations
-   * whose answer was lost, and orders that may be there twice (docs/rules/07-returns.md).
-   */
+  /** Returns what a person has to find out at the gateway (docs/rules/07-returns.md). */
   open(limit: number): OpenAtGateway {
     const unknown = `
       SELECT ${columns}, order_id AS orderId, currency, exponent

@@ -75,8 +75,7 @@ export class Forwarder {
 
   /** The faults that stop the queue, or let it fail until their cause is mended. */
   get conditions() {
-    const { pausedSinceMs, misconfigured } = this.#window;
-    return { pausedSinceMs, misconfigured, lookupRefused: this.#inquiry.refused };
+    return { ...this.#window.conditions, lookupRefused: this.#inquiry.refused };
   }
 
   /** Ends the tries that a dead process had begun, and starts the queue. */
@@ -215,10 +214,7 @@ export class Forwarder {
     return this.#loop.isActive ? Math.max(this.#window.size - this.#taken, 0) : 0;
   }
 
-  /**
-   * How much of the window is taken: all tries since the oldest that still runs. So no more tries
-   * overtake a slow one than the window holds.
-   */
+  /** How much of the window is taken: all tries since the oldest that still runs. */
   get #taken(): number {
     const [oldest] = this.#queueTries; // in the order in which they began
     return oldest === undefined ? 0 : this.#queueBegun - oldest + 1;

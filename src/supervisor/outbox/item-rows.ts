@@ -133,10 +133,7 @@ interface Settlement {
   readonly evenDropped?: boolean;
 }
 
-/**
- * Settles an item that waits, inside the caller's commit. Returns false, and changes nothing, while
- * a try of it runs, or when it is settled already.
- */
+/** Settles an item that waits, inside the caller's commit. false: a try runs, or it is over. */
 export function settleItem(
   database: DatabaseSync,
   id: string,
@@ -158,10 +155,7 @@ export const namedIsSent = `
   WHERE transaction_id = :id AND claimed_at_ms IS NULL AND state IN ('pending', 'parked')
     AND EXISTS (SELECT 1 FROM gateway_ids WHERE transaction_id = :id)`;
 
-/**
- * Ends the claim of an item with the state that its try or lookup has led to, inside the caller's
- * commit. `ambiguous`: a try whose answer was lost.
- */
+/** Ends a claim inside the caller's commit. `ambiguous`: the answer of the try was lost. */
 export function endClaim(
   database: DatabaseSync,
   { sequence, transactionId }: ClaimedItem,

@@ -165,10 +165,7 @@ export class OrderInquiry {
     } else if (finding.verdict.httpStatus !== null) this.#refused = null;
   }
 
-  /**
-   * Logs the end of a lookup before it is on disk: an alarm that is raised twice is better than one
-   * that is lost.
-   */
+  /** Logs the end of a lookup before it is on disk, because an alarm must not be lost. */
   #report(item: ClaimedItem, finding: OrderFinding, decision: LookupDecision): void {
     const { log } = this.#parts;
     const { transactionId, orderId, uncertain } = item;

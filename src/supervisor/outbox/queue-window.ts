@@ -40,13 +40,11 @@ export class QueueWindow {
     return this.#paused?.reason ?? null;
   }
 
-  get pausedSinceMs(): number | null {
-    return this.#paused?.sinceMs ?? null;
-  }
-
-  get misconfigured(): { readonly reason: string; readonly sinceMs: number } | null {
+  /** The faults of the queue, for the status. */
+  get conditions() {
     const { reason = "", sinceMs = 0 } = this.#misconfigured ?? {};
-    return this.#misconfigured && { reason, sinceMs };
+    const misconfigured = this.#misconfigured && { reason, sinceMs };
+    return { pausedSinceMs: this.#paused?.sinceMs ?? null, misconfigured };
   }
 
   /** How often the gateway as a whole has failed in a row. */

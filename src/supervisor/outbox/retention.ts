@@ -49,32 +49,30 @@ const eraseTries = `
 
 const eraseEnds = "DELETE FROM outbox_ends WHERE transaction_id = ?";
 
-/** Returns the erasers. Each erases one batch and returns how many rows it changed. */
-function erasersOf(database: DatabaseSync, days: number): readonly ((nowMs: number) => number)[] {
+/** Returns the daily chore that erases what is older than JOURNAL_DAYS or its own limit. */
+export function retentionChore(database: DatabaseSync, days: number, clock: Clock): Chore {
   const run = (sql: string, ...values: (string | number)[]): number =>
     Number(prepared(database, sql).run(...values).changes);
-  return [
-    (nowMs) => run(erasePages, nowMs - PAYMENT_PAGE_DAYS * DAY_MS, BATCH),
-    (nowMs) => run(eraseDocuments, nowMs - days * DAY_MS, BATCH),
-    (nowMs) => {
-      const trimmed = prepared(database, trimItems).all(nowMs - days * DAY_MS, BATCH);
+  const before = (ofDays: number): number => clock.now() - ofDays * DAY_MS;
+  /** Each erases one batch and returns how many rows it changed. */
+  const erasers = [
+    () => run(erasePages, before(PAYMENT_PAGE_DAYS), BATCH),
+    () => run(eraseDocuments, before(days), BATCH),
+    () => {
+      const trimmed = prepared(database, trimItems).all(before(days), BATCH);
       for (const { transaction_id: id } of trimmed) {
         for (const sql of [trimTransactions, eraseTries, eraseEnds]) run(sql, String(id));
       }
       return trimmed.length;
     },
   ];
-}
-
-/** Returns the daily chore that erases what is older than JOURNAL_DAYS or its own limit. */
-export function retentionChore(database: DatabaseSync, days: number, clock: Clock): Chore {
   return {
     name: "retention of the outbox",
     async run() {
       // Erased bytes are overwritten here; daily copies of the database are deleted by their age.
       database.exec("PRAGMA secure_delete = ON");
-      for (const erase of erasersOf(database, days)) {
-        while (transaction(database, () => erase(clock.now())) > 0) {
+      for (const erase of erasers) {
+        while (transaction(database, erase) > 0) {
           await sleep(clock, "retention of the outbox", BETWEEN_BATCHES_MS);
         }
       }

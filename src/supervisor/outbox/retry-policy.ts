@@ -136,10 +136,7 @@ export function delayCeilingMs(failuresBefore: number): number {
   return Math.min(DELAY_CAP_MS, DELAY_BASE_MS * 2 ** Math.min(failuresBefore, 20));
 }
 
-/**
- * Returns a `Retry-After` in milliseconds from now; null: it is neither seconds nor an HTTP date
- * (RFC 9110, 10.2.3).
- */
+/** Returns a `Retry-After` in milliseconds (RFC 9110, 10.2.3); null: it is unreadable. */
 export function parseRetryAfter(text: string | null, nowMs: number): number | null {
   if (text === null) return null;
   const trimmed = text.trim();

@@ -73,10 +73,7 @@ const itemsFrom = (tables: string, which: string): string => `
 const everyOrder = itemsFrom("outbox CROSS JOIN transactions", "true");
 const oneOrder = itemsFrom("transactions CROSS JOIN outbox", "order_id = :order");
 
-/**
- * Returns the charged orders of this database, for a journal that was lost or restored
- * (docs/rules/17-loss.md), each with what was reversed, returned or dropped.
- */
+/** Returns the charged orders for a journal that was lost (docs/rules/17-loss.md). */
 export function knownOrders(
   { orderId, after, limit }: RequestOf<Messages, "known-orders">,
   database: DatabaseSync,

@@ -28,10 +28,7 @@ interface FactParts {
   readonly isUpdated?: boolean;
 }
 
-/**
- * Returns a reader of how updates stand here; a checkout has none. When a file of updates cannot be
- * read, the status is given without them.
- */
+/** Returns a reader of how updates stand; undefined: for a checkout or an unreadable file. */
 export function updateFacts(parts: FactParts): () => Figures | undefined {
   const { dataDirectory, config, clock, log, isUpdated = isDelivery } = parts;
   let isLogged = false;
