@@ -62,6 +62,6 @@ test("an unanswered status is asked again, and only an idle tp-manager is switch
   expect(await idleStatus(site)).toBeUndefined();
   expect(await idleStatus(site)).toBeUndefined();
   expect(await idleStatus(site)).toMatchObject({ payments: { running: 0 } });
-  writeFileSync(join(openRunDirectory(site.installation.dataDirectory), "stopped"), "now");
+  writeFileSync(join(openRunDirectory(site.dataDirectory), "stopped"), "now");
   await expect(idleStatus(site)).rejects.toThrow("stopped");
 });
