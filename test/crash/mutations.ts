@@ -167,7 +167,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the supervisor's storing before a hand-off counts as done",
     breaks: [
       "1.2",
-      "The supervisor stores the transaction, taken for its first try, and acknowledges.",
+      "The supervisor stores the transaction, marked for its first try, and acknowledges it.",
     ],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
