@@ -23,6 +23,7 @@ import { calls } from "../src/tp-manager/http/calls/calls.ts";
 import {
   assumptionNames,
   assumptionTable,
+  assumptionTexts,
   families,
 } from "../src/tp-manager/matching/assumptions.ts";
 import { evidenceTable } from "../src/tp-manager/matching/table.ts";
@@ -79,8 +80,8 @@ function evidence(): string {
 
 function assumptions(): string {
   const rows = assumptionNames.map((name) => {
-    const { says, breaks, noticed, switchedBy, byFamily } = assumptionTable[name];
-    const defaults = families.map((family) => byFamily[family].replace("none", "–"));
+    const { says, breaks, noticed, switchedBy } = assumptionTexts[name];
+    const defaults = families.map((family) => assumptionTable[name][family].replace("none", "–"));
     return [`\`${name}\``, says, breaks, noticed, switchedBy ?? "–", ...defaults];
   });
   const heads = ["Name", "We take for granted that", "Where it does not hold", "Noticed by"];

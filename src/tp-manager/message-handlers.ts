@@ -58,10 +58,10 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           terminalId: identity.terminalId,
           status: status?.detail ?? link,
           sinceMs: Date.parse(watch.now.since),
-          otherRegister: arbiter.learned.refuted("echoes-register"),
+          otherRegister: arbiter.oneWay.learned.refuted("echoes-register"),
           ...parts.matcher.takenForGranted(state),
         },
-        payments: { ...payments(), asking: arbiter.isAsking },
+        payments: { ...payments(), asking: arbiter.inquiries.isAsking },
         ...ownConditions(parts),
       };
     },

@@ -18,7 +18,7 @@ const hostile = (name: string): string => `<img src=x onerror="stolen='${name}'"
 async function leaveInDoubt(at: House, orderId: string): Promise<void> {
   at.terminal.script = () => Promise.resolve(lost("line broken"));
   const paying = at.orders.pay(request(orderId));
-  await expect.poll(() => at.arbiter.blockedBy).toBe(orderId);
+  await expect.poll(() => at.arbiter.inquiries.blockedBy).toBe(orderId);
   at.terminal.last = { kind: "not-told", why: "no such function" };
   await at.clock.advance(300_000);
   at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });

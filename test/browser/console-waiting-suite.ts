@@ -26,7 +26,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await at.clock.advance(10_000);
     const body = { kind: "receipt-jump", from: "1", to: "3", missing: 1, suspects: [] } as const;
     const jump = { atMs: at.clock.now(), closingId: null, result: "jump", body } as const;
-    at.journal.reconciliations.keep(jump, new Map());
+    at.journal.reconciliations.keep(jump, "number-missing");
     const now = { ...identity, terminalId: "52500009", serialNumber: "SN-9" };
     at.terminal.become({ identity: now });
     at.terminal.baseline = { ...baseline, identity: now };

@@ -70,8 +70,8 @@ const ofFreshness: readonly Mutation[] = [
     safety,
     [
       fresh,
-      "if ([...later, ...given].some(({ state }) => unknown(state))) {",
-      "if ([...later, ...given].every(({ state }) => unknown(state))) {",
+      'if ([...later, ...given].some(({ state }) => "last" in state)) {',
+      'if ([...later, ...given].every(({ state }) => "last" in state)) {',
     ],
   ),
   oneEdit(

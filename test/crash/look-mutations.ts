@@ -45,7 +45,7 @@ export const lookMutations: readonly Mutation[] = [
     "the sale that was stored over another one",
     ["matching", "something else was stored since, so it need not be the last one"],
     looks,
-    ["src/tp-manager/matching/knowledge.ts", "isStoredSince || id === null", "id === null"],
+    ["src/tp-manager/matching/matcher.ts", "isStoredSince || id === null", "id === null"],
   ),
   oneEdit(
     "the second sale of an order that a look has shown",

@@ -2,7 +2,7 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 
 const match = "src/tp-manager/matching/match.ts";
 const matcher = "src/tp-manager/matching/matcher.ts";
-const knowledge = "src/tp-manager/matching/knowledge.ts";
+const knowledge = "src/tp-manager/matching/matcher.ts";
 const candidates = "src/tp-manager/matching/candidates.ts";
 const effects = "src/tp-manager/matching/answer.ts";
 const answers = ["test/tp-manager/matching/match.test.ts"];

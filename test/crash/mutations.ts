@@ -52,8 +52,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/arbiter/payment-run.ts`,
-        from: 'this.#writer.advance({ input: "report",',
-        to: 'const late = () => this.#writer.advance({ input: "report",',
+        from: 'this.writer.advance({ input: "report",',
+        to: 'const late = () => this.writer.advance({ input: "report",',
       },
       {
         file: `${room}/arbiter/payment-run.ts`,
@@ -415,7 +415,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/matching/inquiry.test.ts"],
     edits: [
       {
-        file: `${room}/matching/inquiry.ts`,
+        file: `${room}/matching/facts.ts`,
         from: "return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;",
         to: "return limitMs + 0 * (goodsWindowSeconds(request) ?? 0);",
       },

@@ -285,7 +285,7 @@ const ofCandidates: readonly Mutation[] = [
     "the charge that only some numbers name",
     ["matching", "and nothing of it is charged yet"],
     answers,
-    [candidates, "sale.localTime].some(", "sale.localTime].every("],
+    [comparison, "localTime].some(", "localTime].every("],
   ),
   oneEdit(
     "the reversal in doubt as a candidate",

@@ -1,11 +1,13 @@
 import type { UnmatchedRow } from "../../src/tp-manager/attempts/findings.ts";
 import type { Attempt } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
-import type { Answer } from "../../src/tp-manager/matching/answer.ts";
-import { type Effect, notChargedOrdersIn } from "../../src/tp-manager/matching/answer.ts";
+import {
+  type Answer,
+  type Effect,
+  notChargedOrdersIn,
+} from "../../src/tp-manager/matching/answer.ts";
 import { assumptionsOf } from "../../src/tp-manager/matching/assumptions.ts";
 import type { Inquiry, Probe } from "../../src/tp-manager/matching/facts.ts";
-import { Knowledge } from "../../src/tp-manager/matching/knowledge.ts";
 import type { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import type { Conclusion, Verdict } from "../../src/tp-manager/matching/table.ts";
 import type { Baseline, TransactionReport } from "../../src/tp-manager/terminal/terminal.ts";
@@ -39,22 +41,22 @@ export class Evidence {
   }
 
   judge(world: World, { about, index, earlier }: OpenQuestion, look: Probe): Verdict {
-    const { journal, knowledge } = this.#of(world);
+    const { journal, matcher } = this.#of(world);
     if (about === "unmatched") {
       const row = rowOf(world, index);
       const doubt = this.#judges.inquiryOfUnmatched(row, times);
-      return this.#judges.judge(doubt, look, knowledge.ofUnmatched(row, look), earlier);
+      return this.#judges.judge(doubt, look, matcher.ofUnmatched(row, look), earlier);
     }
     const attempt = at(journal, index);
-    const doubt = doubtAbout(world, attempt, knowledge);
-    return this.#judges.judge(doubt, look, knowledge.ofAttempt(attempt, look), earlier);
+    const doubt = doubtAbout(world, attempt, matcher);
+    return this.#judges.judge(doubt, look, matcher.ofAttempt(attempt, look), earlier);
   }
 
   judgeByNext(world: World, index: number): Conclusion | undefined {
-    const { journal, knowledge } = this.#of(world);
+    const { journal, matcher } = this.#of(world);
     const attempt = at(journal, index);
-    const doubt = doubtAbout(world, attempt, knowledge);
-    return this.#judges.judgeByNext(doubt, knowledge.ofAttempt(attempt, null));
+    const doubt = doubtAbout(world, attempt, matcher);
+    return this.#judges.judgeByNext(doubt, matcher.ofAttempt(attempt, null));
   }
 
   /** A report within a payment is known to be about something else. */
@@ -86,7 +88,7 @@ export class Evidence {
     return this.#of(world).matcher.whose(report, "late", identity, atMs);
   }
 
-  #of(world: World): { journal: DiskJournal; matcher: Matcher; knowledge: Knowledge } {
+  #of(world: World): { journal: DiskJournal; matcher: Matcher } {
     const journal = new DiskJournal(world);
     const matcher = new this.#judges.Matcher({
       attempts: journal,
@@ -97,8 +99,7 @@ export class Evidence {
       clock: { now: () => nowMs(world) },
       learned: () => nothingLearned,
     });
-    const parts = { attempts: journal, records: journal, terminalLog: journal, terminal, matcher };
-    return { journal, matcher, knowledge: new Knowledge(parts) };
+    return { journal, matcher };
   }
 }
 
@@ -112,10 +113,10 @@ function rowOf({ disk }: World, id: number): UnmatchedRow {
   return { ...(disk.unmatched[id] as StoredUnmatched), id, isOfNoOrder: false };
 }
 
-function doubtAbout({ left }: World, attempt: Attempt, knowledge: Knowledge): Inquiry {
+function doubtAbout({ left }: World, attempt: Attempt, matcher: Matcher): Inquiry {
   const { state } = attempt;
   if (!isInDoubt(state)) throw new Error(`asked about an attempt that is ${state.phase}`);
   // A terminal that empties itself is out of sight for longer than a watch allows.
   const isWatched = !left.struck.some((fault) => fault.startsWith("empties"));
-  return { ...knowledge.inquiry(attempt, state, 0), isWatched };
+  return { ...matcher.inquiry(attempt, state, 0), isWatched };
 }

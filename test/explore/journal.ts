@@ -1,16 +1,16 @@
 import type { UnmatchedRow } from "../../src/tp-manager/attempts/findings.ts";
-import type { NextFound } from "../../src/tp-manager/attempts/next-command.ts";
-import type {
-  Attempt,
-  AttemptStep,
-  PaymentRequest,
+import {
+  type Attempt,
+  type AttemptStep,
+  type PaymentRequest,
+  saleOf,
 } from "../../src/tp-manager/attempts/payment.ts";
-import { saleOf } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
 import type { AttemptRows } from "../../src/tp-manager/journal/attempt-rows.ts";
 import type { KnownRecord, RecordRows } from "../../src/tp-manager/journal/record-rows.ts";
 import type { TerminalRows } from "../../src/tp-manager/journal/terminal-rows.ts";
 import type { NamedRecord } from "../../src/tp-manager/matching/comparison.ts";
+import type { NextFound } from "../../src/tp-manager/matching/facts.ts";
 import { AMOUNT_MINOR } from "./entry-reports.ts";
 import { latest, type StoredAttempt, type World } from "./world.ts";
 

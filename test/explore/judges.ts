@@ -7,8 +7,13 @@ import {
   mayBeAnotherSale,
   namesAnotherSale,
 } from "../../src/tp-manager/matching/comparison.ts";
-import type { EarlierProbe, Inquiry, Known, Probe } from "../../src/tp-manager/matching/facts.ts";
-import { inquiryOfUnmatched } from "../../src/tp-manager/matching/inquiry.ts";
+import {
+  type EarlierProbe,
+  type Inquiry,
+  inquiryOfUnmatched,
+  type Known,
+  type Probe,
+} from "../../src/tp-manager/matching/facts.ts";
 import { Matcher } from "../../src/tp-manager/matching/matcher.ts";
 import {
   type Conclusion,

@@ -75,7 +75,7 @@ const situations: Record<
     async make(at) {
       at.terminal.script = () => Promise.resolve(lost("line broken"));
       void pay(at, request("A-1"));
-      await expect.poll(() => at.arbiter.blockedBy).toBe("A-1");
+      await expect.poll(() => at.arbiter.inquiries.blockedBy).toBe("A-1");
     },
   },
   "a sale that no order asked for": {
@@ -178,7 +178,10 @@ describe("what a payment would get is what every face shows", () => {
 
   test.each([
     ["a word of the terminal", (at: Faces["at"]) => at.terminal.become({ status: ready })],
-    ["a good answer to /check", (at: Faces["at"]) => at.arbiter.check(AbortSignal.timeout(9_000))],
+    [
+      "a good answer to /check",
+      (at: Faces["at"]) => at.arbiter.lastAnswer.ask(AbortSignal.timeout(9_000)),
+    ],
     ["a minute", (at: Faces["at"]) => at.clock.advance(60_000)],
   ])("that the terminal did not answer is over with %s", async (_name, ends) => {
     const faces = await openFaces();

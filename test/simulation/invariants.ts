@@ -335,7 +335,7 @@ function leftWaiting({ world, found }: End): string[] {
   const wrong: string[] = [];
   const { current } = arbiter.lease;
   if (current) wrong.push(`a ${current.what} still has the terminal`);
-  if (arbiter.blockedBy) wrong.push("recovery never ended");
+  if (arbiter.inquiries.blockedBy) wrong.push("recovery never ended");
   if (journal.handOffs.countPendingHandOffs() > 0) wrong.push("something is not handed over");
   for (const { status, code, order } of found.values()) {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);

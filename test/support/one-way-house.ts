@@ -48,5 +48,5 @@ export async function doubtful(at: House, orderId = "A-1", change = {}): Promise
   at.terminal.script = () => Promise.resolve(lost("nothing came"));
   expect(outcome(await pay(at, request(orderId, change)))).toBe("Unknown");
   await at.clock.advance(1_000);
-  expect(at.arbiter.blockedBy).toBeUndefined();
+  expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
 }

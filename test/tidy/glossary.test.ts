@@ -39,7 +39,7 @@ const left: Readonly<Record<string, number>> = {
   "src/tp-manager/http/calls": 3,
   "src/tp-manager/http/openapi": 5,
   "src/tp-manager/http/status": 9,
-  "src/tp-manager/matching": 2,
+  "src/tp-manager/matching": 1,
 };
 
 const sources = repositoryFiles("src", "docs", "README.md")

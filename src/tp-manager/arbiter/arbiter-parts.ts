@@ -3,22 +3,19 @@ import type { Probation } from "../../shared/process/probation.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Announce } from "../attempts/event-table.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { JournalGap } from "../journal/gap-rows.ts";
-import type { LearnedRows } from "../journal/learned-rows.ts";
-import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
-import type { RecordRows } from "../journal/record-rows.ts";
-import type { TerminalRows } from "../journal/terminal-rows.ts";
+import type { Journal } from "../journal/journal.ts";
+import type { Stored } from "../matching/comparison.ts";
 import type { Matcher } from "../matching/matcher.ts";
-import type { Baseline, Terminal } from "../terminal/terminal.ts";
+import type { Terminal } from "../terminal/terminal.ts";
 import type { Inquiries } from "./inquiries.ts";
 
 export interface ArbiterSettings {
-  /** Then the terminal is asked to cancel. */
+  /** The time after which the terminal is asked to cancel a payment. */
   readonly paymentTimeoutMs: number;
   /** How long the terminal may take to answer before anything financial. */
   readonly prepareMs: number;
-  /** At a stop: how long a running payment may go on before it is cancelled. */
+  /** How long a running payment may go on at a stop before it is cancelled. */
   readonly stopPatienceMs: number;
   /** Time between two probes that prove what the terminal keeps. */
   readonly confirmAfterMs: number;
@@ -30,26 +27,23 @@ export interface ArbiterSettings {
   readonly terminalShared: boolean;
 }
 
-export interface ArbiterParts {
+type Rows = "attempts" | "terminalLog" | "records" | "reconciliations" | "learned";
+
+export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly terminal: Terminal;
   readonly settings: ArbiterSettings;
-  readonly attempts: AttemptRows;
-  readonly terminalLog: TerminalRows;
-  readonly records: RecordRows;
   readonly matcher: Matcher;
-  readonly reconciliations: ReconciliationRows;
   readonly clock: Clock;
   readonly log: Logger;
   /** For `GET /events`. */
   readonly announce?: Announce | undefined;
-  /** An attempt has become charged or reversed: a hand-off is due. */
+  /** Called when an attempt has become charged or reversed: a hand-off is due. */
   readonly settled: () => void;
   readonly guard: ArbiterGuard;
   /** A new version on probation (docs/updates.md 4.3) leaves the terminal alone. Missing: none. */
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
   /** Whether the next start would find what is written; missing: not checked. */
   readonly proof?: WriteProof | undefined;
-  readonly learned: LearnedRows;
   /** See {@link LearnedFrom.setup}. */
   readonly setup: string;
 }
@@ -64,9 +58,9 @@ interface ArbiterGuard {
   /** Resolves when the journal knows every order that is known anywhere; undefined: it does. */
   whole(signal: AbortSignal): Promise<void> | undefined;
   /** Keeps a sale that no order here has. true: the sale shows that the journal lost data. */
-  noteSale(now: Baseline): boolean;
+  noteSale(now: Stored): boolean;
   /** Keeps the terminal's last transaction, unless it is known. */
-  keepLast(now: Pick<Baseline, "last" | "identity">): void;
+  keepLast(now: Stored): void;
   /** The journal's gap; undefined: none. */
   readonly open: JournalGap | undefined;
 }

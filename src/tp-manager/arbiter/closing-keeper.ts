@@ -1,39 +1,37 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { TerminalRows } from "../journal/terminal-rows.ts";
+import type { Journal } from "../journal/journal.ts";
 import { TerminalUnavailable } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalArbiter } from "./terminal-arbiter.ts";
 import { answerWithin } from "./terminal-identity.ts";
 
 export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
-  readonly attempts: Pick<AttemptRows, "list">;
-  readonly terminalLog: Pick<TerminalRows, "demandedTelecollections">;
+  readonly attempts: Pick<Journal["attempts"], "list">;
+  readonly terminalLog: Pick<Journal["terminalLog"], "demandedTelecollections">;
   readonly arbiter: TerminalArbiter;
 }
 
 /** How often it is checked whether a demanded end of day can begin. */
 const CHECK_MS = 5_000;
 /**
- * A kiosk whose goods got stuck gives the money back within this time, the slowest machine
- * included; after an end of day no sale can be reversed. A terminal that still takes cards can wait
- * for so long. A terminal that is locked until its end of day reverses nothing either
- * (docs/zvt.md 5.3) and is not left waiting.
+ * The time without a payment before an end of day: a kiosk whose goods got stuck gives the money
+ * back within it, and after an end of day no sale can be reversed. A terminal that is locked until
+ * its end of day reverses nothing either (docs/zvt.md 5.3), and is not left waiting.
  */
 const QUIET_MS = 300_000;
-/** The pause between two tries doubles from try to try, however the one before ended. */
+/** The shortest and the longest pause between two tries; it doubles from try to try. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** Older tries have nothing to do with the present demand. */
+/** The age from which on a try has nothing to do with the present demand. */
 const RECENT_MS = 6 * 3_600_000;
-/** An earlier payment can lease out to be charged after the newest one has ended. */
+/** The payments that are checked: an earlier one can turn out to be charged after the newest. */
 const PAYMENTS_CHECKED = 50;
-/** A terminal that could not be asked is asked again. */
+/** The pause after which a terminal that could not be asked is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** States that pass by themselves, or that the operator ends after another alarm. */
+/** The states that pass by themselves, or that the operator ends after another alarm. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
@@ -41,9 +39,7 @@ const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOP
  * is going on, because a terminal that waits for it takes no cards. An end of day destroys the
  * evidence, so the keeper waits until recovery has asked about every attempt in doubt
  * (docs/rules/05-evidence.md), unless the terminal refuses that very question until its end of day.
- *
- * The keeper remembers nothing, so a restart changes nothing: the terminal demands for as long as
- * it needs an end of day, and the journal knows when one was tried.
+ * It remembers nothing, so a restart changes nothing: the journal knows when one was tried.
  */
 export class ClosingKeeper {
   readonly #parts: ClosingParts;
@@ -62,7 +58,7 @@ export class ClosingKeeper {
     this.#checkSoon(0);
   }
 
-  /** Nothing new begins; an end of day that runs has its lease and goes on to its end. */
+  /** Begins nothing new; an end of day that runs has its lease and goes on to its end. */
   close(): void {
     this.#closed = true;
     this.#unsubscribe?.();
@@ -89,7 +85,7 @@ export class ClosingKeeper {
     const { arbiter, clock, log } = this.#parts;
     try {
       if (!this.#isQuiet()) return CHECK_MS;
-      await answerWithin(clock, ASK_LIMIT_MS, (signal) => arbiter.check(signal));
+      await answerWithin(clock, ASK_LIMIT_MS, (signal) => arbiter.lastAnswer.ask(signal));
       // An operator may have met the demand, or a payment may have begun, meanwhile.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return CHECK_MS;
@@ -104,12 +100,12 @@ export class ClosingKeeper {
     }
   }
 
-  /** Nothing is going on, nothing is in doubt, nothing was sold or tried a moment ago. */
+  /** Whether nothing is going on, nothing is in doubt, and nothing was sold or tried just now. */
   #isQuiet(): boolean {
     const { arbiter, terminalLog, clock } = this.#parts;
     if (arbiter.lease.current || arbiter.lease.closed) return false;
     // Only an end of day lets a terminal answer that refuses the question until one has run.
-    if (arbiter.isAsking && !arbiter.isLockedOut) return false;
+    if (arbiter.inquiries.isAsking && !arbiter.inquiries.isLockedOut) return false;
     const nowMs = clock.now();
     // A wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);

@@ -1,8 +1,8 @@
 import type { Charged } from "../../shared/catalog/errors.ts";
+import type { AttemptInput } from "../attempts/attempt-input.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
-import { lostSince } from "../attempts/next-command.ts";
-import { type Attempt, isCharged, type Judgement } from "../attempts/payment.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import {
@@ -13,9 +13,10 @@ import {
   textOfProof,
 } from "../matching/answer.ts";
 import { reportsOf } from "../matching/candidates.ts";
-import { sameTerminal } from "../matching/comparison.ts";
+import { type Stored, sameTerminal } from "../matching/comparison.ts";
+import { lostSince } from "../matching/facts.ts";
 import { freshnessOf } from "../matching/fresh-number.ts";
-import type { Baseline, TransactionReport } from "../terminal/terminal.ts";
+import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /**
@@ -31,11 +32,8 @@ export function applyAnswer(
   let charged: string | undefined;
   for (const { attempt, ...effect } of effectsOf(answer)) {
     if (effect.effect === "charge") {
-      const { proof } = effect;
-      const because = `charged: ${textOfProof(proof)}`;
-      const found = { report, because, proof: { ...proof, rules: RULES_VERSION } };
       const how = "the terminal kept a sale that it reported after it had ended the payment";
-      chargeLate(attempt, found, how, parts);
+      chargeLate(attempt, { report, ...chargedBy(effect.proof) }, how, parts);
       charged = attempt.request.orderId;
     } else {
       const { because } = effect;
@@ -45,6 +43,11 @@ export function applyAnswer(
   }
   return charged;
 }
+/** The grounds of a charge that a proof shows. */
+export const chargedBy = (proof: Proof) => ({
+  because: `charged: ${textOfProof(proof)}`,
+  proof: { ...proof, rules: RULES_VERSION },
+});
 
 /**
  * Marks a sale as reversed whose reversal the terminal has stored although no command from here
@@ -53,7 +56,7 @@ export function applyAnswer(
  * more at the gateway. To be called when two probes have shown that the terminal keeps the
  * reversal. Returns the sale's order; undefined: none for certain. Throws when the journal fails.
  */
-export function giveBack(now: Baseline, parts: ArbiterTools): string | undefined {
+export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
   const attempt = givenBack(now, parts);
   if (!attempt || now.last.kind !== "transaction") return undefined;
   const writer = new AttemptWriter(attempt, parts);
@@ -65,7 +68,7 @@ export function giveBack(now: Baseline, parts: ArbiterTools): string | undefined
 }
 
 /** The sale that {@link giveBack} would have reversed. Throws when the journal fails. */
-export function givenBack(now: Baseline, parts: ArbiterTools): Attempt | undefined {
+export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined {
   if (now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
   const { good, originalTrace } = report;
@@ -81,10 +84,10 @@ export function givenBack(now: Baseline, parts: ArbiterTools): Attempt | undefin
   return undefined;
 }
 
-/** Under the same condition under which a reversal of ours may leave. */
+/** Whether the sale was taken back, on the condition on which a reversal of ours may leave. */
 function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
-  now: Baseline,
+  now: Stored,
   reversal: TransactionReport,
   { attempts, records, terminalLog, matcher: { isShared } }: ArbiterTools,
 ): boolean {
@@ -104,23 +107,13 @@ function isGivenBack(
   );
 }
 
-/** The customer has the money; who gave it back is for a person to find out. */
+/** Raises the alarm that the customer has the money; a person finds out who gave it back. */
 export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
-  const alarm = { alarm: "reversed-elsewhere" };
-  writer.log(
-    "error",
-    alarm,
-    `${how}; answered as Reversed from now on, see who gave the money back`,
-  );
+  const text = `${how}; answered as Reversed from now on, see who gave the money back`;
+  writer.log("error", { alarm: "reversed-elsewhere" }, text);
 }
 
-interface LateSale {
-  readonly report: TransactionReport;
-  readonly because: string;
-  /** Left out: the report agrees with what was asked. */
-  readonly judgement?: Judgement;
-  readonly proof?: Proof & { readonly rules: number };
-}
+type LateSale = Omit<Extract<AttemptInput, { input: "found-in-doubt" }>, "input">;
 
 /** Marks an order as charged that was answered as not charged. `how`: how it came to light. */
 export function chargeLate(
@@ -150,8 +143,7 @@ export function putInDoubt(
   writer.advance({ input: "found-in-doubt", ...found });
   const text =
     `attempt ${attempt.number} of order ${attempt.request.orderId} is unknown now: it had been ` +
-    "answered as not charged, and " +
-    `the terminal ${says}: compare, and settle it`;
+    `answered as not charged, and the terminal ${says}: compare, and settle it`;
   writer.log("error", { alarm: PAYMENT_UNKNOWN }, text);
   // Of two in doubt one record can be either's: that is no second charge yet.
   alarmIfTwice(attempt, parts, ["yes"]);
@@ -159,17 +151,17 @@ export function putInDoubt(
 
 /** Raises an alarm where another attempt of the order is charged too, or may be. */
 export function alarmIfTwice(
-  { transactionId, ...attempt }: Attempt,
+  attempt: Attempt,
   parts: ArbiterTools,
   when: readonly Charged[] = ["yes", "unknown"],
 ): void {
-  const others = parts.attempts.ofOrder(attempt.request.orderId);
-  const other = others.find(
-    (one) => one.transactionId !== transactionId && when.includes(chargedOf(one)),
-  );
+  const { transactionId, number, request } = attempt;
+  const other = parts.attempts
+    .ofOrder(request.orderId)
+    .find((one) => one.transactionId !== transactionId && when.includes(chargedOf(one)));
   if (!other) return;
-  const text = `attempts ${attempt.number} and ${other.number} of one order have a sale, or can`;
-  alarmTwice({ transactionId, ...attempt }, text, parts);
+  const text = `attempts ${number} and ${other.number} of one order have a sale, or can`;
+  alarmTwice(attempt, text, parts);
 }
 
 /** Raises the alarm of a second charge; nothing is decided by it. */

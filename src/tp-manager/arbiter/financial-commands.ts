@@ -1,8 +1,7 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { invariant } from "../../shared/invariant.ts";
 import { within } from "../../shared/time.ts";
-import type { WrittenEvent } from "../attempts/attempt-event.ts";
-import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { CancelledInTime, storage } from "../attempts/failures.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import { isInDoubt, phaseTable } from "../attempts/phase-table.ts";
@@ -69,15 +68,13 @@ export class FinancialCommands {
       },
       run: async (_terminal, baseline, held) => {
         const begun = payment.begin(baseline);
-        const { transactionId, number } = begun;
-        const about = { transactionId, orderId, attempt: number };
-        const unwritten: WrittenEvent[] = [];
-        const run = new PaymentRun(begun, { ...this.#parts, unwritten });
+        const about = { transactionId: begun.transactionId, orderId, attempt: begun.number };
+        const run = new PaymentRun(begun, this.#parts);
         held.run = run;
-        void run.approved.then(payment.approved);
+        void run.approved.promise.then(payment.approved);
         const finished = run.finish();
         log.info(about, "payment begins");
-        const end = await this.#ended(begun, unwritten, finished, payment.ended);
+        const end = await this.#ended(begun, run.writer, finished, payment.ended);
         reconciler.sold(end);
         log.info(about, `payment ended: ${end.state.phase}`);
         return oneWay.decisiveAfter(end);
@@ -116,20 +113,26 @@ export class FinancialCommands {
         storage(() => proof?.assertKept(), "yes");
         const { transactionId } = sale.attempt;
         log.info({ transactionId, orderId }, "reversal begins");
-        const unwritten: WrittenEvent[] = [];
-        const run = runReversal(sale, baseline, terminal, { ...this.#parts, unwritten });
-        return await this.#ended(sale.attempt, unwritten, run);
+        const writer = new AttemptWriter(sale.attempt, this.#parts);
+        const run = runReversal(
+          writer,
+          sale.reversedBefore,
+          baseline,
+          terminal,
+          this.#parts.matcher,
+        );
+        return await this.#ended(sale.attempt, writer, run);
       },
     });
   }
 
   /**
-   * The end of something financial: in doubt it is asked about; not on disk it is not known.
-   * `ended` is called first of all, because what it begins takes others some time.
+   * Resolves with the end of something financial: in doubt it is asked about; not on disk it is not
+   * known. `ended` is called first of all, because what it begins takes others some time.
    */
   async #ended(
     begun: Attempt,
-    unwritten: WrittenEvent[],
+    { unwritten }: AttemptWriter,
     run: Promise<Attempt>,
     ended: PaymentWork["ended"] = () => {},
   ): Promise<Attempt> {
@@ -155,16 +158,16 @@ export class FinancialCommands {
  * rejects only when its end could not be written.
  */
 async function runReversal(
-  { attempt, reversedBefore }: SaleToReverse,
+  writer: AttemptWriter,
+  reversedBefore: SaleToReverse["reversedBefore"],
   baseline: Baseline,
   terminal: Held<"reverse">,
-  parts: WriterParts & Pick<ArbiterTools, "matcher">,
+  matcher: ArbiterTools["matcher"],
 ): Promise<Attempt> {
-  const { state, request } = attempt;
+  const { state, request } = writer.attempt;
   invariant(isCharged(state), "only a charged attempt is reversed");
   const sale = state.report;
   invariant(sale.receiptNumber !== null, "a reversal names a receipt");
-  const writer = new AttemptWriter(attempt, parts);
   if (reversedBefore) {
     const because = "the terminal's last transaction is the reversal of this sale";
     const found = writer.advance({ input: "found-reversed", report: reversedBefore, because });
@@ -179,10 +182,10 @@ async function runReversal(
       amountMinor: sale.amountMinor ?? order.amountMinor,
       receiptNumber: sale.receiptNumber,
     },
-    { report: (report) => writeReversal(writer, sale, report, parts.matcher), ...observe(writer) },
+    { report: (report) => writeReversal(writer, sale, report, matcher), ...observe(writer) },
   );
   const { state: before } = writer.attempt;
-  const ended = writeEnd(writer, end, parts.matcher.assumptions);
+  const ended = writeEnd(writer, end, matcher.assumptions);
   const said = saysReversedBefore("last" in before ? before.last : null, end);
   if (said && !isInDoubt(ended.state)) {
     alarmReversedBefore(writer, "the terminal says that it had reversed this sale before");
@@ -191,8 +194,8 @@ async function runReversal(
 }
 
 /**
- * Every report is accepted on the wire, because a refusal could undo a reversal that has happened.
- * A report that does not agree leaves the reversal in doubt.
+ * Accepts each report on the wire, because a refusal could undo a reversal that has happened. A
+ * report that does not agree leaves the reversal in doubt.
  */
 function writeReversal(
   writer: AttemptWriter,

@@ -9,7 +9,7 @@ import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../te
 /** Something that only the terminal can clear up. The methods throw when the journal fails. */
 export interface Question {
   readonly key: string;
-  /** null: it is about none, and asked only when none about an order is open at that terminal. */
+  /** null: of no order; asked only when none about an order is open at that terminal. */
   readonly orderId: string | null;
   /** For the log. */
   readonly about: object;
@@ -41,10 +41,10 @@ interface InquiryParts {
   readonly asking: () => void;
 }
 
-/** Pauses after a question that got no answer. */
+/** The shortest and the longest pause after a question that got no answer. */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** A terminal that shows something else at each probe proves nothing. */
+/** The number of probes, each unlike the one before, after which a run proves nothing. */
 const PROBES_MAX = 8;
 
 interface Open {
@@ -54,7 +54,7 @@ interface Open {
   retryMs: number;
   /** The last question got no answer. */
   unanswered: boolean;
-  /** Probes that showed something else than the one before. */
+  /** The number of probes that showed something else than the one before. */
   probes: number;
   because: string;
   earlier: EarlierProbe | null;
@@ -71,7 +71,7 @@ export class Inquiries {
   readonly #open = new Map<string, Open>();
   readonly #abort = new AbortController();
   readonly #unsubscribe: () => void;
-  /** Of its own: a run that finds everything cleared up ends before its promise is known. */
+  /** Whether {@link #run} runs: one with nothing left to ask ends before its promise is known. */
   #isRunning = false;
   #runner: Promise<void> | undefined;
   #wake: (() => void) | undefined;
@@ -84,7 +84,7 @@ export class Inquiries {
     this.#unsubscribe = parts.terminal.subscribe(() => this.#stateChanged());
   }
 
-  /** The connected terminal has something to be asked about. */
+  /** Whether the connected terminal has something to be asked about. */
   get isAsking(): boolean {
     return this.#here.length > 0;
   }
@@ -94,12 +94,12 @@ export class Inquiries {
     return this.#blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
   }
 
-  /** A transaction that no order asked for is being asked about. */
+  /** Whether a transaction that no order asked for is being asked about. */
   get unmatchedAsked(): boolean {
     return this.#blocking.some(({ orderId }) => orderId === null);
   }
 
-  /** The question itself was refused by a terminal that is locked. */
+  /** Whether the question itself was refused by a terminal that is locked. */
   get isLockedOut(): boolean {
     return this.#isLockedOut && this.isAsking;
   }
@@ -143,9 +143,9 @@ export class Inquiries {
   }
 
   /**
-   * An operator has settled something or accepted a terminal, or the terminal has changed: some
-   * questions may be over, or get an answer now. One that was answered once waits on for its second
-   * probe, because a reversal may be running.
+   * Asks at once what got no answer yet: an operator has settled something or accepted a terminal,
+   * or the terminal has changed. A question that was answered once waits on for its second probe,
+   * because a reversal may be running.
    */
   reconsider(): void {
     for (const open of this.#open.values()) {
@@ -237,12 +237,12 @@ export class Inquiries {
     return this.#askable.filter(({ dueAtMs }) => dueAtMs <= this.#nowMs);
   }
 
-  /** No probe of another terminal can answer the question. */
+  /** Whether no probe of the connected terminal can answer the question. */
   #isElsewhere({ question }: Open): boolean {
     return !sameTerminal(question.identity, this.#parts.terminal.state.identity);
   }
 
-  /** One probe for everything that is due at the connected terminal by the time it is free. */
+  /** Makes one probe for everything that is due at the connected terminal when it is free. */
   async #probe(): Promise<void> {
     const { terminal, readyToProbe, log } = this.#parts;
     await readyToProbe(this.#abort.signal);
@@ -313,23 +313,20 @@ export class Inquiries {
     ended.resolve();
   }
 
-  /** A journal that fails is tried again later; the question stays open. */
+  /** Does what the journal may fail at: then the question stays open, and is tried again later. */
   #guarded<T>(open: Open | undefined, work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      const about = open?.question.about;
-      this.#parts.log.error(
-        { ...about, err: error, alarm: "journal" },
-        "the journal takes nothing",
-      );
+      const detail = { ...open?.question.about, err: error, alarm: "journal" };
+      this.#parts.log.error(detail, "the journal takes nothing");
       if (open) this.#askLater(open);
       return undefined;
     }
   }
 
-  /** Until the next question is due, or something has happened. */
+  /** Waits until the next question is due, or something has happened. */
   async #pause(): Promise<void> {
     const { clock } = this.#parts;
     const waiting = this.#askable;

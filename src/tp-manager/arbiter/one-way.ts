@@ -12,13 +12,11 @@ import {
 import { judgeReport } from "../attempts/payment-machine.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
 import { type Answer, effectsOf, textOfProof } from "../matching/answer.ts";
 import { finalOf, type Learned } from "../matching/assumptions.ts";
 import {
   ambiguousWith,
   contradicting,
-  type DatedReport,
   echoFact,
   isSameResult,
   lateResult,
@@ -39,15 +37,13 @@ import { aboutWhom, alarmOf } from "./unmatched.ts";
 
 /** The note of a result that says the same as the person who has settled its order. */
 const SETTLED_RESULT = "told-settled";
-const isSettledResult = ({ kind }: AttemptStep): boolean =>
-  kind === SETTLED_RESULT || kind === "told-after-charge";
+const settledResults = [SETTLED_RESULT, "told-after-charge"];
 
 /**
- * The results of a one-way terminal (docs/rules/25-one-way.md): gives the one rule of whose result
- * it is (matching/one-way.ts) the journal and what the terminal has shown, keeps what a result
- * shows, and writes what follows from a result that comes after the end of its payment. Such a
- * result is on disk before the driver acknowledges it. Members throw when the journal fails, where
- * they do not say otherwise.
+ * The results of a one-way terminal (docs/rules/25-one-way.md): gives the journal and what the
+ * terminal has shown to the one rule of whose result it is (matching/one-way.ts), keeps what a
+ * result shows, and writes what follows from a late result. Such a result is on disk before the
+ * driver acknowledges it. Members throw when the journal fails, where they do not say otherwise.
  */
 export class OneWay {
   readonly #parts: ArbiterTools;
@@ -75,7 +71,7 @@ export class OneWay {
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /** The report with what in it contradicts the request, or an earlier result of its payment. */
+  /** Returns the report with what in it contradicts the request, or an earlier result. */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
@@ -83,7 +79,7 @@ export class OneWay {
   }
 
   /**
-   * An order's own result, once it is on disk, shows what this terminal gives back. Throws no error
+   * Keeps what an order's own result, once it is on disk, shows of this terminal. Throws no error
    * of the journal: the next result shows it again.
    */
   learn(report: TransactionReport): void {
@@ -103,8 +99,8 @@ export class OneWay {
   }
 
   /**
-   * A person has found that a result which decided nothing was the order's own: no result is waited
-   * for any more, and not every result of this terminal carries what others carried.
+   * Keeps that a person has found a result which decided nothing to be the order's own: no result
+   * is waited for any more, and not every result of this terminal carries what others carried.
    */
   settled({ state: before, transactionId, request }: Attempt, { state }: Attempt): void {
     const { learned } = this;
@@ -184,8 +180,8 @@ export class OneWay {
   }
 
   /**
-   * At start: asks the operator about approvals that a former version has kept apart from the
-   * attempt that they name, who may have dealt with them since.
+   * Asks the operator, at start, about approvals that a former version has kept apart from the
+   * attempt that they name: the operator may have dealt with them since.
    */
   begin(): void {
     const { terminalLog, clock } = this.#parts;
@@ -228,64 +224,54 @@ export class OneWay {
     };
     const { amountMinor, currency } = request;
     const judgement = judgeReport({ amountMinor, currencyNumeric: currency.numeric }, report);
+    const writer = new AttemptWriter(attempt, this.#parts);
     if (isInDoubt(state)) {
       if ("sale" in state) return false;
-      this.#settleInDoubt(attempt, report, judgement, because);
+      this.#settleInDoubt(writer, report, judgement, because);
     } else if (isCharged(state) && judgement !== "agrees") {
-      this.#contradicted(attempt, report, judgement);
+      writer.note("told-after-charge", { report, judgement });
+      const text =
+        "the terminal reported another result of an order that it had reported as charged";
+      writer.log("error", { alarm: "report-mismatch" }, text);
     } else if (isNotCharged(state) && judgement === "agrees") {
       chargeLate(attempt, { report, because }, "the terminal reported a sale late", this.#parts);
     } else if (isNotCharged(state) && judgement === "disagrees") {
-      this.#putInDoubtAgain(attempt, report, because);
+      // An approval of something else than was asked.
+      writer.advance({ input: "found-in-doubt", report, judgement, because });
+      this.#parts.inquiries.reconsider();
+      alarmMismatch(writer, report, "the order had been answered as not charged");
+      alarmIfTwice(attempt, this.#parts);
     } else if (isCharged(state) || isNotCharged(state)) {
       if ("settled" in state && state.settled) this.#noteSettledResult(transactionId, report);
     } else return false;
     return true;
   }
 
-  /** The attempt is charged, not charged, or still in doubt. */
+  /** Has the result decide whether the attempt is charged, not charged, or still in doubt. */
   #settleInDoubt(
-    attempt: Attempt,
+    writer: AttemptWriter,
     report: TransactionReport,
     judgement: Judgement,
     because: string,
   ): void {
     const { inquiries, settled } = this.#parts;
-    const writer = new AttemptWriter(attempt, this.#parts);
-    const after = writer.advance({ input: "late-result", report, judgement, because });
+    const { state } = writer.advance({ input: "late-result", report, judgement, because });
     if (judgement === "disagrees") alarmMismatch(writer, report, "it cannot be refused");
-    const { phase } = after.state;
-    writer.log("warn", { judgement }, `the terminal reported the result late: ${phase}`);
+    writer.log("warn", { judgement }, `the terminal reported the result late: ${state.phase}`);
     inquiries.reconsider();
-    if (!isCharged(after.state)) return;
+    if (!isCharged(state)) return;
     alarmDifference(writer, report);
     settled();
   }
 
-  /** An operator had settled the order with the same result: no result is waited for any more. */
+  /** Notes the result that an operator had settled the order with, so that none is waited for. */
   #noteSettledResult(transactionId: string, report: TransactionReport): void {
     const { attempts, clock } = this.#parts;
     const note = { atMs: clock.now(), kind: SETTLED_RESULT, detail: { report } } as const;
     attempts.addEvent(transactionId, note);
   }
 
-  #contradicted(attempt: Attempt, report: TransactionReport, judgement: Judgement): void {
-    const writer = new AttemptWriter(attempt, this.#parts);
-    writer.note("told-after-charge", { report, judgement });
-    const text = "the terminal reported another result of an order that it had reported as charged";
-    writer.log("error", { alarm: "report-mismatch" }, text);
-  }
-
-  /** An approval of something else than was asked, of an order answered as not charged. */
-  #putInDoubtAgain(attempt: Attempt, report: TransactionReport, because: string): void {
-    const writer = new AttemptWriter(attempt, this.#parts);
-    writer.advance({ input: "found-in-doubt", report, judgement: "disagrees", because });
-    this.#parts.inquiries.reconsider();
-    alarmMismatch(writer, report, "the order had been answered as not charged");
-    alarmIfTwice(attempt, this.#parts);
-  }
-
-  /** Unknown until a person settles it, or an approval names it that none did before. */
+  /** Makes the order unknown until a person settles it, or a first approval names it. */
   #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
     const found = { report, judgement: "disagrees", because } as const;
     putInDoubt(attempt, found, "reports a sale that is its own or another's", this.#parts);
@@ -296,7 +282,6 @@ export class OneWay {
     const { terminalLog, terminal, clock, log } = this.#parts;
     const { good, resultCode, amountMinor } = report;
     const detail = { good, resultCode, amountMinor };
-    const { identity } = terminal.state;
     const because = answer.answer === "many" ? answer.because : "";
     for (const { attempt } of good ? effectsOf(answer) : []) {
       this.#askPerson(attempt, report, because);
@@ -304,12 +289,9 @@ export class OneWay {
     // A refusal too: repeated it says nothing of a later order.
     const [newest] = terminalLog.unmatched(1);
     if (!good && newest && isSameResult(newest.report, report)) return;
-    const id = terminalLog.keepUnmatched({
-      atMs: clock.now(),
-      report,
-      identity,
-      isOfNoOrder: false,
-    });
+    const { identity } = terminal.state;
+    const unmatched = { atMs: clock.now(), report, identity, isOfNoOrder: false };
+    const id = terminalLog.keepUnmatched(unmatched);
     if (!good) {
       log.warn(detail, "the terminal reported a result that is no order's; it charged nobody");
     }
@@ -348,18 +330,19 @@ export class OneWay {
       },
       newest: () => attempts.newest(),
       hasLeft: (attempt) => attempts.canHaveLeft(attempt),
-      lastResult: ({ transactionId }) => lastResultOf(attempts, transactionId),
+      lastResult: ({ transactionId }) => lastResultIn(attempts.events(transactionId)),
       hasSettledResult: ({ state, transactionId }) =>
-        "settled" in state && attempts.events(transactionId).some(isSettledResult),
+        "settled" in state &&
+        attempts.events(transactionId).some(({ kind }) => settledResults.includes(kind)),
       named: (reference) => this.#named(new Set([reference]))[0],
       nowMs: clock.now(),
     };
   }
 }
 
-/** The last result that came for an attempt. */
-function lastResultOf(attempts: AttemptRows, transactionId: string): DatedReport | undefined {
-  for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
+/** The last result among the steps of an attempt. */
+function lastResultIn(steps: readonly AttemptStep[]) {
+  for (const { atMs, detail } of steps.toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };
     if (report?.resultCode != null) return { atMs, report };
   }

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Timer } from "../../shared/time.ts";
-import { AttemptWriter, type WriterParts } from "../attempts/attempt-writer.ts";
+import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import {
   type Attempt,
   goodsWindowSeconds,
@@ -27,32 +28,23 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 import { alarmDifference, alarmMismatch } from "./corrections.ts";
 import type { OneWay } from "./one-way.ts";
 
-interface RunParts extends ArbiterTools {
-  readonly unwritten: WriterParts["unwritten"];
-  readonly oneWay: OneWay;
-}
-
 /**
  * One payment on the terminal, from the write-ahead record to its end: feeds what the terminal
  * reports to the payment machine, and writes every new state before anything goes on.
  */
 export class PaymentRun {
-  readonly #parts: RunParts;
-  readonly #writer: AttemptWriter;
-  readonly #approved = Promise.withResolvers<Attempt>();
+  readonly #parts: ArbiterTools & { readonly oneWay: OneWay };
+  readonly writer: AttemptWriter;
+  /** Resolves when a two-phase sale has been approved and waits for the goods. */
+  readonly approved = Promise.withResolvers<Attempt>();
   #timer: Timer | undefined;
   #cancelAsked = false;
   /** The terminal has ended this payment. */
   #isOver = false;
 
-  constructor(attempt: Attempt, parts: RunParts) {
+  constructor(attempt: Attempt, parts: ArbiterTools & { readonly oneWay: OneWay }) {
     this.#parts = parts;
-    this.#writer = new AttemptWriter(attempt, parts);
-  }
-
-  /** Resolves when a two-phase sale has been approved and waits for the goods. */
-  get approved(): Promise<Attempt> {
-    return this.#approved.promise;
+    this.writer = new AttemptWriter(attempt, parts);
   }
 
   /**
@@ -61,16 +53,16 @@ export class PaymentRun {
    */
   async finish(): Promise<Attempt> {
     const { terminal, clock, paymentTimeoutMs, matcher, oneWay } = this.#parts;
-    const { request, transactionId } = this.#writer.attempt;
+    const { request, transactionId } = this.writer.attempt;
     this.#timer = clock.startTimer("payment time limit", paymentTimeoutMs, () => {
       const detail = { paymentTimeoutMs };
       if (!terminal.cancel) {
-        this.#writer.log("warn", detail, "time limit reached; the terminal cannot be cancelled");
+        this.writer.log("warn", detail, "time limit reached; the terminal cannot be cancelled");
         return;
       }
-      this.#writer.log("warn", detail, "time limit reached, asking the terminal to cancel");
+      this.writer.log("warn", detail, "time limit reached, asking the terminal to cancel");
       this.cancel().catch((error: unknown) =>
-        this.#writer.log("error", { err: error }, "the cancel at the time limit failed"),
+        this.writer.log("error", { err: error }, "the cancel at the time limit failed"),
       );
     });
     try {
@@ -84,20 +76,20 @@ export class PaymentRun {
         },
         {
           report: (received) => {
-            const report = oneWay.withContradictions(received, this.#writer.attempt);
+            const report = oneWay.withContradictions(received, this.writer.attempt);
             const reply = this.#report(report);
             oneWay.learn(report);
             return reply;
           },
-          concerns: (result) => oneWay.isOf(this.#writer.attempt, result),
-          ...observe(this.#writer),
+          concerns: (result) => oneWay.isOf(this.writer.attempt, result),
+          ...observe(this.writer),
         },
       );
-      const ended = writeEnd(this.#writer, end, matcher.assumptions, this.#cancelAsked);
+      const ended = writeEnd(this.writer, end, matcher.assumptions, this.#cancelAsked);
       if (this.#cancelAsked && isCharged(ended.state)) {
         // docs/design.md 5.13: the approval wins, and the operator has to know.
         const detail = { alarm: "approved-after-cancel" };
-        this.#writer.log("error", detail, "the terminal approved a payment that was cancelled");
+        this.writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }
       return ended;
     } finally {
@@ -114,7 +106,7 @@ export class PaymentRun {
    */
   get #isInSync(): boolean {
     const { attempts } = this.#parts;
-    const { transactionId, baseline } = this.#writer.attempt;
+    const { transactionId, baseline } = this.writer.attempt;
     try {
       const others = attempts.unfinished().filter((open) => open.transactionId !== transactionId);
       if (others.length > 0 || !baseline) return false;
@@ -127,7 +119,7 @@ export class PaymentRun {
         compareReports(last.report, baseline.last.report) === "same"
       );
     } catch (error) {
-      this.#writer.log("error", { err: error }, "the journal could not be read");
+      this.writer.log("error", { err: error }, "the journal could not be read");
       return false;
     }
   }
@@ -142,78 +134,72 @@ export class PaymentRun {
     if (!terminal.cancel) return { answer: "not-able" };
     this.#cancelAsked = true;
     const answer = await terminal.cancel();
-    this.#writer.note("cancel", answer);
+    this.writer.note("cancel", answer);
     return answer;
   }
 
   /**
-   * The one decision about the goods of an approved sale: on disk first, then to the terminal.
+   * Takes the one decision about the goods of an approved sale, on disk and then to the terminal.
    * "decided": this very decision was taken before. "other": another one was, or no goods are
    * waited for.
    */
   decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
-    const { state } = this.#writer.attempt;
+    const { state } = this.writer.attempt;
     const goods = isPaying(state) ? state.goods : null;
     if (!goods) return "other";
-    if (goods.decision) return sameDecision(goods.decision, decision) ? "decided" : "other";
+    if (goods.decision) return isDeepStrictEqual(goods.decision, decision) ? "decided" : "other";
     if (this.#isOver) return "other";
-    this.#writer.advance({ input: "decide", decision, why });
+    this.writer.advance({ input: "decide", decision, why });
     this.#timer?.clear();
     this.#parts.terminal.decideGoods?.(decision);
     return "taken";
   }
 
-  /** Until when it waits for a decision about the goods; epoch milliseconds. */
+  /** Until when the payment waits for a decision about the goods; epoch milliseconds. */
   get goodsAwaitedUntilMs(): number | undefined {
-    const { state } = this.#writer.attempt;
+    const { state } = this.writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
     // A terminal that gives up reports that before its end.
     return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
   }
 
   get #isUndecided(): boolean {
-    return !this.#isOver && isApproved(this.#writer.attempt.state);
+    return !this.#isOver && isApproved(this.writer.attempt.state);
   }
 
   #report(report: TransactionReport): "accept" | "refuse" | "hold" {
-    const { state, request } = this.#writer.attempt;
+    const { state, request } = this.writer.attempt;
     const { matcher } = this.#parts;
     const goods = isPaying(state) ? state.goods : null;
-    const second = this.#isSecondSale(report);
-    // A decision about the goods is followed by a report of its own, which may be nameless too.
-    if (second === "named" || (second === "timed" && !goods?.decision)) {
-      this.#alarmSecondSale(report);
-    }
-    // A refusal must not undo a decision about the goods.
-    if (second === "named" && !goods?.decision) {
-      this.#writer.advance({ input: "second-sale", report });
-      return "refuse";
+    const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
+    if (first && report.good) {
+      // Another sale than the good result before, by number (docs/rules/20-second-sale.md).
+      const isNamed = namesAnotherSale(first, report);
+      // A decision about the goods is followed by a report of its own, which may be nameless too.
+      const isTimed = !goods?.decision && mayBeAnotherSale(first, report);
+      if (isNamed || isTimed) this.#alarmSecondSale(report);
+      // A refusal must not undo a decision about the goods.
+      if (isNamed && !goods?.decision) {
+        this.writer.advance({ input: "second-sale", report });
+        return "refuse";
+      }
     }
     const expectedMinor =
       goods?.decision?.goods === "partly-issued" ? goods.decision.amountMinor : request.amountMinor;
     const order = { amountMinor: expectedMinor, currencyNumeric: request.currency.numeric };
-    const known = report.good ? matcher.knownInPayment(report, this.#writer.attempt) : undefined;
+    const known = report.good ? matcher.knownInPayment(report, this.writer.attempt) : undefined;
     const judgement = known === undefined ? judgeReport(order, report) : "disagrees";
     if (judgement === "agrees" && request.delivery && !goods) return this.#hold(report);
     const because = known === undefined ? {} : { because: known };
-    this.#writer.advance({ input: "report", report, judgement, ...because });
+    this.writer.advance({ input: "report", report, judgement, ...because });
     if (judgement !== "disagrees") {
-      alarmDifference(this.#writer, report);
+      alarmDifference(this.writer, report);
       return "accept";
     }
     const { cannotRefuse } = this.#parts.terminal.capabilities;
     const fate = cannotRefuse ? "it cannot be refused" : "refused";
-    alarmMismatch(this.#writer, report, known === undefined ? fate : `${known}; ${fate}`);
+    alarmMismatch(this.writer, report, known === undefined ? fate : `${known}; ${fate}`);
     return "refuse";
-  }
-
-  /** Another sale than the good result before, by number or time (docs/rules/20-second-sale.md). */
-  #isSecondSale(report: TransactionReport): "named" | "timed" | "no" {
-    const { state } = this.#writer.attempt;
-    const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
-    if (!report.good || !first) return "no";
-    if (namesAnotherSale(first, report)) return "named";
-    return mayBeAnotherSale(first, report) ? "timed" : "no";
   }
 
   #alarmSecondSale({ receiptNumber, traceNumber, amountMinor }: TransactionReport): void {
@@ -221,17 +207,17 @@ export class PaymentRun {
     const text =
       "the terminal reported a second sale in one payment: see in the terminal's journal whether " +
       "the customer was charged twice, and give one charge back";
-    this.#writer.log("error", detail, text);
+    this.writer.log("error", detail, text);
   }
 
   #hold(report: TransactionReport): "hold" {
     const { clock } = this.#parts;
-    const windowMs = (this.#writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
+    const windowMs = (this.writer.attempt.request.delivery?.withinSeconds ?? 0) * 1000;
     const decideByMs = clock.now() + windowMs;
-    const attempt = this.#writer.advance({ input: "hold", report, decideByMs });
+    const attempt = this.writer.advance({ input: "hold", report, decideByMs });
     this.#timer?.clear();
     this.#timer = clock.startTimer("goods window", windowMs, () => this.#windowIsOver());
-    this.#approved.resolve(attempt);
+    this.approved.resolve(attempt);
     return "hold";
   }
 
@@ -242,7 +228,7 @@ export class PaymentRun {
       if (error instanceof BrokenInvariant) throw error;
       // docs/zvt.md 8.2: without a decision the terminal reverses the sale a little later.
       const detail = { err: error, alarm: "journal" };
-      this.#writer.log("error", detail, "the journal did not take the end of the wait for goods");
+      this.writer.log("error", detail, "the journal did not take the end of the wait for goods");
     }
   }
 }
@@ -255,7 +241,7 @@ export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> 
   };
 }
 
-/** `cancelled`: we had asked the terminal to cancel. */
+/** Writes the end of a command. `cancelled`: the terminal had been asked to cancel it. */
 export function writeEnd(
   writer: AttemptWriter,
   said: PaymentEnd,
@@ -266,7 +252,7 @@ export function writeEnd(
   return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
-/** The terminal is asked about an end that rests on what is not taken for granted here. */
+/** The end, or a lost one where it rests on what is not taken for granted at this terminal. */
 function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumptions): PaymentEnd {
   if (end.end !== "completed" && end.end !== "aborted") return end;
   const report = "last" in state ? state.last?.report : undefined;
@@ -289,10 +275,4 @@ export function orderOf(request: PaymentRequest): PaymentOrder {
     exponent: currency.exponent,
     ...(windowSeconds === undefined ? {} : { goodsWindowSeconds: windowSeconds }),
   };
-}
-
-function sameDecision(a: GoodsDecision, b: GoodsDecision): boolean {
-  const part = (decision: GoodsDecision): number | null =>
-    decision.goods === "partly-issued" ? decision.amountMinor : null;
-  return a.goods === b.goods && part(a) === part(b);
 }

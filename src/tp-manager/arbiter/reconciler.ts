@@ -1,40 +1,36 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
-import { type Attempt, isCharged, type Suspicion } from "../attempts/payment.ts";
+import { type Attempt, isCharged } from "../attempts/payment.ts";
 import {
   ENTRIES_BEFORE,
+  isCounted,
   judgeJump,
+  type LedgerEntry,
   nextReceipt,
   receiptNumberOf,
-} from "../attempts/reconciliation/receipt-number-policy.ts";
-import type {
-  CardSum,
-  ClosingBody,
-  ClosingPeriod,
-  ClosingVerdict,
-  Difference,
-  LedgerEntry,
-  Reconciliation,
-  Suspect,
-} from "../attempts/reconciliation/reconciliation.ts";
+  type Suspect,
+} from "../attempts/reconciliation/ledger-policy.ts";
 import {
+  type ClosingBody,
+  type ClosingPeriod,
+  type ClosingVerdict,
   compareClosing,
   compareDeliveries,
+  type Difference,
+  type Reconciliation,
 } from "../attempts/reconciliation/reconciliation-policy.ts";
-import { isCounted } from "../attempts/reconciliation/suspect-policy.ts";
 import type { TelecollectionEnd } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 
-/** More names would be cut off in an alarm. */
+/** The most orders that an alarm names: more would be cut off. */
 const NAMED_IN_ALARM = 5;
 
 /**
  * Compares what the terminal and the gateway say with the journal (docs/rules/18-totals.md): at
  * each end of day, and whenever a receipt number is missing before a sale. A difference is kept,
- * alarmed and noted with the orders that can explain it; no answer changes by it.
- *
- * No fault in here disturbs the caller: a comparison that fails is alarmed and left out.
+ * alarmed and noted with the orders that can explain it; no answer changes by it. A comparison that
+ * fails is alarmed and left out, and disturbs no caller.
  */
 export class Reconciler {
   readonly #parts: ArbiterTools;
@@ -43,19 +39,19 @@ export class Reconciler {
     this.#parts = parts;
   }
 
-  /** At start: ends of day whose comparison a former process did not get to. */
+  /** Compares, at start, ends of day that a former process did not get to. */
   begin(): void {
     this.#safely(() => {
       for (const id of this.#parts.reconciliations.uncompared()) this.#compare(id);
     });
   }
 
-  /** A completed end of day is in the journal. undefined: it could not be compared at all. */
+  /** Compares a completed end of day in the journal. undefined: it could not be compared at all. */
   closed(closingId: number): Reconciliation | undefined {
     return this.#safely(() => this.#compare(closingId));
   }
 
-  /** A sale was charged: is a number missing between the sale before and this one? */
+  /** Checks, when a sale is charged, whether a number is missing between the sale before and it. */
   sold({ transactionId, state }: Attempt): void {
     const { terminalShared, reconciliations } = this.#parts;
     if (!isCharged(state) || terminalShared) return;
@@ -72,9 +68,8 @@ export class Reconciler {
     const { reconciliations, clock, log } = this.#parts;
     const body = judgeJump(reconciliations.entriesUpTo(transactionId, ENTRIES_BEFORE));
     if (!body || reconciliations.hasRefutedJump()) return;
-    const atMs = clock.now();
-    const suspicions = suspicionsOf(body.suspects, "number-missing", atMs);
-    reconciliations.keep({ atMs, closingId: null, result: "jump", body }, suspicions);
+    const jump = { atMs: clock.now(), closingId: null, result: "jump" as const, body };
+    reconciliations.keep(jump, "number-missing");
     log.error(
       { alarm: "receipt-number-missing", ...aboutOne(body.suspects) },
       `the terminal gave no known sale a number between receipts ${body.from} and ${body.to}: ` +
@@ -88,14 +83,13 @@ export class Reconciler {
     if (!period) return undefined;
     const { closing, entries } = period;
     if (closing.end?.end !== "completed") return undefined;
-    const { totals } = closing.end;
-    const terminal = compareClosing(period, totals, this.#parts.terminalShared);
+    const terminal = compareClosing(period, closing.end.totals, this.#parts.terminalShared);
     const body = bodyOf(period, closing.end, terminal);
-    const atMs = clock.now();
     const isFaulty = terminal.result === "differs" || body.gateway.faults.length > 0;
+    const hasMore = terminal.result === "differs" && terminal.differenceMinor > 0;
     const record = reconciliations.keep(
-      { atMs, closingId, body, result: isFaulty ? "differs" : terminal.result },
-      terminal.result === "differs" ? suspicionsOfDifference(terminal, atMs) : new Map(),
+      { atMs: clock.now(), closingId, body, result: isFaulty ? "differs" : terminal.result },
+      hasMore ? "charged" : "not-charged",
     );
     if (terminal.result === "agrees") {
       reconciliations.refuteJumps(entries.map(({ transactionId }) => transactionId));
@@ -134,11 +128,9 @@ export class Reconciler {
   }
 }
 
-type Completed = Extract<TelecollectionEnd, { end: "completed" }>;
-
 function bodyOf(
   { entries, earlier }: ClosingPeriod,
-  { totals, applications }: Completed,
+  { totals, applications }: Extract<TelecollectionEnd, { end: "completed" }>,
   terminal: ClosingVerdict,
 ): ClosingBody {
   const newest = entries.filter(({ afterClosing }) => afterClosing >= (earlier[0]?.id ?? 0));
@@ -155,7 +147,7 @@ function bodyOf(
   };
 }
 
-function cardSums(entries: readonly LedgerEntry[]): CardSum[] {
+function cardSums(entries: readonly LedgerEntry[]) {
   const byCard = Map.groupBy(entries.filter(isCounted), ({ cardName }) => cardName ?? "");
   return [...byCard].map(([name, sales]) => ({
     name,
@@ -164,21 +156,7 @@ function cardSums(entries: readonly LedgerEntry[]): CardSum[] {
   }));
 }
 
-function suspicionsOfDifference({ suspects, differenceMinor }: Difference, atMs: number) {
-  return suspicionsOf(suspects, differenceMinor > 0 ? "charged" : "not-charged", atMs);
-}
-
-function suspicionsOf(
-  suspects: readonly Suspect[],
-  says: Suspicion["says"],
-  atMs: number,
-): ReadonlyMap<string, Suspicion> {
-  return new Map(
-    suspects.map(({ transactionId, amountMinor }) => [transactionId, { says, amountMinor, atMs }]),
-  );
-}
-
-/** The one order that an alarm is about. */
+/** The one order that an alarm is about, if it is about one alone. */
 function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transactionId?: string } {
   const [only, ...others] = suspects;
   if (!only || others.length > 0) return {};

@@ -2,35 +2,26 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { NoteKind, WrittenEvent } from "../attempts/attempt-event.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
-import {
-  type Attempt,
-  type InDoubtState,
-  isCharged,
-  REVERSAL_BEGINS,
-  type ReversalInDoubtState,
-} from "../attempts/payment.ts";
+import { type Attempt, type Detail, isCharged, REVERSAL_BEGINS } from "../attempts/payment.ts";
 import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
-import { candidatesIn, type Proof, RULES_VERSION, textOfProof } from "../matching/answer.ts";
-import type { Assumption } from "../matching/assumptions.ts";
-import { compareReports, compareStored } from "../matching/comparison.ts";
+import { candidatesIn, type Proof, RULES_VERSION } from "../matching/answer.ts";
+import { anyTerminal, compareReports, compareStored } from "../matching/comparison.ts";
 import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts.ts";
-import { anyTerminal, identityOf, Knowledge } from "../matching/knowledge.ts";
+import { identityOf } from "../matching/matcher.ts";
 import { type Conclusion, judge, judgeByNext, type Verdict } from "../matching/table.ts";
 import type { TelecollectionEnd, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
-import { alarmTwice } from "./corrections.ts";
+import { alarmTwice, chargedBy } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
 
-/** The attempt's first complete run ended without proof (docs/rules/05-evidence.md). */
+/** The note that the first complete run ended without proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
 /** Ends that the terminal said; what came before them is past. */
 const heardEnds = ["end-completed", "end-aborted"];
 
-interface RecoveryParts extends ArbiterTools {
-  readonly oneWay: OneWay;
-}
+type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
 
 /**
  * Finds out what became of attempts in doubt by asking the terminal, never by repeating anything
@@ -38,21 +29,19 @@ interface RecoveryParts extends ArbiterTools {
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
-  readonly #knowledge: Knowledge;
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts;
-    this.#knowledge = new Knowledge(parts);
   }
 
   /**
-   * At start: puts in doubt what an earlier process left running, because nobody heard the end, and
-   * ends what has a stored result that is the end. Asks the terminal about every attempt in doubt.
+   * Puts in doubt, at start, what an earlier process left running, because nobody heard the end;
+   * ends what has a stored result that is the end; asks about every attempt in doubt.
    */
   begin(): void {
     const { attempts, oneWay } = this.#parts;
     for (const attempt of attempts.unfinished()) {
-      if (isRunning(attempt.state)) this.#interrupt(attempt, { unwritten: true });
+      if (isRunning(attempt.state)) this.#interrupt(attempt, [], { unwritten: true });
       else oneWay.endStored(attempt);
       void this.recover(attempt.transactionId);
     }
@@ -73,7 +62,7 @@ export class Recovery {
     }
   }
 
-  /** A run about the sale proves nothing of its reversal, so only later runs count. */
+  /** Whether a run since the last reversal began proved nothing; a run about the sale is none. */
   #wasUnsettled(transactionId: string): boolean {
     const events = this.#parts.attempts.events(transactionId);
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
@@ -81,24 +70,24 @@ export class Recovery {
   }
 
   /**
-   * A command has just ended in doubt, or its end could not be written, so that the journal still
-   * says "sent". The attempt blocks sales even while the journal cannot be read
-   * (docs/rules/05-evidence.md). As soon as the journal takes a record again, first of all what was
-   * heard and is not written yet is written. Resolves as {@link recover} does.
+   * Asks about an attempt whose command has just ended in doubt, or whose end could not be written,
+   * so that the journal still says "sent". It blocks sales even while the journal cannot be read
+   * (docs/rules/05-evidence.md). When the journal takes a record again, the `unwritten` events are
+   * written first. Resolves as {@link recover} does.
    */
   doubted(attempt: Attempt, unwritten: WrittenEvent[] = []): Promise<void> {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /** A command has ended: what it found may settle attempts in doubt. Nothing is sent. */
+  /** Settles attempts in doubt by what a command that has ended found. Nothing is sent. */
   learn(): void {
-    const { attempts, inquiries, log } = this.#parts;
+    const { attempts, inquiries, matcher, log } = this.#parts;
     try {
       for (const attempt of attempts.unfinished()) {
         const state = inDoubtStateOf(attempt);
         if (!state || inquiries.has(attempt.transactionId)) continue;
-        const inquiry = this.#knowledge.inquiry(attempt, state, 0);
-        const proof = judgeByNext(inquiry, this.#knowledge.ofAttempt(attempt, null));
+        const inquiry = matcher.inquiry(attempt, state, 0);
+        const proof = judgeByNext(inquiry, matcher.ofAttempt(attempt, null));
         if (proof) this.#conclude(attempt, proof, null);
       }
     } catch (error) {
@@ -107,14 +96,13 @@ export class Recovery {
     }
   }
 
-  /** An end of day was run because the terminal was locked until then: it may be evidence. */
+  /** Keeps an end of day as evidence, which was run because the terminal was locked until then. */
   closed(end: TelecollectionEnd): void {
-    const { attempts, inquiries, clock, log } = this.#parts;
+    const { inquiries, log } = this.#parts;
     for (const { key, orderId } of inquiries.questions) {
       if (orderId === null) continue;
       try {
-        const detail = { ...end };
-        attempts.addEvent(key, { atMs: clock.now(), kind: "closed-while-in-doubt", detail });
+        this.#note(key, "closed-while-in-doubt", { ...end });
       } catch (error) {
         log.error({ err: error }, "the journal did not take an end of day as evidence");
       }
@@ -141,8 +129,9 @@ export class Recovery {
       const state = now && inDoubtStateOf(now);
       if (!now || !state) return { verdict: "no-answer", because: "it was settled meanwhile" };
       isWatched &&= isProbedInTime(earlier ? probe.atMs - earlier.atMs : this.#unseenMs(now));
-      const inquiry = { ...this.#knowledge.inquiry(now, state, lostSinceMs), isWatched };
-      const known = this.#knowledge.ofAttempt(now, probe);
+      const { matcher } = this.#parts;
+      const inquiry = { ...matcher.inquiry(now, state, lostSinceMs), isWatched };
+      const known = matcher.ofAttempt(now, probe);
       return judge(inquiry, probe, known, earlier, this.#parts.confirmAfterMs);
     };
     return {
@@ -157,55 +146,47 @@ export class Recovery {
         const now = read();
         if (now) this.#conclude(now, conclusion, probe);
       },
-      note: (verdict, probe) => this.#note(transactionId, PROBE, verdict, probe),
+      note: ({ because }, probe) =>
+        this.#note(transactionId, PROBE, { because, observation: probe }),
     };
   }
 
-  /** Since when nobody knows what the terminal did; a former process had no other clock. */
+  /** How long nobody has known what the terminal did; a former process had no other clock. */
   #unseenMs({ transactionId, startedAtMs }: Attempt): number {
     const events = this.#parts.attempts.events(transactionId);
     const heard = events.findLast(({ kind }) => heardEnds.includes(kind));
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
   }
 
-  /** The journal may have failed once more between the two steps. */
+  /** The attempt in doubt; undefined: it has ended. A journal may fail between the two steps. */
   #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
     if (inDoubtStateOf(attempt)) return this.#parts.oneWay.endStored(attempt);
-    return isRunning(attempt.state) ? this.#interrupt(attempt, {}, unwritten) : undefined;
+    return isRunning(attempt.state) ? this.#interrupt(attempt, unwritten) : undefined;
   }
 
   #interrupt(
     attempt: Attempt,
-    how: { readonly unwritten?: true },
-    unwritten: WrittenEvent[] = [],
+    unwritten: WrittenEvent[],
+    how: { readonly unwritten?: true } = {},
   ): Attempt {
-    const writer = new AttemptWriter(attempt, { ...this.#parts, unwritten });
-    const interrupted = writer.advance({ input: "interrupted", ...how });
-    return this.#parts.oneWay.endStored(interrupted);
+    const writer = new AttemptWriter(attempt, this.#parts, unwritten);
+    return this.#parts.oneWay.endStored(writer.advance({ input: "interrupted", ...how }));
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, probe: Probe | null): void {
     const writer = new AttemptWriter(before, this.#parts);
-    const { assumes = [] } = conclusion;
-    const grounds = {
-      because: conclusion.because,
-      observation: probe,
-      proof: { facts: [conclusion.because], assumes, rules: RULES_VERSION },
-    };
+    const { because, assumes = [] } = conclusion;
+    const bare = { facts: [because], assumes };
+    const grounds = { because, observation: probe, proof: { ...bare, rules: RULES_VERSION } };
     const { matcher } = this.#parts;
     if (probe) matcher.learn(probe);
     switch (conclusion.verdict) {
       case "charged": {
-        const { report, because } = conclusion;
-        const proof = this.#proofOf(before, report, { because, assumes });
+        const { report } = conclusion;
+        const proof = this.#proofOf(before, report, bare);
         const isTwice = this.#hadAnotherStored(before, report);
-        writer.advance({
-          input: "proved-charged",
-          report,
-          observation: probe,
-          because: `charged: ${textOfProof(proof)}`,
-          proof: { ...proof, rules: RULES_VERSION },
-        });
+        const ground = { observation: probe, ...chargedBy(proof) };
+        writer.advance({ input: "proved-charged", report, ...ground });
         alarmBeyondGoods(writer, before);
         this.#parts.settled();
         if (isTwice) {
@@ -228,17 +209,17 @@ export class Recovery {
         return;
       default: {
         const { transactionId, request } = before;
-        const isNews = !this.#wasUnsettled(transactionId);
-        this.#note(transactionId, UNSETTLED, conclusion, probe);
-        const text = `order ${request.orderId} stays unknown: ${conclusion.because}`;
         const { log } = this.#parts;
+        const isNews = !this.#wasUnsettled(transactionId);
+        this.#note(transactionId, UNSETTLED, { because, observation: probe });
+        const text = `order ${request.orderId} stays unknown: ${because}`;
         if (isNews) log.error({ transactionId, alarm: PAYMENT_UNKNOWN }, text);
         else log.warn({ transactionId }, text);
       }
     }
   }
 
-  /** A probe has shown another sale that can be the order's, and that was stored over. */
+  /** Whether a probe has shown another sale that can be the order's, and that was stored over. */
   #hadAnotherStored({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
     const { matcher, attempts } = this.#parts;
     return attempts.events(transactionId).some(({ kind, detail }) => {
@@ -253,29 +234,22 @@ export class Recovery {
   }
 
   /** The facts by which the record is that of the attempt; asked before anything is written. */
-  #proofOf(
-    { transactionId, baseline }: Attempt,
-    report: TransactionReport,
-    { because, assumes }: { readonly because: string; readonly assumes: readonly Assumption[] },
-  ): Proof {
+  #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
     const identity = baseline?.identity ?? anyTerminal;
     const answer = this.#parts.matcher.whose(report, "probe", identity);
     const isIts =
       answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
-    if (!isIts) return { facts: [because], assumes };
-    return { ...answer.proof, assumes: [...new Set([...answer.proof.assumes, ...assumes])] };
+    if (!isIts) return bare;
+    return { ...answer.proof, assumes: [...new Set([...answer.proof.assumes, ...bare.assumes])] };
   }
 
-  #note(transactionId: string, kind: NoteKind, verdict: Verdict, probe: Probe | null): void {
-    this.#parts.attempts.addEvent(transactionId, {
-      atMs: this.#parts.clock.now(),
-      kind,
-      detail: { because: verdict.because, observation: probe },
-    });
+  #note(transactionId: string, kind: NoteKind, detail: Detail): void {
+    const { attempts, clock } = this.#parts;
+    attempts.addEvent(transactionId, { atMs: clock.now(), kind, detail });
   }
 }
 
-/** Raises an alarm when the terminal kept more than came out: people must give money back. */
+/** Raises an alarm when the terminal kept more than came out, so that money goes back. */
 function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
   if ("goods" in before.state && before.state.goods?.decision === null) {
@@ -289,6 +263,6 @@ function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
 }
 
 /** The state of an attempt that recovery can ask about; undefined for any other. */
-function inDoubtStateOf({ state }: Attempt): InDoubtState | ReversalInDoubtState | undefined {
+function inDoubtStateOf({ state }: Attempt) {
   return isInDoubt(state) ? state : undefined;
 }

@@ -1,19 +1,23 @@
 import { unlessAborted, within } from "../../shared/time.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { storage } from "../attempts/failures.ts";
+import { storage, unavailableCodes } from "../attempts/failures.ts";
 import type { Attempt } from "../attempts/payment.ts";
-import type { Learned } from "../matching/assumptions.ts";
-import type { Baseline, TerminalFacts } from "../terminal/terminal.ts";
+import type { Baseline, TerminalFacts, TerminalState } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
 import { type CommandParts, FinancialCommands, RunningPayment } from "./financial-commands.ts";
 import { Inquiries } from "./inquiries.ts";
-import { type NotReadyReason, notReadyReasonsOf } from "./not-ready.ts";
 import { OneWay } from "./one-way.ts";
 import { Reconciler } from "./reconciler.ts";
 import { Recovery } from "./recovery.ts";
 import { IdentityCheck, LastAnswer } from "./terminal-identity.ts";
-import { TerminalLease } from "./terminal-lease.ts";
+import {
+  closedBy,
+  inquiryReason,
+  type NotReadyReason,
+  TerminalLease,
+  unwritableBy,
+} from "./terminal-lease.ts";
 import { Unmatched } from "./unmatched.ts";
 import { Upkeep } from "./upkeep.ts";
 
@@ -29,6 +33,7 @@ const ofLease = [
   "assertNothingInDoubt",
   "assertWritable",
 ] as const;
+const ofInquiries = ["blockedBy", "unmatchedAsked", "isAsking", "isLockedOut"] as const;
 
 /**
  * Decides who has the terminal. Every use of the driver passes here: payments, reversals and upkeep
@@ -44,8 +49,16 @@ export class TerminalArbiter {
   readonly terminal: TerminalFacts;
   /** Who has the terminal now. */
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
+  /** What the terminal has to be asked about. */
+  readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;
   /** Whether this installation works with the terminal (docs/rules/12-terminal.md). */
   readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
+  /** The terminal's status, which takes no lease. */
+  readonly lastAnswer: Pick<LastAnswer, "ask" | "kept">;
+  /** What a one-way terminal has shown, and the orders that its results may be confused with. */
+  readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned">;
+  readonly recovery: Pick<Recovery, "recover">;
+  readonly unmatched: Pick<Unmatched, "lateReport">;
   /** A payment, or the reversal of a sale. */
   readonly commands: FinancialCommands;
   /** A cancel, or a decision about the goods, for the payment that has the terminal. */
@@ -82,13 +95,18 @@ export class TerminalArbiter {
     this.#parts = { ...used, unmatched };
     this.terminal = viewOf(parts.terminal, "protocol", "capabilities", "state", "subscribe");
     this.lease = viewOf(lease, ...ofLease);
+    this.inquiries = viewOf(inquiries, ...ofInquiries);
     this.identityCheck = viewOf(identityCheck, "accept", "replaced");
+    this.lastAnswer = viewOf(lastAnswer, "ask", "kept");
+    this.oneWay = viewOf(oneWay, "ambiguousOrders", "learned");
+    this.recovery = viewOf(recovery, "recover");
+    this.unmatched = viewOf(unmatched, "lateReport");
     this.commands = new FinancialCommands(used);
     this.running = new RunningPayment(used);
     this.upkeep = new Upkeep(used);
   }
 
-  /** Attempts that a former process left open are put in doubt and asked about. */
+  /** Puts attempts in doubt that a former process left open, and begins to ask about them. */
   start(): void {
     const { probation, terminal, reconciler, recovery, unmatched, oneWay } = this.#parts;
     terminal.subscribe((event) => {
@@ -122,71 +140,25 @@ export class TerminalArbiter {
     await inquiries.close();
   }
 
-  /** Why a payment of a new order would be refused now; empty: it is taken. */
-  get notReadyReasons(): readonly NotReadyReason[] {
-    const { terminal, lease, identityCheck, guard, proof, lastAnswer } = this.#parts;
-    return notReadyReasonsOf({
-      closed: lease.closed,
-      updating: lease.updating,
-      running: lease.current !== undefined,
-      terminal: terminal.state,
-      blockedBy: this.blockedBy,
-      unmatchedAsked: this.unmatchedAsked,
-      changed: () => identityCheck.replaced !== undefined,
-      proof,
-      silence: lastAnswer.silence,
-      journalGap: guard.open,
-    });
-  }
-
-  /** See {@link OneWay.ambiguousOrders}. */
-  get ambiguousOrders(): readonly Attempt[] {
-    return this.#parts.oneWay.ambiguousOrders;
-  }
-
-  /** The facts that the terminal has shown. Throws when the journal cannot be read. */
-  get learned(): Learned {
-    return this.#parts.oneWay.learned;
-  }
-
-  get blockedBy(): string | undefined {
-    return this.#parts.inquiries.blockedBy;
-  }
-
-  get unmatchedAsked(): boolean {
-    return this.#parts.inquiries.unmatchedAsked;
-  }
-
-  /** The terminal has something to be asked about, for the first time or again. */
-  get isAsking(): boolean {
-    return this.#parts.inquiries.isAsking;
-  }
-
-  get isLockedOut(): boolean {
-    return this.#parts.inquiries.isLockedOut;
-  }
-
-  /** Asks for the terminal's status. Takes no lease. Throws {@link TerminalUnavailable}. */
-  check(signal: AbortSignal): ReturnType<LastAnswer["ask"]> {
-    return this.#parts.lastAnswer.ask(signal);
-  }
-
-  /** See {@link LastAnswer.kept}. */
-  get checked(): LastAnswer["kept"] {
-    return this.#parts.lastAnswer.kept;
-  }
-
   /**
-   * The order may be charged by a result that came after its end, and the terminal is asked
-   * (docs/rules/19-late.md): resolves when that has ended. undefined: nothing of the kind is open.
+   * Why a payment of a new order would be refused now; empty: it is taken. The lease throws by
+   * these reasons, and `/health`, `/check`, `/metrics`, `launch.sh status`, the doctor and the page
+   * show them (docs/rules/05-evidence.md). A running payment is no reason: it ends by itself.
    */
-  lateReport(orderId: string): Promise<void> | undefined {
-    return this.#parts.unmatched.lateReport(orderId);
-  }
-
-  /** Asks the terminal about an attempt in doubt. Never rejects; see {@link Recovery.recover}. */
-  recover(transactionId: string): Promise<void> {
-    return this.#parts.recovery.recover(transactionId);
+  get notReadyReasons(): readonly NotReadyReason[] {
+    const { terminal, lease, inquiries, identityCheck, guard, proof, lastAnswer } = this.#parts;
+    const { state } = terminal;
+    const isRunning = lease.current !== undefined;
+    // While the wire is held, no proof keeps the terminal waiting for the disk.
+    const isHeld = isRunning || state.busy;
+    return [
+      closedBy(lease),
+      terminalReason(state, isRunning, lastAnswer),
+      inquiryReason(inquiries),
+      changedReason(identityCheck),
+      unwritableBy(isHeld ? proof?.known : proof?.proved),
+      gapReason(guard.open),
+    ].filter((one) => one !== undefined);
   }
 
   /**
@@ -207,16 +179,53 @@ export class TerminalArbiter {
     return this.#parts.oneWay.decisiveAfter(settled);
   }
 
-  /** While the terminal is asked about anything it is not to change by itself. */
+  /** Forbids the terminal's driver any change of its own while something is asked about. */
   #keepEvidence(): void {
-    const { terminal, probation } = this.#parts;
-    terminal.keepEvidence?.(this.isAsking || probation?.isOn === true);
+    const { terminal, probation, inquiries } = this.#parts;
+    terminal.keepEvidence?.(inquiries.isAsking || probation?.isOn === true);
   }
 }
 
+/** The terminal's state as last known: a payment asks the terminal again. */
+function terminalReason(
+  { link, linkProblem, status }: TerminalState,
+  isRunning: boolean,
+  { silence }: LastAnswer,
+): NotReadyReason | undefined {
+  if (link !== "connected") {
+    const says = `no link to the terminal: ${linkProblem ?? link}`;
+    return { code: "TERMINAL_DISCONNECTED", says };
+  }
+  if (status?.cr === "1" && !isRunning) {
+    return { code: "TERMINAL_BUSY", says: `the terminal is busy by itself: ${status.detail}` };
+  }
+  if (status?.cr === "2") {
+    return { code: "TERMINAL_OUT_OF_ORDER", says: `the terminal needs action: ${status.detail}` };
+  }
+  if (!silence || isRunning) return undefined;
+  const says = `the terminal did not answer: ${silence.message}`;
+  return { code: unavailableCodes[silence.reason], says };
+}
+
+function changedReason(check: IdentityCheck): NotReadyReason | undefined {
+  try {
+    if (!check.replaced) return undefined;
+  } catch {
+    return { code: "STORAGE_FAILED", says: "the journal cannot be read: check the data folder" };
+  }
+  return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
+}
+
+/** No order that is new here can be paid before the supervisor's orders are imported. */
+function gapReason(gap: ArbiterParts["guard"]["open"]): NotReadyReason | undefined {
+  if (!gap || gap.isImported) return undefined;
+  const says = `${gap.because}: the supervisor's orders are being imported`;
+  return { code: "STORES_DISAGREE", says };
+}
+
 /**
- * An object of its own with only these members of another one, so that no cast leads from it to the
- * rest (docs/architecture.md 2.2).
+ * Returns an object of its own with only these members of another one, so that no cast leads from
+ * it to the rest (docs/architecture.md 2.2).
  */
 function viewOf<Whole extends object, Name extends keyof Whole>(
   whole: Whole,

@@ -12,15 +12,10 @@ import {
 import type { ArbiterParts, ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalLease } from "./terminal-lease.ts";
 
-/** An answer about the terminal's status is given again for so long. */
+/** How long an answer about the terminal's status is given again. */
 const STATUS_KEPT_MS = 2_000;
-/** The terminal is asked only on request, so a silence counts for so long and is then forgotten. */
+/** How long a silence counts: the terminal is asked only on request. */
 const SILENCE_KEPT_MS = 60_000;
-
-interface ReplacedTerminal {
-  readonly accepted: TerminalIdentity;
-  readonly found: TerminalIdentity;
-}
 
 /**
  * The check before every financial command: the terminal answers, and it is the one that this
@@ -34,7 +29,7 @@ export class IdentityCheck {
     this.#parts = parts;
   }
 
-  /** The operator accepts the terminal that is connected now. Throws TERMINAL_DISCONNECTED. */
+  /** Accepts the terminal that is connected now. Throws TERMINAL_DISCONNECTED. */
   accept(): TerminalIdentity {
     const { terminal, inquiries } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
@@ -45,7 +40,7 @@ export class IdentityCheck {
   }
 
   /** The connected terminal, where another one is accepted. Throws STORAGE_FAILED. */
-  get replaced(): ReplacedTerminal | undefined {
+  get replaced() {
     const { link, identity: found } = this.#parts.terminal.state;
     const accepted = link === "connected" ? this.#accepted : undefined;
     return accepted && !sameTerminal(accepted, found) ? { accepted, found } : undefined;
@@ -58,12 +53,12 @@ export class IdentityCheck {
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
     const { terminal, clock, lastAnswer, prepareMs } = this.#parts;
-    const prepared = (signal: AbortSignal): Promise<Baseline> =>
-      lastAnswer.heard(terminal.prepare(signal));
+    const prepared = (signal: AbortSignal) => lastAnswer.heard(terminal.prepare(signal));
     const baseline = await answerWithin(clock, prepareMs, prepared, preparing);
     preparing.signal.throwIfAborted();
-    const accepted = this.#assertAccepted(baseline.identity);
-    const known = completed(accepted, baseline.identity);
+    const { identity } = baseline;
+    const accepted = this.#assertAccepted(identity);
+    const known = accepted ? completed(accepted, identity) : identity;
     if (!isDeepStrictEqual(accepted, known)) this.#accept(known);
     return baseline;
   }
@@ -103,24 +98,12 @@ export class IdentityCheck {
 }
 
 /** A terminal may report more later; what it once reported stays (docs/rules/12-terminal.md). */
-function completed(
-  accepted: TerminalIdentity | undefined,
-  found: TerminalIdentity,
-): TerminalIdentity {
-  if (!accepted) return found;
-  return {
-    serialNumber: accepted.serialNumber || found.serialNumber,
-    terminalId: accepted.terminalId || found.terminalId,
-    deviceId: found.deviceId || accepted.deviceId,
-    version: found.version || accepted.version,
-  };
-}
-
-/** A status and when the terminal reported it. */
-interface TimedStatus {
-  readonly status: TerminalStatus;
-  readonly atMs: number;
-}
+const completed = (accepted: TerminalIdentity, found: TerminalIdentity): TerminalIdentity => ({
+  serialNumber: accepted.serialNumber || found.serialNumber,
+  terminalId: accepted.terminalId || found.terminalId,
+  deviceId: found.deviceId || accepted.deviceId,
+  version: found.version || accepted.version,
+});
 
 /**
  * The terminal's last answer, or its silence, until anything else is heard of it. For people and
@@ -129,7 +112,9 @@ interface TimedStatus {
  */
 export class LastAnswer {
   readonly #parts: ArbiterParts & { readonly lease: TerminalLease };
-  #status: (TimedStatus & { readonly monotonicMs: number; readonly leases: number }) | undefined;
+  #status:
+    | { status: TerminalStatus; atMs: number; monotonicMs: number; leases: number }
+    | undefined;
   #silence: { readonly why: TerminalUnavailable; readonly monotonicMs: number } | undefined;
 
   constructor(parts: ArbiterParts & { readonly lease: TerminalLease }) {
@@ -140,8 +125,8 @@ export class LastAnswer {
     });
   }
 
-  /** Asks the terminal for its status. Throws {@link TerminalUnavailable}. */
-  async ask(signal: AbortSignal): Promise<TimedStatus> {
+  /** Asks the terminal for its status, with its time. Throws {@link TerminalUnavailable}. */
+  async ask(signal: AbortSignal) {
     const { terminal, clock, lease } = this.#parts;
     this.#status = undefined;
     const { begun } = lease;
@@ -155,7 +140,7 @@ export class LastAnswer {
   }
 
   /** The last status, while it is young and nothing was begun since: it costs no command. */
-  get kept(): TimedStatus | undefined {
+  get kept() {
     const last = this.#status;
     const isKept = last?.leases === this.#parts.lease.begun && this.#isWithin(STATUS_KEPT_MS, last);
     return isKept ? last : undefined;
@@ -174,7 +159,8 @@ export class LastAnswer {
       this.#silence = undefined;
       return answer;
     } catch (error) {
-      if (error instanceof TerminalUnavailable && isSilence(error)) {
+      const isSilence = (reason: string) => ["no-answer", "disconnected"].includes(reason);
+      if (error instanceof TerminalUnavailable && isSilence(error.reason)) {
         this.#silence = { why: error, monotonicMs: this.#parts.clock.monotonicMs() };
       }
       throw error;
@@ -202,8 +188,4 @@ export async function answerWithin<T>(
   } finally {
     timer.clear();
   }
-}
-
-function isSilence({ reason }: TerminalUnavailable): boolean {
-  return reason === "no-answer" || reason === "disconnected";
 }

@@ -1,9 +1,9 @@
-import { AppError } from "../../shared/catalog/errors.ts";
+import { AppError, type Charged, type ErrorCode } from "../../shared/catalog/errors.ts";
+import type { WriteProof } from "../../shared/store/write-proof.ts";
 import { failureOf } from "../attempts/failures.ts";
 import type { HeldTerminal } from "../terminal/terminal.ts";
 import type { ArbiterParts } from "./arbiter-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
-import { closedBy, inquiryReason, refusalBy, unwritableBy } from "./not-ready.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
 /** The piece of work that has the terminal to itself now. */
@@ -16,11 +16,6 @@ interface Lease {
   /** The payment on the wire; undefined before its write-ahead record, and for other work. */
   run: PaymentRun | undefined;
   readonly ended: Promise<unknown>;
-}
-
-interface CurrentLease extends Pick<Lease, "what" | "orderId"> {
-  /** The terminal has approved the sale and waits so long for the decision about its goods. */
-  readonly goodsUntilMs: number | undefined;
 }
 
 /** A terminal that can do what a piece of work needs. */
@@ -60,18 +55,19 @@ export class TerminalLease {
     this.#facts = facts;
   }
 
-  /** With the payment itself, for the arbiter alone. */
+  /** The lease with the payment itself, for the arbiter alone. */
   get held(): Lease | undefined {
     return this.#current;
   }
 
-  get current(): CurrentLease | undefined {
+  /** `goodsUntilMs`: until then the terminal waits for the decision about an approved sale. */
+  get current() {
     if (!this.#current) return undefined;
     const { what, orderId, run } = this.#current;
     return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
   }
 
-  /** Turns so far. */
+  /** The number of leases so far. */
   get begun(): number {
     return this.#begun;
   }
@@ -86,7 +82,7 @@ export class TerminalLease {
     return this.#facts.probation?.isOn === true;
   }
 
-  /** From now on nothing new gets a lease: 503 `STOPPING`. */
+  /** Gives nothing new a lease from now on: 503 `STOPPING`. */
   close(): void {
     this.#closed = true;
   }
@@ -102,19 +98,19 @@ export class TerminalLease {
     });
   }
 
-  /** docs/rules/05-evidence.md. Throws TERMINAL_IN_DOUBT. */
+  /** Throws TERMINAL_IN_DOUBT (docs/rules/05-evidence.md). */
   assertNothingInDoubt(): void {
     const reason = inquiryReason(this.#inquiries);
     if (reason) throw refusalBy(reason);
   }
 
-  /** Of an order that is to begin. Throws STORAGE_FAILED. */
+  /** For an order that is to begin. Throws STORAGE_FAILED. */
   assertWritable(): void {
     const fault = unwritableBy(this.#facts.proof?.standing);
     if (fault) throw refusalBy(fault);
   }
 
-  /** NOT_SUPPORTED where the protocol has nothing of that kind (docs/rules/25-one-way.md). */
+  /** The error where the protocol has nothing of that kind (docs/rules/25-one-way.md). */
   lackOf(needs: keyof HeldTerminal): AppError | undefined {
     return isAble(this.#terminal, needs) ? undefined : lackOf(needs);
   }
@@ -164,7 +160,7 @@ export class TerminalLease {
     return await work.run(terminal, ready, lease);
   }
 
-  /** A lock that only an end of day cures answers no question before. */
+  /** A terminal that only an end of day unlocks answers no question before. Throws as above. */
   #assertMayDo(what: Lease["what"]): void {
     if (what === "end of day" && this.#inquiries.isLockedOut) return;
     this.assertNothingInDoubt();
@@ -174,6 +170,52 @@ export class TerminalLease {
   async whenFree(): Promise<void> {
     while (this.#current) await this.#current.ended.then(undefined, () => undefined);
   }
+}
+/** A reason for which a payment of a new order is refused now. */
+export interface NotReadyReason {
+  /** The code that `POST /payment` would answer. */
+  readonly code: ErrorCode;
+  /** For an operator. */
+  readonly says: string;
+  /** The payment's answer; left out: the code's own message. */
+  readonly message?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** Of an order that is to begin; left out: as the code says. */
+  readonly charged?: Charged;
+}
+
+/** Why nothing gets a lease. */
+export function closedBy(
+  lease: Pick<TerminalLease, "closed" | "updating">,
+): NotReadyReason | undefined {
+  if (lease.closed) return { code: "STOPPING", says: "the connector is being stopped" };
+  if (lease.updating) return { code: "UPDATING", says: "a new version is on probation" };
+  return undefined;
+}
+
+/** Why the terminal has to be asked about something first (docs/rules/05-evidence.md). */
+export function inquiryReason({
+  blockedBy,
+  unmatchedAsked,
+}: Inquiries): NotReadyReason | undefined {
+  const code = "TERMINAL_IN_DOUBT";
+  if (blockedBy !== undefined) {
+    const says = `order ${blockedBy} is in doubt and asked about`;
+    return { code, says, details: { orderId: blockedBy } };
+  }
+  if (!unmatchedAsked) return undefined;
+  const message = "The terminal has an unmatched transaction; it is being asked.";
+  return { code, says: "the terminal has an unmatched transaction and is asked", message };
+}
+
+/** Why nothing that happens to money could be written down (docs/design.md 1.3). */
+export function unwritableBy(fault: WriteProof["known"]): NotReadyReason | undefined {
+  return fault && { code: "STORAGE_FAILED", says: fault.says, charged: "no" };
+}
+
+/** The answer of a payment that a reason refuses. */
+function refusalBy({ code, message, details, charged }: NotReadyReason): AppError {
+  return new AppError(code, message, { details, ...(charged && { charged }) });
 }
 
 const lacking: Partial<Record<keyof HeldTerminal, string>> = {

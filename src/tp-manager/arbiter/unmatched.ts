@@ -10,16 +10,16 @@ import {
   type Answer,
   candidatesIn,
   concernsNotCharged,
+  namedIn,
   nearIn,
   notChargedOrdersIn,
   unproven,
 } from "../matching/answer.ts";
-import { compareReports } from "../matching/comparison.ts";
-import type { Known, Probe } from "../matching/facts.ts";
-import { inquiryOfUnmatched } from "../matching/inquiry.ts";
-import { Knowledge, nothingFound } from "../matching/knowledge.ts";
+import { compareReports, type Stored } from "../matching/comparison.ts";
+import { inquiryOfUnmatched, type Known, type Probe } from "../matching/facts.ts";
+import { nothingFound } from "../matching/matcher.ts";
 import { type Conclusion, judge, type Verdict } from "../matching/table.ts";
-import type { Baseline, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 import { applyAnswer, giveBack, givenBack } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
@@ -33,21 +33,19 @@ import type { Question } from "./inquiries.ts";
  */
 export class Unmatched {
   readonly #parts: ArbiterTools;
-  readonly #knowledge: Knowledge;
   readonly #open = new Map<string, UnmatchedRow>();
   #asked = 0;
 
   constructor(parts: ArbiterTools) {
     this.#parts = parts;
-    this.#knowledge = new Knowledge(parts);
   }
 
-  /** At start: takes up the reports that an earlier process did not ask about. */
+  /** Takes up, at start, the reports that an earlier process did not ask about. */
   begin(): void {
     for (const row of this.#parts.terminalLog.openUnmatched()) this.#ask(row);
   }
 
-  /** The terminal has reported `report`, and it was refused. Never throws. */
+  /** Takes a report that was refused because nothing runs. Never throws. */
   take(report: TransactionReport): void {
     const { log, terminal } = this.#parts;
     const { good, resultCode } = report;
@@ -56,7 +54,7 @@ export class Unmatched {
       log.warn(namesIn(report), "the terminal reported the same result again; no payment runs");
       return;
     }
-    const answer = this.#read((): Answer | null => this.#whose(row), null);
+    const answer = this.#whoseIfKnown(row);
     const detail = { ...alarmOf(report, answer), good, resultCode };
     const text = "the terminal reported a result although no payment runs; refused";
     log.error(detail, text + aboutWhom(answer));
@@ -71,21 +69,20 @@ export class Unmatched {
    * the terminal too, the orders that can have made the sale are unknown at once, and nothing
    * waits. Throws for a fault of the program only.
    */
-  found(now: Baseline): boolean {
+  found(now: Stored): boolean {
     return probesIn(now).filter((each) => this.#noteStored(each, () => true)).length > 0;
   }
 
   /**
-   * A probe for another question shows what is stored: an order that was answered as not charged
-   * and is a candidate is unknown from now on, and one that is nearly a candidate is named. Throws
-   * for a fault of the program only.
+   * Takes what a probe for another question shows: an order that was answered as not charged and is
+   * a candidate is unknown from now on, and one that is nearly a candidate is named. Throws for a
+   * fault of the program only.
    */
   probed(probe: Probe): void {
-    for (const each of probesIn({ ...probe, clockOffsetMs: null }))
-      this.#noteStored(each, concernsNotCharged);
+    for (const each of probesIn(probe)) this.#noteStored(each, concernsNotCharged);
   }
 
-  #noteStored(now: Baseline, concerns: (answer: Answer) => boolean): boolean {
+  #noteStored(now: Stored, concerns: (answer: Answer) => boolean): boolean {
     const { attempts, log, matcher } = this.#parts;
     try {
       if (now.last.kind !== "transaction") return false;
@@ -104,7 +101,8 @@ export class Unmatched {
         ? answer.answer === "one"
         : candidates.length > 0 || attempts.unfinished().length > 0;
       if (isAsked) return this.#hold(now, report, answer);
-      const [newest] = this.#parts.terminalLog.unmatched(1);
+      const { terminalLog } = this.#parts;
+      const [newest] = terminalLog.unmatched(1);
       if (newest && matcher.isAgain(newest, { ...now, report })) return false;
       if (answer.answer === "many") applyAnswer(answer, report, this.#parts);
       this.#note(now, report, answer);
@@ -117,7 +115,7 @@ export class Unmatched {
   }
 
   /** Asks about the transaction before anything is sold. false: that was done before. */
-  #hold(now: Baseline, report: TransactionReport, answer: Answer | null): boolean {
+  #hold(now: Stored, report: TransactionReport, answer: Answer | null): boolean {
     const { guard, log, matcher } = this.#parts;
     const { identity } = now;
     const isOfNoOrder = answer !== null && !matcher.explains(report, identity);
@@ -134,12 +132,11 @@ export class Unmatched {
   }
 
   /** Keeps a transaction that no probe can say more about, and raises its alarm once. */
-  #note(now: Baseline, report: TransactionReport, answer: Answer): void {
+  #note({ identity }: Stored, report: TransactionReport, answer: Answer): void {
     const { terminalLog, clock, log, matcher } = this.#parts;
     // Where others are paid too, their sales are no alarm.
     if (matcher.isShared && answer.answer === "none") return;
     const atMs = clock.now();
-    const { identity } = now;
     const isOfNoOrder = !matcher.explains(report, identity);
     const id = terminalLog.keepUnmatched({ atMs, report, identity, isOfNoOrder });
     const whose = textOfCandidates(answer);
@@ -149,14 +146,14 @@ export class Unmatched {
   }
 
   #isOpen(report: TransactionReport, concerns = (_: UnmatchedRow): boolean => true): boolean {
-    const rows = [...this.#open.values()].filter(concerns);
-    return rows.some((row) => compareReports(row.report, report) === "same");
+    const isIt = (row: UnmatchedRow) => compareReports(row.report, report) === "same";
+    return this.#open.values().some((row) => concerns(row) && isIt(row));
   }
 
   /**
-   * The very same report was asked about last, and no command that could store others has left
-   * since, or nothing in it distinguishes one record from another: nothing more can be found out,
-   * and sales go on.
+   * Whether nothing more can be found out about the very same report, so that sales go on: it was
+   * asked about last, and no command that could store others has left since, or nothing in it
+   * distinguishes one record from another.
    */
   #wasAsked(report: TransactionReport): boolean {
     const { terminalLog } = this.#parts;
@@ -167,11 +164,15 @@ export class Unmatched {
     return isUnnamed || (newest.id !== null && !terminalLog.soldSinceUnmatched(newest.id));
   }
 
-  /** See {@link TerminalArbiter.lateReport}. A journal that cannot be read knows of no order. */
+  /**
+   * The order may be charged by a result that came after its end, and the terminal is asked
+   * (docs/rules/19-late.md): resolves when that has ended. undefined: nothing of the kind is open,
+   * or the journal cannot be read.
+   */
   lateReport(orderId: string): Promise<void> | undefined {
     return this.#read(() => {
       const late = [...this.#open].find(([, row]) =>
-        notChargedOrdersIn(this.#whose(row)).includes(orderId),
+        notChargedOrdersIn(this.#parts.matcher.whoseUnmatched(row)).includes(orderId),
       );
       return late && this.#parts.inquiries.ended(late[0]);
     }, undefined);
@@ -187,11 +188,12 @@ export class Unmatched {
     }
   }
 
-  #whose({ report, identity, atMs }: UnmatchedRow): Answer {
-    return this.#parts.matcher.whose(report, "late", identity, atMs);
+  /** Whose the transaction is; null: the journal cannot be read. */
+  #whoseIfKnown(row: UnmatchedRow): Answer | null {
+    return this.#read((): Answer | null => this.#parts.matcher.whoseUnmatched(row), null);
   }
 
-  /** The row's id is null where the journal did not take the transaction. */
+  /** Keeps a transaction. The row's id is null where the journal did not take it. */
   #keep(
     report: TransactionReport,
     identity: TerminalIdentity,
@@ -261,23 +263,23 @@ export class Unmatched {
   #finding(conclusion: Conclusion, row: UnmatchedRow, probe: Probe | null): Concluded {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !probe) {
-      return { ...found, answer: this.#read((): Answer | null => this.#whose(row), null) };
+      return { ...found, answer: this.#whoseIfKnown(row) };
     }
-    const given = giveBack({ ...probe, clockOffsetMs: null }, this.#parts);
+    const given = giveBack(probe, this.#parts);
     if (given !== undefined) {
       return { finding: "known", because: `it is the reversal of order ${given}, reported late` };
     }
-    const answer = this.#whose(row);
+    const answer = this.#parts.matcher.whoseUnmatched(row);
     const orderId = applyAnswer(answer, row.report, this.#parts);
     if (orderId === undefined) return { ...unlessReversal(found, answer), answer };
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
 
-  /** A journal that cannot be read knows nothing; the alarm is raised all the same. */
+  /** What the journal knows; nothing when it cannot be read, and the alarm is raised then too. */
   #known(row: UnmatchedRow, probe: Probe): Known {
-    const holds = this.#parts.matcher.assumptions;
-    const otherwise = { ...nothingFound, soldSince: true, closedSince: true, holds };
-    return this.#read((): Known => this.#knowledge.ofUnmatched(row, probe), otherwise);
+    const { matcher } = this.#parts;
+    const unread = { soldSince: true, closedSince: true, holds: matcher.assumptions };
+    return this.#read(() => matcher.ofUnmatched(row, probe), { ...nothingFound, ...unread });
   }
 
   #alarm(report: TransactionReport, { finding, because, answer = null }: Concluded): void {
@@ -313,13 +315,13 @@ interface Concluded {
   readonly answer?: Answer | null;
 }
 
-/** "taken-back" is the finding "reversed"; any verdict that is no finding is unclear. */
+/** The finding of a verdict: "reversed" for "taken-back", unclear for one that is no finding. */
 function foundIn({ verdict, because }: Verdict): Concluded {
   const named = verdict === "taken-back" ? "reversed" : verdict;
   return { finding: unmatchedFindings.find((each) => each === named) ?? "unclear", because };
 }
 
-/** A terminal that names no original stores a reversal like a sale. */
+/** The finding, unless a reversal is a candidate, which some terminals store like a sale. */
 function unlessReversal(found: Concluded, answer: Answer): Concluded {
   const reversal = candidatesIn(answer).find(({ as }) => as === "reversal");
   if (!reversal) return found;
@@ -335,7 +337,7 @@ const formerNames = {
   unclear: "sale-without-order-unclear",
 } as const;
 
-/** The alarm's fields: raised when it is reported or found, and again with the finding. */
+/** The fields of the alarm, raised for a report or a stored sale, and again with the finding. */
 export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,
@@ -354,18 +356,12 @@ function namesIn({ receiptNumber, traceNumber, amountMinor, terminalId }: Transa
   return { receiptNumber, traceNumber, amountMinor, terminalId };
 }
 
-/** The candidates, and those that nearly are. */
-function namedIn(answer: Answer | null) {
-  return answer === null ? [] : [...candidatesIn(answer), ...nearIn(answer)];
-}
-
 function ordersIn(answer: Answer | null): object {
-  const named = namedIn(answer);
+  const named = answer ? namedIn(answer) : [];
   const [first] = named;
   if (!first) return {};
-  const { transactionId, request } = first.attempt;
-  const orders = [...new Set(named.map(({ attempt }) => attempt.request.orderId))];
-  return { orderId: request.orderId, transactionId, orders };
+  const orders = [...new Set(named.map(({ request }) => request.orderId))];
+  return { orderId: first.request.orderId, transactionId: first.transactionId, orders };
 }
 
 /**

@@ -1,28 +1,17 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { storage } from "../attempts/failures.ts";
-import type { Reconciliation } from "../attempts/reconciliation/reconciliation.ts";
 import type { TelecollectionAsker } from "../journal/terminal-rows.ts";
-import {
-  type Baseline,
-  type LastTransaction,
-  type TelecollectionEnd,
-  TerminalUnavailable,
-} from "../terminal/terminal.ts";
+import { type Baseline, type LastTransaction, TerminalUnavailable } from "../terminal/terminal.ts";
 import type { CommandParts } from "./financial-commands.ts";
 import { answerWithin } from "./terminal-identity.ts";
 
-/** So many unanswered questions keep a locked terminal from its end of day, and no more. */
+/** The number of unanswered questions that keep a locked terminal from its end of day. */
 const UNANSWERED_MAX = 3;
-
-/** A completed end of day, and what its comparison with the journal said. */
-type ClosedDay = Extract<TelecollectionEnd, { end: "completed" }> & {
-  readonly reconciliation: Reconciliation | null;
-};
 
 /** A terminal's maintenance, never during a payment: a restart, an end of day. */
 export class Upkeep {
   readonly #parts: CommandParts;
-  /** Questions in a row that a locked terminal did not answer. */
+  /** The number of questions in a row that a locked terminal did not answer. */
   #unanswered = 0;
 
   constructor(parts: CommandParts) {
@@ -51,9 +40,10 @@ export class Upkeep {
 
   /**
    * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
-   * from before it can no longer be reversed (docs/rules/07-returns.md).
+   * from before it can no longer be reversed (docs/rules/07-returns.md). Resolves with the
+   * completed end and what its comparison with the journal said.
    */
-  async telecollect(askedBy: TelecollectionAsker = "operator"): Promise<ClosedDay> {
+  async telecollect(askedBy: TelecollectionAsker = "operator") {
     const { lease, identityCheck, clock, log, terminalLog, reconciler } = this.#parts;
     const { end, id } = await lease.use("end of day", undefined, {
       needs: "telecollect",
@@ -105,8 +95,8 @@ export class Upkeep {
   }
 
   /**
-   * undefined: the terminal refuses the question until its end of day, or has left it unanswered
-   * so often that it would stay locked for ever.
+   * The last transaction of a locked terminal; undefined: it refuses the question until its end of
+   * day, or has left it unanswered so often that it would stay locked for ever.
    */
   async #lastUnderLock(): Promise<LastTransaction | undefined> {
     const { terminal, prepareMs, clock, log } = this.#parts;
@@ -122,10 +112,9 @@ export class Upkeep {
       const isOver = reason === "out-of-order" || this.#unanswered >= UNANSWERED_MAX;
       if (!isOver) throw error;
       this.#unanswered = 0;
-      log.warn(
-        { err: error },
-        "the end of day closes the last sale unread: the terminal is locked and does not answer",
-      );
+      const text =
+        "the end of day closes the last sale unread: the terminal is locked and does not answer";
+      log.warn({ err: error }, text);
       return undefined;
     }
   }

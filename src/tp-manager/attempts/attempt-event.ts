@@ -2,6 +2,7 @@ import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
+import { anyTerminal } from "../matching/comparison.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { AttemptInput } from "./attempt-input.ts";
 import {
@@ -138,7 +139,7 @@ export function stepOf(
   { v, atMs, ...event }: WrittenEvent,
   before: AttemptState | undefined,
 ): AttemptStep {
-  const [kind, ...members] = forms[event.input];
+  const [form, ...members] = forms[event.input];
   const detail: Record<string, unknown> = {};
   const input: Record<string, unknown> = { v };
   for (const [name, value] of Object.entries(event)) {
@@ -146,12 +147,9 @@ export function stepOf(
     ((members as string[]).includes(name) ? detail : input)[name] = value;
   }
   Object.assign(detail, derivedOf(event, before));
-  return { atMs, kind: kindOf(event, before) ?? kind, detail, input };
-}
-
-function kindOf(event: Written, before: AttemptState | undefined): string | undefined {
-  if (event.input === "end") return `end-${event.end.end}`;
-  return event.input === "report" && before && saleOf(before) ? "reversal-report" : undefined;
+  const ofEnd = event.input === "end" ? `end-${event.end.end}` : form;
+  const kind = event.input === "report" && before && saleOf(before) ? "reversal-report" : ofEnd;
+  return { atMs, kind, detail, input };
 }
 
 /** Members of a detail that the event has under another name, or that its state has. */
@@ -179,10 +177,9 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   }
 }
 
-/** The attempt that a step belongs to. */
+/** The attempt that a step belongs to. `final`: its present state, which a step of old may lack. */
 interface StepOwner {
   readonly request: PaymentRequest;
-  /** The journal's present state: it has what a step of an older version did not keep. */
   readonly final: AttemptState;
   /** The transaction that was handed off or imported. */
   readonly handedOff: () => Transaction | null;
@@ -236,7 +233,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
 
 /** A baseline that was not kept. */
 export const nothingKnown = {
-  identity: { serialNumber: "", deviceId: "", terminalId: "", version: "" },
+  identity: anyTerminal,
   last: { kind: "none" },
   clockOffsetMs: null,
 } as const;

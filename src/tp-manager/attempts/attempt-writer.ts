@@ -9,31 +9,23 @@ import type { AttemptInput } from "./attempt-input.ts";
 import type { Announce } from "./event-table.ts";
 import {
   type Attempt,
-  type AttemptState,
-  type AttemptStep,
   type ChargedState,
   type Detail,
   isCharged,
   isPaying,
   saleOf,
 } from "./payment.ts";
-import { phaseTable } from "./phase-table.ts";
-import { alarmReturnedTwice, isReturnedTwice } from "./returned-twice.ts";
+import { alarmReturnedTwice, isReturnedTwice, phaseTable } from "./phase-table.ts";
 
 /** The longest time from the receipt of an event on the wire until it is on disk. */
 const HEARD_WITHIN_MS = 1_000;
 
-export interface WriterParts {
+interface WriterParts {
   readonly attempts: AttemptRows;
   readonly clock: Clock;
   readonly log: Logger;
   /** Sends a prompt to the listeners of `GET /events`. */
   readonly announce?: Announce | undefined;
-  /**
-   * Events that were received on the wire and are not on disk yet (see AttemptWriter.heard). The
-   * writers that one command has one after the other share them.
-   */
-  readonly unwritten?: WrittenEvent[] | undefined;
 }
 
 /**
@@ -42,14 +34,18 @@ export interface WriterParts {
  */
 export class AttemptWriter {
   readonly #parts: WriterParts;
-  readonly #unwritten: WrittenEvent[];
+  /**
+   * Events that were received on the wire and are not on disk yet (see {@link heard}). The writers
+   * that one command has one after the other share this list.
+   */
+  readonly unwritten: WrittenEvent[];
   #attempt: Attempt;
   #timer: Timer | undefined;
 
-  constructor(attempt: Attempt, parts: WriterParts) {
+  constructor(attempt: Attempt, parts: WriterParts, unwritten: WrittenEvent[] = []) {
     this.#attempt = attempt;
     this.#parts = parts;
-    this.#unwritten = parts.unwritten ?? [];
+    this.unwritten = unwritten;
   }
 
   get attempt(): Attempt {
@@ -59,7 +55,7 @@ export class AttemptWriter {
   /** Writes the event of `input` and returns the attempt after it. Throws without any change. */
   advance(input: AttemptInput): Attempt {
     const ticket = input.input === "end" && "ticket" in input.end ? input.end.ticket : "";
-    return this.#write([...this.#unwritten, this.#now(input)], ticket);
+    return this.#write([...this.unwritten, this.#now(input)], ticket || undefined);
   }
 
   /**
@@ -71,13 +67,13 @@ export class AttemptWriter {
   heard(input: AttemptInput): void {
     const event = this.#now(input);
     try {
-      fold([...this.#unwritten, event], this.#attempt.state);
+      fold([...this.unwritten, event], this.#attempt.state);
     } catch (error) {
       // A fault of this program: repeating the event would not help.
       this.log("error", { err: error, input: input.input }, "what was heard fits no state");
       return;
     }
-    this.#unwritten.push(event);
+    this.unwritten.push(event);
     const { clock } = this.#parts;
     this.#timer ??= clock.startTimer("heard on the wire", HEARD_WITHIN_MS, () => this.settle());
   }
@@ -90,35 +86,37 @@ export class AttemptWriter {
   settle(): void {
     this.#timer?.clear();
     this.#timer = undefined;
-    if (this.#unwritten.length === 0) return;
+    if (this.unwritten.length === 0) return;
     try {
-      this.#write([...this.#unwritten]);
+      this.#write([...this.unwritten]);
     } catch (error) {
       this.log("error", { err: error }, "the journal did not take what was heard");
     }
   }
 
-  #write(events: readonly WrittenEvent[], ticket = ""): Attempt {
-    const before = this.#attempt.state;
-    const earlier: AttemptStep[] = [];
-    const state = events.reduce((at, each) => {
-      earlier.push(stepOf(each, at));
-      return fold([each], at);
-    }, before);
-    const event = earlier.pop();
-    invariant(event, "there is a step to be written");
-    const newlyCharged = isCharged(state) && saleOf(before) === undefined;
-    const approvedAtMs = isPaying(before) ? event.atMs : this.#attempt.startedAtMs;
-    this.#attempt = this.#parts.attempts.update(this.#attempt.transactionId, {
+  #write(events: readonly WrittenEvent[], ticket?: string): Attempt {
+    const { state: before, transactionId, startedAtMs } = this.#attempt;
+    let state = before;
+    const steps = events.map((each) => {
+      const step = stepOf(each, state);
+      state = fold([each], state);
+      return step;
+    });
+    const wasSold = saleOf(before) !== undefined;
+    const approvedAtMs = (isPaying(before) && events.at(-1)?.atMs) || startedAtMs;
+    this.#attempt = this.#parts.attempts.update(transactionId, {
       from: before.phase,
       state,
-      event,
-      ...(earlier.length === 0 ? {} : { earlier }),
-      ...(ticket === "" ? {} : { ticket }),
-      ...(newlyCharged ? { handOff: transactionOf(this.#attempt, state, approvedAtMs) } : {}),
-      ...(endsSale(before, state) ? { withdraw: true } : {}),
+      steps,
+      ticket,
+      handOff:
+        isCharged(state) && !wasSold
+          ? transactionOf(this.#attempt, state, approvedAtMs)
+          : undefined,
+      // The sale is over: reversed, or an operator corrected the first finding.
+      withdraw: wasSold && phaseTable[state.phase].charged === "no",
     });
-    this.#unwritten.length = 0;
+    this.unwritten.length = 0;
     this.#timer?.clear();
     this.#timer = undefined;
     if (isReturnedTwice(this.#attempt)) alarmReturnedTwice(this.#parts.log, this.#attempt);
@@ -135,7 +133,7 @@ export class AttemptWriter {
     }
   }
 
-  /** Announces the prompt that the customer sees now; the prompt is kept nowhere. */
+  /** Announces the prompt that the customer sees now; it is kept nowhere. */
   prompted(prompt: Prompt): void {
     const { transactionId, request } = this.#attempt;
     this.log("info", { prompt: prompt.code }, prompt.text);
@@ -147,11 +145,6 @@ export class AttemptWriter {
     const { transactionId, request } = this.#attempt;
     this.#parts.log[level]({ transactionId, orderId: request.orderId, ...detail }, message);
   }
-}
-
-/** The sale of an attempt is over: reversed, or an operator corrected the first finding. */
-function endsSale(before: AttemptState, after: AttemptState): boolean {
-  return saleOf(before) !== undefined && phaseTable[after.phase].charged === "no";
 }
 
 /** The transaction that a charged attempt hands off to the supervisor. */

@@ -22,7 +22,6 @@ import { isInDoubt, phaseTable } from "./phase-table.ts";
  * (docs/design.md 9.6). Pure. Older versions may have been more careful than the present machines:
  * an attempt that they left in doubt, where these are certain, is no fault.
  */
-
 /** The rules, each with the sentence that describes a fault. */
 export const auditRules = {
   "illegal-step": "a step that its phase does not have",
@@ -107,7 +106,8 @@ function replay(attempt: AuditedAttempt, report: Report) {
   };
   const unknown: string[] = [];
   const owner = { ...attempt, final };
-  let state = firstOf(attempt);
+  // An imported attempt has no record that the steps follow.
+  let state = attempt.wasBegun ? begun : isNotCharged(final) ? final : null;
   let before: AttemptEvent | undefined;
   let isOld = false;
   for (const step of steps) {
@@ -130,12 +130,6 @@ function replay(attempt: AuditedAttempt, report: Report) {
   const says = unknown.length === 0 ? compare(state, final, before) : undefined;
   if (says) report("other-end", says);
   return { evidence, unknown };
-}
-
-/** The record that the steps follow; null: there is none, because the attempt was imported. */
-function firstOf({ wasBegun, state }: AuditedAttempt): AttemptState | null {
-  if (wasBegun) return begun;
-  return isNotCharged(state) ? state : null;
 }
 
 /** The state after `event`; undefined: the machines have no such step. */

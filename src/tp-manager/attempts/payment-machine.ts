@@ -22,7 +22,7 @@ import { namesOurs } from "./reference-policy.ts";
 import { advanceReversal } from "./reversal-machine.ts";
 
 /**
- * The next state of a payment attempt after an input (docs/design.md 1.4). Pure: no I/O, no time.
+ * Returns the next state of a payment attempt after an input (docs/design.md 1.4). Pure.
  *
  * While an attempt is *sent* the terminal reports results, any number of them; the last one is kept
  * with what it is worth and whether our acknowledgement has arrived. In a two-phase sale the first
@@ -118,9 +118,8 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
 }
 
 /**
- * The terminal's late report settles the attempt, unless it contradicts an earlier good report or
- * is of something else than was asked: then it is kept, and an operator decides
- * (docs/rules/25-one-way.md).
+ * Settles the attempt by the terminal's late report. One that contradicts an earlier good report,
+ * or is of something else than was asked, is kept: an operator decides (docs/rules/25-one-way.md).
  */
 function lateResult(
   state: InDoubtState,
@@ -144,7 +143,7 @@ function lateResult(
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
-/** The value of the goods where the terminal charged another amount: no later event shows it. */
+/** The value of the goods, where the terminal charged another amount; no later event shows it. */
 function beyond(
   { goods }: InDoubtState,
   { report }: { readonly report: TransactionReport },
@@ -155,7 +154,7 @@ function beyond(
   return report.amountMinor === goodsMinor ? {} : { goodsMinor };
 }
 
-/** An operator's correction: the opposite of the first finding, once. */
+/** Corrects an operator's finding: the opposite of the first one, once. */
 function corrected(state: ChargedState | NotChargedState, input: AttemptInput): AttemptState {
   const { settled } = state;
   const isOpposite = input.input === "settled" && input.outcome !== state.phase;
@@ -200,7 +199,7 @@ function inDoubt(
   return { phase: "in-doubt", why: whyInDoubt(...why), ...kept, ...(heard ? { heard } : {}) };
 }
 
-/** Only the acknowledgement of a good report can have been received without being on disk. */
+/** The attempt in doubt; unwritten, an acknowledgement of a good report may have been received. */
 function interrupted(state: SentState, unwritten: boolean): InDoubtState {
   const after = inDoubt(state, ["interrupted"]);
   const { last, goods } = state;
@@ -239,9 +238,8 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
 }
 
 /**
- * An approval may cross our cancel: the terminal is asked once before its "cancelled" is believed
- * (docs/rules/22-heard-end.md). Goods that were withheld are no such case: nothing was left to
- * approve.
+ * Has the terminal asked once before its "cancelled" is believed: an approval may cross our cancel
+ * (docs/rules/22-heard-end.md). Where goods were withheld nothing was left to approve.
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
@@ -274,7 +272,7 @@ function completed(state: SentState): AttemptState {
   }
 }
 
-/** A part was decided and exactly that part was reported. */
+/** Whether a part was decided and exactly that part was reported. */
 function isPart({ decision }: Goods, { report }: JudgedReport): boolean {
   return decision?.goods === "partly-issued" && report.amountMinor === decision.amountMinor;
 }
@@ -308,7 +306,7 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
 /** The terminal's answer to a payment that charged nothing. */
 type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
 
-/** Goods that did not come out end an order as cancelled, whatever code the reversal carries. */
+/** The end of a payment whose goods did not come out is "cancelled", whatever its code. */
 function withheldOr(goods: Goods | null, reason: AbortReason | null, said: Said): NotCharged {
   if (!isWithheld(goods)) return notCharged(reason, said);
   const message = goods?.decision

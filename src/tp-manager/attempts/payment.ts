@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../../shared/catalog/errors.ts";
 import type { Currency } from "../../shared/money.ts";
+import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 import {
   type Baseline,
@@ -101,14 +102,12 @@ interface Contradictions {
   readonly tookBefore?: true;
 }
 
-export interface ChargedState extends Sale {
-  readonly phase: "charged";
-}
+export type ChargedState = Sale & { readonly phase: "charged" };
 
 /** The state that an operator settled, kept for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
-  /** The one correction that is possible was made. */
+  /** Whether the one correction that is possible was made. */
   readonly corrected: boolean;
 }
 
@@ -140,9 +139,7 @@ interface Reversal extends Pick<Contradictions, "tookBefore"> {
   readonly last: JudgedReport | null;
 }
 
-export interface ReversingState extends Reversal {
-  readonly phase: "reversing";
-}
+export type ReversingState = Reversal & { readonly phase: "reversing" };
 
 export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
@@ -186,7 +183,7 @@ export function whyInDoubt(reason: keyof typeof inDoubtTexts, said = ""): string
   return inDoubtTexts[reason] + said;
 }
 
-/** Where an attempt stands. See payment-machine.ts for how it gets from one to the next. */
+/** The state of an attempt; payment-machine.ts says how it gets from one to the next. */
 export type AttemptState =
   | SentState
   | ChargedState
@@ -201,9 +198,7 @@ export type AttemptPhase = AttemptState["phase"];
 /** "payment": the terminal said so at the time; "recovery": it was asked afterwards. */
 export type ChargedBy = "payment" | "recovery" | "operator";
 
-/**
- * The terminal waits this much longer for the goods than the kiosk may take (docs/design.md 5.12).
- */
+/** The seconds that the terminal waits for goods beyond the kiosk's time (docs/design.md 5.12). */
 const GOODS_MARGIN_SECONDS = 15;
 
 /** How long the terminal waits for the goods of an approved sale; undefined: it does not wait. */
@@ -254,13 +249,6 @@ export interface OpenReturn {
   readonly idempotencyKey?: string;
 }
 
-/** How much of a charged attempt has gone back by way of the gateway. */
-export function returnOf(attempt: Attempt): "none" | "open" | "part" | "all" {
-  if (attempt.openReturn) return "open";
-  if (!attempt.returnedSome) return "none";
-  return attempt.returnedMinor < returnableMinorOf(attempt) ? "part" : "all";
-}
-
 /** Minor units that can go back at most: what was charged, or asked for where that is not known. */
 export function returnableMinorOf({ state, request }: Attempt): number {
   const reported = isCharged(state) ? state.report.amountMinor : null;
@@ -278,7 +266,7 @@ export interface AttemptStep {
   readonly input?: Detail;
 }
 
-/** The last thing written of a two-phase sale is its approval: no decision, no end. */
+/** Whether the last thing written of a two-phase sale is its approval: no decision, no end. */
 export function isApproved(state: AttemptState): boolean {
   return state.phase === "sent" && state.goods?.decision === null;
 }
@@ -290,7 +278,7 @@ export function notCharged(outcome: NotCharged): NotChargedState {
   return { phase: "not-charged", outcome };
 }
 
-/** A later report does not undo that our acknowledgement of a good one has arrived. */
+/** Keeps, after a later report, that our acknowledgement of a good one has arrived. */
 export function tookBefore(
   state: Pick<SentState, "last" | "tookBefore">,
 ): Pick<SentState, "tookBefore"> {
@@ -300,9 +288,9 @@ export function tookBefore(
 }
 
 /**
- * The last report counts (docs/zvt.md 6.2), with one exception: after a good one, whatever it was
- * worth, a later one cannot make the attempt simply not charged. Then the worse judgement stays and
- * the terminal's storage decides (docs/rules/04-approval.md). `isWithheld`: no goods came out.
+ * Judges the last report, which counts (docs/zvt.md 6.2), except after a good one: whatever that
+ * was worth, a later one cannot make the attempt simply not charged. Then the worse judgement stays
+ * and the terminal's storage decides (docs/rules/04-approval.md). `isWithheld`: no goods came out.
  */
 export function nextReport(
   last: JudgedReport | null,
@@ -315,7 +303,7 @@ export function nextReport(
   return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
 
-/** The command of the payment may be running at the terminal. */
+/** Whether the command of the payment may be running at the terminal. */
 export function isPaying(state: AttemptState): state is SentState {
   return state.phase === "sent";
 }
@@ -338,15 +326,17 @@ export function saleOf(state: AttemptState): Sale | undefined {
 }
 
 /**
- * No goods were said to have come out, so nothing of ours can have committed the sale: the terminal
- * reverses it after our decision or when its window is over (docs/zvt.md 8.1, 8.2).
+ * Whether nobody said that goods came out, so that nothing of ours can have committed the sale: the
+ * terminal reverses it after our decision or when its window is over (docs/zvt.md 8.1, 8.2).
  */
 export function isWithheld(goods: Goods | null | undefined): boolean {
   return goods != null && (goods.decision === null || goods.decision.goods === "not-issued");
 }
 
 /** The currency of a report. One that names none means the euro (docs/zvt.md 4.2). */
-export function currencyNumericOf({ currencyNumeric }: TransactionReport): string {
+export function currencyNumericOf({
+  currencyNumeric,
+}: Pick<TransactionReport, "currencyNumeric">): string {
   return currencyNumeric ?? "978";
 }
 
@@ -376,19 +366,17 @@ export const isNeverSent = (events: ReadonlyArray<Pick<AttemptStep, "kind">>): b
 /** Steps of an attempt whose detail holds a report of the terminal. */
 export const reportSteps = ["report", "approved", "reversal-report"] as const;
 
-/** Nothing is known but the amount. Without a receipt number no reversal is ever begun. */
+/** A report of which only the amount is known: without a receipt number it is never reversed. */
 export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
-  const report = emptyReport();
-  return {
-    ...report,
-    good: true,
-    amountMinor,
-    currencyNumeric: currency.numeric,
-    receipt: {
-      ...report.receipt,
-      currencyNumCode: currency.numeric,
-      currencyAlphaCode: currency.alpha,
-      currencyFractionPart: String(currency.exponent),
-    },
-  };
+  const { numeric: currencyNumeric } = currency;
+  const receipt = bareReceipt(currency);
+  return { ...emptyReport(), good: true, amountMinor, currencyNumeric, receipt };
 }
+
+/** A receipt of which only the currency is known. */
+export const bareReceipt = ({ numeric, alpha, exponent }: Currency): Receipt => ({
+  ...emptyReceipt(),
+  currencyNumCode: numeric,
+  currencyAlphaCode: alpha,
+  currencyFractionPart: String(exponent),
+});

@@ -1,4 +1,6 @@
 import type { Charged, ErrorCode } from "../../shared/catalog/errors.ts";
+import { formatMajor } from "../../shared/money.ts";
+import type { Logger } from "../../shared/process/logger.ts";
 import type { EventData } from "./event-table.ts";
 import {
   type Attempt,
@@ -9,9 +11,10 @@ import {
   isCharged,
   isNotCharged,
   isPaying,
+  isReversed,
   type ReversalInDoubtState,
   type ReversingState,
-  returnOf,
+  returnableMinorOf,
   type SentState,
   saleOf,
 } from "./payment.ts";
@@ -57,7 +60,7 @@ interface PhaseRow {
   readonly archive: "nothing" | "delivery" | "withdrawal" | "never";
 }
 
-/** A command may be running at the terminal. */
+/** The row of a command that may be running at the terminal. */
 const running = {
   charged: "unknown",
   status: "Unknown",
@@ -68,6 +71,8 @@ const running = {
   open: "running",
   archive: "never",
 } as const;
+/** The columns of a phase that no operator settles, because it has ended. */
+const ended = { settle: [], open: null } as const;
 
 /**
  * The one table of phases. Whatever is a property of a phase is a column here, for programs and for
@@ -81,8 +86,7 @@ export const phaseTable = {
     repeat: "answer",
     reversal: "begin",
     gateway: "begin",
-    settle: [],
-    open: null,
+    ...ended,
     archive: "delivery",
   },
   "not-charged": {
@@ -91,8 +95,7 @@ export const phaseTable = {
     repeat: "begin",
     reversal: "ORDER_NOT_CHARGED",
     gateway: "ORDER_NOT_CHARGED",
-    settle: [],
-    open: null,
+    ...ended,
     archive: "nothing",
   },
   "in-doubt": { ...running, settle: ["charged", "not-charged"], open: "doubt" },
@@ -104,8 +107,7 @@ export const phaseTable = {
     repeat: "ORDER_REVERSED",
     reversal: "answer",
     gateway: "ORDER_REVERSED",
-    settle: [],
-    open: null,
+    ...ended,
     archive: "withdrawal",
   },
 } as const satisfies Record<AttemptPhase, PhaseRow>;
@@ -137,26 +139,21 @@ export const variantTable = {
   },
 } as const satisfies Record<string, Partial<PhaseRow> & { readonly of: AttemptPhase }>;
 
-type Variant = keyof typeof variantTable;
-
 /** The table's row for an attempt as it stands, with what its variant changes. */
 export function rowOf(attempt: Attempt): PhaseRow {
   const variant = variantOf(attempt);
   return { ...phaseTable[attempt.state.phase], ...(variant && variantTable[variant]) };
 }
 
-const returnVariants = {
-  none: undefined,
-  open: "return-open",
-  part: "part-returned",
-  all: "returned",
-} as const;
-
-function variantOf(attempt: Attempt): Variant | undefined {
-  const { state } = attempt;
+function variantOf(attempt: Attempt): keyof typeof variantTable | undefined {
+  const { state, openReturn, returnedSome, returnedMinor } = attempt;
   if (isApproved(state)) return "approved";
-  const returned = isCharged(state) ? returnVariants[returnOf(attempt)] : undefined;
-  if (returned || !("settled" in state) || state.settled?.corrected !== false) return returned;
+  if (isCharged(state)) {
+    if (openReturn) return "return-open";
+    const isWhole = returnedMinor >= returnableMinorOf(attempt);
+    if (returnedSome) return isWhole ? "returned" : "part-returned";
+  }
+  if (!("settled" in state) || state.settled?.corrected !== false) return undefined;
   return isCharged(state) ? "settled charged" : "settled not-charged";
 }
 
@@ -175,12 +172,12 @@ export function chargedMinorOf(attempt: Attempt): number | null {
   return isNotCharged(state) ? 0 : (saleOf(state)?.report.amountMinor ?? null);
 }
 
-/** A command of the attempt may be running at the terminal. */
+/** Whether a command of the attempt may be running at the terminal. */
 export function isRunning(state: AttemptState): state is SentState | ReversingState {
   return phaseTable[state.phase].open === "running";
 }
 
-/** Only the terminal or an operator knows what became of the money. */
+/** Whether only the terminal or an operator knows what became of the money. */
 export function isInDoubt(state: AttemptState): state is InDoubtState | ReversalInDoubtState {
   return phaseTable[state.phase].open === "doubt";
 }
@@ -211,4 +208,29 @@ export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
 function stateOf(state: AttemptState): EventData<"payment">["state"] {
   if (isPaying(state)) return isApproved(state) ? "approved" : "running";
   return isNotCharged(state) ? state.outcome.status : state.phase;
+}
+
+/** The name of the alarm about {@link isReturnedTwice}. */
+export const RETURNED_TWICE = "returned-twice";
+
+/** Whether it is reversed at the terminal, and returned elsewhere (docs/rules/07-returns.md). */
+export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
+  return isReversed(state) && returnedSome;
+}
+
+/** Raises the alarm of {@link isReturnedTwice}: a person has to compare the two. */
+export function alarmReturnedTwice(log: Logger, attempt: Attempt): void {
+  const { transactionId, request, state, returnedMinor } = attempt;
+  const { orderId, currency } = request;
+  const atTerminal = (isReversed(state) && state.sale.report.amountMinor) || request.amountMinor;
+  const major = (minor: number): string =>
+    minor === 0
+      ? "an unknown amount"
+      : `${formatMajor(minor, currency.exponent)} ${currency.alpha}`;
+  log.error(
+    { alarm: RETURNED_TWICE, transactionId, orderId, atTerminal, atGateway: returnedMinor },
+    `money of order ${orderId} went back at the terminal, ${major(atTerminal)}, and at the ` +
+      `gateway, ${major(returnedMinor)}: right only when the gateway's own record was put right ` +
+      "after the reversal; else the customer has it twice",
+  );
 }

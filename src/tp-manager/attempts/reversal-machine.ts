@@ -14,7 +14,7 @@ import {
 } from "./payment.ts";
 
 /**
- * The return of a charged sale (docs/rules/07-returns.md). Pure.
+ * Returns the next state of the return of a charged sale (docs/rules/07-returns.md). Pure.
  *
  * A *charged* attempt becomes *reversing*: that is the reservation and the write-ahead record in
  * one, on disk before the command leaves. A good report for the sale's amount followed by a good
@@ -111,8 +111,8 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
 
 /**
  * Whether the terminal says that the sale had been reversed before. A reversal leaves only while
- * its number names this sale and no other (docs/rules/16-fresh.md), so this sale is meant: the
- * money went back once, and answered as charged it would go back again at the gateway.
+ * its number names this sale alone (docs/rules/16-fresh.md), so this sale is meant. Answered as
+ * charged it would go back again at the gateway.
  */
 export function saysReversedBefore(last: JudgedReport | null, end: PaymentEnd): boolean {
   const said = [last?.report.reason, "reason" in end ? end.reason : undefined];
@@ -134,7 +134,7 @@ export function judgeReversal(sale: TransactionReport, report: TransactionReport
   return agrees && !isSaleItself(sale, report) ? "agrees" : "disagrees";
 }
 
-/** The sale reported again, to the second: its reversal comes later, or names it. */
+/** Whether it is the sale reported again, to the second: its reversal comes later, or names it. */
 function isSaleItself(sale: TransactionReport, report: TransactionReport): boolean {
   const isUnnamed = report.originalTrace === null && haveMoments(sale, report);
   return isUnnamed && compareReports(sale, report) === "same";
@@ -146,7 +146,7 @@ export function givesBack(sale: TransactionReport, report: TransactionReport): b
   return named && judgeReversal(sale, report) === "agrees";
 }
 
-/** Another original, or another card, than the sale's; a member that is missing says nothing. */
+/** Whether it names another original, or another card, than the sale's. */
 function namesAnother(sale: TransactionReport, report: TransactionReport): boolean {
   const { originalTrace } = report;
   const isNamed = originalTrace !== null && sale.traceNumber !== null;
@@ -154,7 +154,7 @@ function namesAnother(sale: TransactionReport, report: TransactionReport): boole
   return anotherTrace || anotherCard(sale, report);
 }
 
-/** Masked numbers are of two cards when digits that both show differ, counted from the end. */
+/** Whether masked numbers are of two cards: digits that both show differ, counted from the end. */
 function anotherCard({ maskedPan: a }: TransactionReport, { maskedPan: b }: TransactionReport) {
   const mask = [...(a ?? "")].reverse();
   const other = [...(b ?? "")].reverse();
@@ -166,5 +166,5 @@ function anotherCard({ maskedPan: a }: TransactionReport, { maskedPan: b }: Tran
     .some((digit, at) => isDigit(digit) && isDigit(other[at]) && digit !== other[at]);
 }
 
-/** Digits at the end of a card number that masks leave open. */
+/** The number of digits at the end of a card number that masks leave open. */
 const CARD_END = 4;

@@ -8,7 +8,7 @@ import { storage } from "../attempts/failures.ts";
 import { checkedParameters, fault, legible } from "../http/body/input.ts";
 import { plain } from "../http/body/json-body.ts";
 import { isActing } from "../http/call.ts";
-import type { AuditEntryRows } from "../journal/operator/audit-entry-rows.ts";
+import type { AuditEntryRows } from "../journal/operator-rows.ts";
 
 const REASON_CHARACTERS_MAX = 500;
 const BODY_CHARACTERS_MAX = 2_000;

@@ -1,9 +1,7 @@
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import type { AcknowledgedRows } from "../journal/operator/acknowledged-rows.ts";
-import type { AuditEntryRows } from "../journal/operator/audit-entry-rows.ts";
-import type { DayRows } from "../journal/operator/day-rows.ts";
+import type { AcknowledgedRows, AuditEntryRows, DayRows } from "../journal/operator-rows.ts";
 import type { AfterSale } from "../orders/after-sale.ts";
 import type { Listings } from "../orders/listings.ts";
 import type { Orders, PaymentResult } from "../orders/orders.ts";

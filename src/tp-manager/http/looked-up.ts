@@ -3,9 +3,8 @@ import type { GatewayHistory, GatewayState } from "../../shared/ipc/contract.ts"
 import { type Currency, majorOf } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
 import { rowOf } from "../attempts/phase-table.ts";
-import { answerOf } from "../orders/answer.ts";
+import { answerOf, type Warning, warningsOf } from "../orders/answer.ts";
 import type { FoundOrder } from "../orders/orders.ts";
-import { type Warning, warningsOf } from "../orders/warnings.ts";
 import type { Answer } from "./call.ts";
 import type { CallContext } from "./call-context.ts";
 

@@ -1,5 +1,5 @@
 import type { GatewayState } from "../../shared/ipc/contract.ts";
-import { type Attempt, returnOf } from "../attempts/payment.ts";
+import type { Attempt } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 
 /** The actions that may follow a payment, in the order of the console's buttons. */
@@ -28,7 +28,7 @@ export function actionsOf(
   { lacksReversal, gatewayState }: Circumstances,
 ): ReadonlyArray<{ readonly act: OrderAction; readonly path: string }> {
   const row = rowOf(attempt);
-  const isWhole = returnOf(attempt) === "none";
+  const isWhole = !attempt.openReturn && !attempt.returnedSome;
   const allowed: Record<OrderAction, boolean> = {
     reverse: row.reversal === "begin" && !lacksReversal,
     capture: row.gateway === "begin" && isWhole && gatewayState === "authorized",

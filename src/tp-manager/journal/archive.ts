@@ -1,5 +1,4 @@
 import type { SQLInputValue } from "node:sqlite";
-import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import type { Chore } from "../../shared/process/daily.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 import type { Attempt, AttemptState, PaymentRequest } from "../attempts/payment.ts";
@@ -11,10 +10,10 @@ import {
   returnedOfKept,
   stateOfKept,
 } from "../attempts/rebuilt-attempt.ts";
-import type { LedgerEntry } from "../attempts/reconciliation/reconciliation.ts";
-import { isUnread } from "./answer-rows.ts";
+import type { LedgerEntry } from "../attempts/reconciliation/ledger-policy.ts";
 import {
   endedStatuses,
+  isUnread,
   type ListedAttempt,
   type ListPage,
   listedIn,
@@ -23,11 +22,17 @@ import {
   merged,
   neverSold,
   phaseIn,
+  readJson,
   returnedOf,
 } from "./attempt-columns.ts";
 import { type Row, rows } from "./database/statements.ts";
-import { entryOf, type Kept, keptLedgerOf, spokenOf } from "./ledger-rows.ts";
-import { CLOSINGS_COMPARED } from "./reconciliation-rows.ts";
+import {
+  CLOSINGS_COMPARED,
+  entryOf,
+  type Kept,
+  keptLedgerOf,
+  spokenOf,
+} from "./reconciliation-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -44,10 +49,10 @@ const isKnownThere = {
 };
 
 /**
- * An order is put away whole, and only when nothing of it is open: every attempt has ended before
- * the cut-off, what was charged is with the gateway or closed, what was reversed is known to the
- * supervisor, and the answer of a generated order id, or a charge found later, was read
- * (docs/rules/11-unread.md).
+ * The condition that nothing of an order is open, so that it is put away whole: every attempt has
+ * ended before the cut-off, what was charged is with the gateway or closed, what was reversed is
+ * known to the supervisor, and the answer of a generated order id, or a charge found later, was
+ * read (docs/rules/11-unread.md).
  */
 const isArchivable = `
   SELECT min((
@@ -64,7 +69,19 @@ const isArchivable = `
 
 const isOldEnough = "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)";
 
-const texts = {
+/** Listings of archived orders; their position is the order in which they were put away. */
+const listed = listings(
+  "archived_order",
+  "archived_status",
+  (page) => `SELECT archived_order.*, page.position AS position
+    FROM (${page}) AS page CROSS JOIN archived_order ON archived_order.rowid = page.position`,
+);
+
+/** The start of an attempt that is older than any. */
+const oldest = { startedAtMs: -1, position: -1 };
+
+/** Orders that were put away, each with its end and amounts. */
+export class Archive extends rows("archive", {
   next: `SELECT page.started_at_ms AS started_at_ms, position, order_id
     FROM (${merged(endedStatuses, "attempt", "attempt_status", isOldEnough)}
       ORDER BY started_at_ms, position LIMIT ?4) AS page
@@ -81,7 +98,6 @@ const texts = {
   holds: "SELECT 1 FROM archived_order WHERE order_id = ? LIMIT 1",
   ofOrder: "SELECT * FROM archived_order WHERE order_id = ? ORDER BY number",
   startOf: "SELECT started_at_ms FROM archived_order WHERE rowid = ?",
-  delivery: "SELECT delivery FROM archived_order WHERE transaction_id = ?",
   noteReturn: `UPDATE archived_order SET kept = json_set(kept, '$.end.returnedMinor', ?1)
     WHERE transaction_id = ?2
       AND ${phaseIn(({ gateway }) => gateway === "begin", "json_extract(kept, '$.end.phase')")}
@@ -92,40 +108,15 @@ const texts = {
   unsent: `SELECT transaction_id FROM attempt JOIN hand_off USING (transaction_id)
     WHERE ended_at_ms < ? AND acknowledged = 1 AND delivery IN ('pending', 'parked')
       AND delivery = 'pending' AND withdrawn = 0`,
-};
-
-/** `position` is the order in which they were put away. */
-const listed = listings(
-  "archived_order",
-  "archived_status",
-  (page) => `SELECT archived_order.*, page.position AS position
-    FROM (${page}) AS page CROSS JOIN archived_order ON archived_order.rowid = page.position`,
-);
-
-interface ArchiveStep {
-  /** How many orders were put away. */
-  readonly archived: number;
-  /** Where the next step begins; undefined: every order that is old enough was checked. */
-  readonly next: ArchivePosition | undefined;
-}
-
-/** The position of an attempt in the order of their starts. */
-interface ArchivePosition {
-  readonly startedAtMs: number;
-  readonly position: number;
-}
-
-const oldest: ArchivePosition = { startedAtMs: -1, position: -1 };
-
-/** Orders that were put away, each with its end and amounts. */
-export class Archive extends rows("archive", texts) {
+}) {
   readonly #listed = this.statements.prepare("archived listed", listed);
 
   /**
    * Checks the orders of the next `limit` ended attempts from before the cut-off, after `after`,
-   * the oldest first, and puts away those that may be; in one transaction.
+   * the oldest first, and puts away those that may be, in one transaction. Returns how many, and
+   * where the next step begins; undefined: every order that is old enough was checked.
    */
-  putAway(beforeMs: number, limit: number, after = oldest): ArchiveStep {
+  putAway(beforeMs: number, limit: number, after = oldest) {
     return this.statements.transaction(() => {
       const ended = this.sql.next.all(beforeMs, after.startedAtMs, after.position, limit);
       const orders = [...new Set(ended.map((row) => String(row["order_id"])))].filter(
@@ -133,7 +124,11 @@ export class Archive extends rows("archive", texts) {
       );
       for (const orderId of orders) this.#putAwayOrder(orderId);
       const last = ended.length === limit ? ended.at(-1) : undefined;
-      return { archived: orders.length, next: last && positionOf(last) };
+      const next = last && {
+        startedAtMs: Number(last["started_at_ms"]),
+        position: Number(last["position"]),
+      };
+      return { archived: orders.length, next };
     });
   }
 
@@ -146,10 +141,6 @@ export class Archive extends rows("archive", texts) {
     // Called twice for each new order, of which hardly any is in the archive.
     if (!this.sql.holds.kept(orderId)) return [];
     return this.sql.ofOrder.all(orderId).map(attemptOf);
-  }
-
-  delivery(transactionId: string): DeliveryState | null {
-    return (this.sql.delivery.get(transactionId)?.["delivery"] ?? null) as DeliveryState | null;
   }
 
   list(page: ListPage): ListedAttempt[] {
@@ -183,14 +174,9 @@ export class Archive extends rows("archive", texts) {
   }
 }
 
-function positionOf(row: Row): ArchivePosition {
-  return { startedAtMs: Number(row["started_at_ms"]), position: Number(row["position"]) };
-}
-
 function keptColumns(row: Row, ledger: LedgerEntry | undefined): SQLInputValue[] {
-  const { currency } = JSON.parse(String(row["request"])) as PaymentRequest;
-  const state = JSON.parse(String(row["state"])) as AttemptState;
-  const end = keptEnd(state, returnedOf(row));
+  const { currency } = readJson<PaymentRequest>(row["request"]);
+  const end = keptEnd(readJson<AttemptState>(row["state"]), returnedOf(row));
   const kept: Kept = { currency, end, ...(ledger ? { ledger: keptLedgerOf(ledger) } : {}) };
   const before = ["transaction_id", "order_id", "number", "amount_minor", "currency"];
   const after = ["generated_id", "delivery", "started_at_ms", "ended_at_ms"];
@@ -199,7 +185,7 @@ function keptColumns(row: Row, ledger: LedgerEntry | undefined): SQLInputValue[]
 }
 
 function attemptOf(row: Row): Attempt {
-  const { currency, end } = JSON.parse(String(row["kept"])) as Kept;
+  const { currency, end } = readJson<Kept>(row["kept"]);
   const amountMinor = Number(row["amount_minor"]);
   const returnedMinor = returnedOfKept(end);
   const bare = bareRequest(String(row["order_id"]), amountMinor, currency, ARCHIVED);

@@ -7,12 +7,9 @@ import {
   phasesWith,
   variantTable,
 } from "../attempts/phase-table.ts";
-import type { Row, Statement } from "./database/statements.ts";
+import { type Row, rows, type Statement } from "./database/statements.ts";
 
-/**
- * The columns that {@link readAttempt} reads. Not the status, which SQLite would compute from the
- * whole state each time.
- */
+/** The columns that {@link readAttempt} reads; without the status, which SQLite computes. */
 export const attemptColumns = `attempt.transaction_id, attempt.number, attempt.request,
   attempt.state, attempt.started_at_ms, attempt.ended_at_ms, attempt.baseline, attempt.ticket,
   attempt.returned_minor, attempt.notified_return_minor, attempt.returned_some,
@@ -36,10 +33,7 @@ export function readAttempt(row: Row): Attempt {
   };
 }
 
-/**
- * Minor units that went back in all. A return of ours is notified too, so the larger of the two
- * counts: their sum would count that return twice.
- */
+/** Minor units that went back in all: the larger sum, as a return of ours is notified too. */
 export function returnedOf(row: Row): number {
   return Math.max(Number(row["returned_minor"]), Number(row["notified_return_minor"]));
 }
@@ -57,9 +51,9 @@ export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
 
-/** How many parsed texts are kept: those of the newest attempts. */
+/** The number of parsed texts that are kept: those of the newest attempts. */
 const TEXTS_KEPT = 32;
-/** The newest first. A comparison of long texts takes less time than a hash of one. */
+/** Texts and what they were parsed to, the newest first. Comparing is faster than a hash. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**
@@ -81,19 +75,17 @@ export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase")
   return `${column} IN (${quoted(phasesWith(has))})`;
 }
 
-/** SQLite uses the index of possible sales only for a condition that is spelt as the index is. */
+/** The one phase of attempts that can never have been a sale. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
-/** The condition that the attempt can never have been a sale. */
 export const neverSold = `phase = '${unsold}'`;
-/** The condition of two indexes: of unread answers, and of attempts that may be a sale. */
+/** The condition that an attempt may be a sale; two indexes are spelt so, and used only then. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
-const openStatuses = paymentStatuses.filter((status) => {
-  const isOpenVariant = status === variantTable.approved.status;
-  return (
-    isOpenVariant || phasesWith((row) => row.open !== null && row.status === status).length > 0
-  );
-});
+const openStatuses = paymentStatuses.filter(
+  (status) =>
+    status === variantTable.approved.status ||
+    phasesWith((row) => row.open !== null && row.status === status).length > 0,
+);
 /** The condition, by the index of statuses, that an attempt has not ended. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 /** The statuses of attempts that have ended. */
@@ -123,9 +115,8 @@ export interface ListedAttempt {
 type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
- * Listings of a table, newest first, after `(?1, ?2)`, which are a start and a position, since
- * `?3`. Each names its status and its index, so that it reads nothing that it does not give; the
- * one of all merges them.
+ * Listings of a table since `?3`, newest first, after the start `?1` and the position `?2`. Each
+ * names its status and its index, so that it reads no row in vain; the one of all merges them.
  */
 export function listings(
   table: string,
@@ -153,12 +144,12 @@ export function listedIn(
   return sql.all(untilMs ?? Number.MAX_SAFE_INTEGER, 0, sinceMs, limit);
 }
 
-export function listedOf(row: Row, attempt: Attempt): ListedAttempt {
+export function listedOf(row: Row, attempt = readAttempt(row)): ListedAttempt {
   const delivery = row["delivery"] as DeliveryState | null;
   return { attempt, delivery, position: Number(row["position"]) };
 }
 
-/** Positions of several statuses, for an ORDER BY that SQLite merges without sorting. */
+/** Selects the positions of several statuses, for an ORDER BY that SQLite merges unsorted. */
 export function merged(
   statuses: readonly PaymentStatus[],
   table: string,
@@ -169,4 +160,62 @@ export function merged(
     `SELECT started_at_ms, rowid AS position FROM ${table} INDEXED BY ${index}
       WHERE status = '${status}' AND ${condition}`;
   return statuses.map(of).join(" UNION ALL ");
+}
+
+/** The most orders that an alarm about unread charges names; it counts all. */
+const NAMED_MAX = 5;
+
+const isChargedNow = phaseIn(({ charged }) => charged === "yes");
+/** The order is charged now, and the kiosk does not know it. */
+export const isUnread = `unread_since_ms IS NOT NULL AND ${isChargedNow}`;
+
+/** The kiosk's knowledge of answers, in columns of the attempts. */
+export class AnswerRows extends rows("answers", {
+  undeliveredGenerated: `SELECT order_id FROM attempt WHERE generated_id = 1
+      AND answer_delivered = 0 AND ${mayBeSold} AND amount_minor = ? AND currency = ?
+    LIMIT 1`,
+  markAnswerDelivered:
+    "UPDATE attempt SET answer_delivered = 1 WHERE order_id = ? AND answer_delivered = 0",
+  markChargeUnread: `UPDATE attempt SET unread_since_ms = ? WHERE order_id = ?
+      AND unread_since_ms IS NULL AND ${isChargedNow}`,
+  isChargeUnread: `SELECT 1 FROM attempt
+    WHERE order_id = ? AND unread_since_ms IS NOT NULL LIMIT 1`,
+  markChargeRead: `UPDATE attempt SET unread_since_ms = NULL
+    WHERE order_id = ? AND unread_since_ms IS NOT NULL`,
+  countUnread: `SELECT count(*) AS n, min(unread_since_ms) AS since FROM attempt
+    WHERE ${isUnread}`,
+  unread: `SELECT order_id FROM attempt WHERE ${isUnread} ORDER BY unread_since_ms LIMIT ?`,
+}) {
+  /** An order with a generated id, charged or unknown, whose answer the kiosk has not read. */
+  undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
+    const row = this.sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
+    return row && String(row["order_id"]);
+  }
+
+  markAnswerDelivered(orderId: string): void {
+    this.sql.markAnswerDelivered.run(orderId);
+  }
+
+  /** Notes that no answer with the charge has arrived (docs/rules/11-unread.md). */
+  markChargeUnread(orderId: string, atMs: number): void {
+    this.sql.markChargeUnread.run(atMs, orderId);
+  }
+
+  /** Notes that an answer with the charge has arrived whole. */
+  markChargeRead(orderId: string): void {
+    // Nearly always there is nothing to change, and a change begins with the lock of writers.
+    if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);
+  }
+
+  /**
+   * The charges that the kiosk does not know: how many, since when the oldest waits (epoch
+   * milliseconds), and the orders of the oldest; null: it knows every charge.
+   */
+  unreadCharges() {
+    const row = this.sql.countUnread.get();
+    const count = Number(row?.["n"]);
+    if (count === 0) return null;
+    const orderIds = this.sql.unread.all(NAMED_MAX).map((one) => String(one["order_id"]));
+    return { count, sinceMs: Number(row?.["since"]), orderIds };
+  }
 }

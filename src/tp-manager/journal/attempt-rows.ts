@@ -35,22 +35,71 @@ import {
 } from "./attempt-columns.ts";
 import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
-import type { HandOffRows } from "./hand-offs/hand-off-rows.ts";
+import type { HandOffRows } from "./hand-off-rows.ts";
 
-/** How many attempts and steps since a sale are searched before its reversal. */
+/** The most attempts and steps since a sale that are searched before its reversal. */
 const LATER_MAX = 5_000;
-/** How many ids are read at once, and a text that sorts after every id. */
+/** The number of ids that are read at once, and a text that sorts after every id. */
 const IDS = 500;
 const LAST_ID = "~";
-/** How many attempts are read at once. */
+/** The number of attempts that are read at once. */
 const PAGE = 50;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** A command begins on a charged attempt: the terminal's reservation (docs/rules/07-returns.md). */
+/** The condition that a charged attempt gets a command (docs/rules/07-returns.md). */
 const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
   AND ${phaseIn(({ open }) => open === "running", "?1")})`;
 
-const texts = {
+const listed = listings(
+  "attempt",
+  "attempt_status",
+  (page) => `SELECT ${attemptColumns}, page.position AS position, hand_off.delivery AS delivery
+    FROM (${page}) AS page CROSS JOIN attempt ON attempt.rowid = page.position
+      LEFT JOIN hand_off USING (transaction_id)`,
+);
+
+/** A result that the terminal reported, and the attempt that got it. */
+export interface ReportedResult {
+  readonly transactionId: string;
+  readonly report: TransactionReport;
+}
+
+type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
+
+/** A new state, and what is written with it in one transaction. */
+interface Change {
+  /** The phase that the attempt must be in now; any other is a fault of this program. */
+  readonly from: AttemptPhase;
+  readonly state: AttemptState;
+  /** The steps that led to the state, the oldest first. */
+  readonly steps: readonly AttemptStep[];
+  readonly ticket?: string | undefined;
+  /** undefined unless the attempt has become charged. */
+  readonly handOff?: Transaction | undefined;
+  /** The attempt was reversed. */
+  readonly withdraw?: boolean;
+}
+
+type NewAttempt = Omit<
+  Attempt,
+  "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
+>;
+
+/** The attempt that was written last, as it is on disk: a payment reads it at each step. */
+interface Known {
+  readonly attempt: Attempt;
+  /** null: it may not be the newest one. */
+  readonly position: number | null;
+  /** The stamp of this write: a listener that was notified of it may have written more. */
+  readonly stamp: number;
+}
+
+/**
+ * Attempts and their events. As in every part of the journal a change is one commit, on disk when
+ * the method returns, and the method throws when the change could not be written. Methods are
+ * synchronous, so that nothing else can run between a decision and its record.
+ */
+export class AttemptRows extends rows("attempts", {
   latest: `SELECT ${attemptColumns} FROM attempt WHERE order_id = ?
     ORDER BY number DESC LIMIT 1`,
   ofOrder: `SELECT ${attemptColumns} FROM attempt WHERE order_id = ? ORDER BY number`,
@@ -92,78 +141,7 @@ const texts = {
   laterEvents: `SELECT * FROM attempt_event WHERE id >
       (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
     ORDER BY id LIMIT ?`,
-};
-
-const listed = listings(
-  "attempt",
-  "attempt_status",
-  (page) => `SELECT ${attemptColumns}, page.position AS position, hand_off.delivery AS delivery
-    FROM (${page}) AS page CROSS JOIN attempt ON attempt.rowid = page.position
-      LEFT JOIN hand_off USING (transaction_id)`,
-);
-
-/** The journal's record of what happened on terminals since a sale, its own results included. */
-export interface SinceSale {
-  /** Attempts begun after the sale whose command may have left, oldest first. */
-  readonly later: readonly Attempt[];
-  /** Attempts from before the sale whose reversal was begun after it. */
-  readonly earlier: readonly Attempt[];
-  /** Results that were reported since, in their order, with the attempt that got each. */
-  readonly reports: readonly ReportedResult[];
-  /** An unmatched transaction was kept since. */
-  readonly unmatched: boolean;
-  /** A reversal of the sale has left before; left out: none has. */
-  readonly wasTried?: boolean;
-  /** Others are paid at this terminal too; left out: nobody. */
-  readonly isShared?: boolean;
-}
-
-export interface ReportedResult {
-  readonly transactionId: string;
-  readonly report: TransactionReport;
-}
-
-type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
-
-/** A new state, and what is written with it in one transaction. */
-interface Change {
-  /** The phase that the attempt must be in now; any other is a fault of this program. */
-  readonly from: AttemptPhase;
-  readonly state: AttemptState;
-  readonly event: AttemptStep;
-  /** Earlier steps that were not written yet; `state` is the fold of them and of `event`. */
-  readonly earlier?: readonly AttemptStep[];
-  readonly ticket?: string;
-  /** Left out unless the attempt has become charged. */
-  readonly handOff?: Transaction;
-  /** The attempt was reversed. */
-  readonly withdraw?: boolean;
-}
-
-type NewAttempt = Omit<
-  Attempt,
-  "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
->;
-
-/** The attempt that was written last, as it is on disk: a payment reads it at each step. */
-interface Known {
-  readonly attempt: Attempt;
-  /** null: it may not be the newest one. */
-  readonly position: number | null;
-  /** The stamp of this write: a listener that was notified of it may have written more. */
-  readonly stamp: number;
-}
-
-/**
- * Attempts and their events. As in every part of the journal a change is one commit, on disk when
- * the method returns, and the method throws when the change could not be written. Methods are
- * synchronous on purpose: between a decision and its record nothing else can run.
- */
-export class AttemptRows extends rows("attempts", texts)<{
-  events: EventRows;
-  handOffs: HandOffRows;
-  archive: Archive;
-}> {
+})<{ events: EventRows; handOffs: HandOffRows; archive: Archive }> {
   readonly #listed = this.statements.prepare("attempts listed", listed);
   #known: Known | undefined;
   /** Called with every step of an attempt once it is on disk. Must not throw. */
@@ -215,13 +193,13 @@ export class AttemptRows extends rows("attempts", texts)<{
     }));
   }
 
-  /** The write-ahead record: an attempt in phase "sent". */
+  /** Writes the write-ahead record: an attempt in phase "sent". */
   begin({ baseline, ...attempt }: Begun & { baseline: Baseline }): Attempt {
     this.statements.assertKept();
     return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });
   }
 
-  /** An attempt that ended before anything financial could leave. */
+  /** Writes an attempt that ended before anything financial could leave. */
   recordFailure({ outcome, ...attempt }: Begun & { outcome: NotCharged }): Attempt {
     const state = notCharged(outcome);
     return this.#insert({ ...attempt, state, baseline: null, endedAtMs: attempt.startedAtMs });
@@ -232,20 +210,22 @@ export class AttemptRows extends rows("attempts", texts)<{
    * an attempt that has become charged, or the withdrawal of one that was reversed.
    */
   update(transactionId: string, change: Change): Attempt {
-    const { state, event, earlier = [], ticket, handOff, withdraw } = change;
-    const steps = [...earlier, event];
+    const { state, steps, ticket, handOff, withdraw } = change;
+    const last = steps.at(-1);
+    invariant(last, "there is a step to be written");
+    const { atMs } = last;
     const known = this.#knownNow();
     const [attempt, stamp] = this.parts.events.commit((emit) => {
       const before = this.#mustRead(transactionId);
-      const changes = this.#updateRow(before, change);
+      const endedAtMs = phaseTable[state.phase].open === null ? atMs : null;
+      const changes = this.#updateRow(before, change, atMs);
       invariant(changes === 1, `attempt ${transactionId} is not ${change.from} in the journal`);
       for (const step of steps) this.addEvent(transactionId, step);
       if (handOff) this.parts.handOffs.add(transactionId, handOff);
       if (withdraw) this.parts.handOffs.withdraw(transactionId);
-      const endedAtMs = phaseTable[state.phase].open === null ? event.atMs : null;
       const after = { ...before, state, endedAtMs, ticket: ticket ?? before.ticket };
       const data = paymentEventOf(after);
-      if (!isDeepStrictEqual(data, paymentEventOf(before))) emit("payment", data, event.atMs);
+      if (!isDeepStrictEqual(data, paymentEventOf(before))) emit("payment", data, atMs);
       return [after, this.sql.read.stamp] as const;
     });
     const isNewest = known?.attempt.transactionId === transactionId;
@@ -254,23 +234,25 @@ export class AttemptRows extends rows("attempts", texts)<{
     return attempt;
   }
 
-  /** How many rows were in the phase that the change is made from. */
-  #updateRow({ transactionId, state: before }: Attempt, change: Change): number | bigint {
-    const { state, event, ticket = null, from } = change;
+  /** Returns how many rows were in the phase that the change is made from. */
+  #updateRow({ transactionId, state: before }: Attempt, change: Change, atMs: number) {
+    const { state, ticket = null, from } = change;
     const sale = saleOf(state);
     const text = JSON.stringify(state);
     const isOpen = phaseTable[state.phase].open !== null;
     if (isOpen && state.phase === from && !sale) {
       return this.sql.updateInPhase.run(text, ticket, transactionId, from).changes;
     }
+    // A probe may find a charge that the kiosk was not answered (docs/rules/11-unread.md).
+    const isFound = isCharged(state) && state.by === "recovery" && !saleOf(before);
     return this.sql.update.run(
       state.phase,
       text,
       ticket,
-      isOpen ? null : event.atMs,
+      isOpen ? null : atMs,
       sale?.report.receiptNumber ?? null,
       sale?.report.traceNumber ?? null,
-      isFound(before, state) ? event.atMs : null,
+      isFound ? atMs : null,
       transactionId,
       from,
     ).changes;
@@ -292,15 +274,15 @@ export class AttemptRows extends rows("attempts", texts)<{
     const rows = isAll
       ? this.sql.newest.all(before ?? NEVER, limit)
       : listedIn(this.#listed, this.sql.startOf, page);
-    return rows.map((row) => listedOf(row, readAttempt(row)));
+    return rows.map((row) => listedOf(row));
   }
 
   /** The attempt that was begun last. */
-  newestRow(): { readonly attempt: Attempt; readonly position: number } | undefined {
+  newestRow() {
     const known = this.#knownNow();
     if (known?.position) return { attempt: known.attempt, position: known.position };
     const [row] = this.sql.newestAlone.all(NEVER, 1);
-    return row && { attempt: readAttempt(row), position: Number(row["position"]) };
+    return row && listedOf(row);
   }
 
   /** All attempts, the newest first, read as far as they are asked for: mostly one is enough. */
@@ -334,8 +316,8 @@ export class AttemptRows extends rows("attempts", texts)<{
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Events since an attempt was begun (docs/rules/16-fresh.md); undefined: too many to search. */
-  since(transactionId: string): Omit<SinceSale, "unmatched"> | undefined {
+  /** What followed the begin of an attempt (docs/rules/16-fresh.md); undefined: too much. */
+  since(transactionId: string) {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
     if (later.length === LATER_MAX || events.length === LATER_MAX) return undefined;
@@ -345,23 +327,25 @@ export class AttemptRows extends rows("attempts", texts)<{
       .map((row) => String(row["transaction_id"]))
       .filter((id) => !sinceThen.has(id));
     return {
+      /** Attempts begun later whose command may have left, oldest first. */
       later: later.filter(({ baseline }) => baseline !== null),
+      /** Attempts from before whose reversal was begun later. */
       earlier: [...new Set(reversed)].map((id) => this.#mustRead(id)),
+      /** Results that were reported since, in their order. */
       reports: events.flatMap(reportedResult),
     };
   }
 
   #insert(attempt: NewAttempt): Attempt {
-    const { inserted, position, stamp } = this.parts.events.commit((emit) => {
-      const row = this.#insertRow(attempt);
-      emit("payment", paymentEventOf(row.inserted), attempt.startedAtMs);
-      return { ...row, stamp: this.sql.read.stamp };
+    this.#known = this.parts.events.commit((emit) => {
+      const inserted = this.#insertRow(attempt);
+      emit("payment", paymentEventOf(inserted.attempt), attempt.startedAtMs);
+      return { ...inserted, stamp: this.sql.read.stamp };
     });
-    this.#known = { attempt: inserted, position, stamp };
-    return inserted;
+    return this.#known.attempt;
   }
 
-  #insertRow(attempt: NewAttempt): { readonly inserted: Attempt; readonly position: number } {
+  #insertRow(attempt: NewAttempt): Omit<Known, "stamp"> {
     const { request, state } = attempt;
     const row = this.sql.insert.get(
       attempt.transactionId,
@@ -376,16 +360,10 @@ export class AttemptRows extends rows("attempts", texts)<{
       attempt.startedAtMs,
       attempt.endedAtMs,
     );
-    const inserted = {
-      ...attempt,
-      number: Number(row?.["number"]),
-      ticket: "",
-      returnedMinor: 0,
-      returnedSome: false,
-      openReturn: null,
-      suspicion: null,
-    };
-    return { inserted, position: Number(row?.["position"]) };
+    const none = { returnedMinor: 0, returnedSome: false, openReturn: null, suspicion: null };
+    const number = Number(row?.["number"]);
+    const position = Number(row?.["position"]);
+    return { attempt: { ...attempt, ...none, number, ticket: "" }, position };
   }
 
   /** The last write; undefined when anything else was written to the table since. */
@@ -400,10 +378,7 @@ export class AttemptRows extends rows("attempts", texts)<{
   }
 }
 
-/**
- * The attempt that decides the order's status, of `attempts`, oldest first: the latest one that
- * charged or may have, else the latest sale, else the latest.
- */
+/** The deciding one, of the oldest first: the latest that may be charged, else sold, else any. */
 function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
   const standing = attempts.findLast((attempt) => chargedOf(attempt) !== "no");
   return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
@@ -414,9 +389,4 @@ function reportedResult(row: Row): ReportedResult[] {
   if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
   const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);
   return [{ transactionId: String(row["transaction_id"]), report }];
-}
-
-/** Whether a probe found a charge that the kiosk was not answered (docs/rules/11-unread.md). */
-function isFound(before: AttemptState, now: AttemptState): boolean {
-  return isCharged(now) && now.by === "recovery" && !saleOf(before);
 }

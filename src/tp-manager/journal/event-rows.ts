@@ -1,23 +1,21 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 import { type Row, rows, type Statements } from "./database/statements.ts";
 
-/** Some weeks of a busy kiosk, a few megabytes. A client away for longer reads `GET /payments`. */
+/** The number of kept events, some weeks of a busy kiosk; `GET /payments` has older payments. */
 const EVENTS_KEPT = 10_000;
-/** Old events are dropped in batches: singly, each new event would write two more pages. */
+/** The number of batches in which events are dropped: singly, each event would write two pages. */
 const BATCHES = 100;
 
-const texts = {
+export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
+
+/** The kept events of the journal. Ids only grow and are never given twice. */
+export class EventRows extends rows("events", {
   append: "INSERT INTO event (at_ms, name, data) VALUES (?, ?, ?)",
   drop: "DELETE FROM event WHERE id <= ?",
   after: "SELECT * FROM event WHERE id > ? ORDER BY id LIMIT ?",
   alarms: "SELECT * FROM event WHERE name = 'alarm' ORDER BY id DESC LIMIT ?",
   lastId: "SELECT max(id) AS id FROM event",
-};
-
-export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
-
-/** The kept events of the journal. Ids only grow and are never given twice. */
-export class EventRows extends rows("events", texts) {
+}) {
   readonly #kept: number;
   readonly #batch: number;
   #lastId: number;
@@ -34,11 +32,13 @@ export class EventRows extends rows("events", texts) {
   /** Runs one transaction; its events go to `onEvent` once they are on disk. */
   commit<T>(work: (emit: Emit) => T): T {
     const written: KeptEvent[] = [];
-    const result = this.statements.transaction(() =>
-      work((name, data, atMs) => written.push(this.append(name, data, atMs))),
-    );
+    const result = this.statements.transaction(() => work(this.#into(written)));
     this.#onDisk(written);
     return result;
+  }
+
+  #into(written: KeptEvent[]): Emit {
+    return (name, data, atMs) => written.push(this.append(name, data, atMs));
   }
 
   #onDisk(events: readonly KeptEvent[]): void {
@@ -51,7 +51,7 @@ export class EventRows extends rows("events", texts) {
     let appended: KeptEvent[] = [];
     const write = (): void => {
       appended = [];
-      work((name, data, atMs) => appended.push(this.append(name, data, atMs)));
+      work(this.#into(appended));
     };
     this.statements.later(write, () => {
       written();

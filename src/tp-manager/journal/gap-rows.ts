@@ -4,7 +4,7 @@ import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment
 import { paymentEventOf } from "../attempts/phase-table.ts";
 import { importedRequest, newerState, openReturnOf } from "../attempts/rebuilt-attempt.ts";
 import { compareReports, sameTerminal } from "../matching/comparison.ts";
-import { canHaveBeenTakenBack } from "../matching/inquiry.ts";
+import { canHaveBeenTakenBack } from "../matching/facts.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import { nextNumber, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
@@ -14,34 +14,24 @@ import type { KnownRecord, RecordRows } from "./record-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 /** The journal may lack payments, because it was lost or is an older copy. */
-export interface JournalGap {
-  /** The time of the last loss. */
-  readonly sinceMs: number;
-  readonly because: string;
-  /** The supervisor's database may lack the same payments, and cannot know it. */
-  readonly both: boolean;
-  /** Every order that the supervisor knows is in the journal. */
-  readonly isImported: boolean;
-  /** Sales that the terminal has stored and that belong to no order here. */
-  readonly ofNoOrder: readonly TransactionReport[];
-}
-
-interface ImportedPage {
-  readonly to: number;
-  readonly done: boolean;
-}
+export type JournalGap = NonNullable<ReturnType<GapRows["open"]>>;
 
 /**
- * A gap lasts at least until the program has run for so long: a kiosk repeats orders of the same
- * day. Only the program's own running time counts, because a clock can be set.
+ * The time that the program has to run before a gap can end: a kiosk repeats orders of the same
+ * day. Only its own running time counts, because a clock can be set.
  */
 export const GAP_MIN_MS = 24 * 3_600_000;
 
-/** The number of the next row. */
+/** The numbers of the next attempt and of the next end of day. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
-const texts = {
+/**
+ * The journal gap, and orders imported from the supervisor (docs/rules/17-loss.md). The gap is
+ * closed when the supervisor's orders are imported, an end of day was begun after the last loss and
+ * the program has run {@link GAP_MIN_MS} since, or by an operator.
+ */
+export class GapRows extends rows("gaps", {
   open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",
   all: "SELECT unmatched FROM store_doubt",
   // An end of day that was begun after the loss has closed what the terminal had stored before.
@@ -75,31 +65,24 @@ const texts = {
     VALUES (?1, ?2, 1, ?3, ?4)
     ON CONFLICT (transaction_id) DO UPDATE SET acknowledged = 1, delivery = ?3,
       withdrawn = max(withdrawn, ?4)`,
-};
-
-/**
- * The journal gap, and orders imported from the supervisor (docs/rules/17-loss.md). The gap is
- * closed when the supervisor's orders are imported, an end of day was begun after the last loss and
- * the program has run {@link GAP_MIN_MS} since, or by an operator.
- */
-export class GapRows extends rows("gaps", texts)<{
-  events: EventRows;
-  attempts: AttemptRows;
-  records: RecordRows;
-}> {
+})<{ events: EventRows; attempts: AttemptRows; records: RecordRows }> {
   /** The open gap; undefined: the journal is whole. */
-  open(): JournalGap | undefined {
+  open() {
     const row = this.sql.open.kept();
     if (!row || this.#isOver(row)) return undefined;
     return {
+      /** The time of the last loss; epoch milliseconds. */
       sinceMs: Number(row["since_ms"]),
       because: String(row["because"]),
+      /** The supervisor's database may lack the same payments, and cannot know it. */
       both: row["both"] === 1,
+      /** Every order that the supervisor knows is in the journal. */
       isImported: row["taken_over_at_ms"] !== null,
-      // The import may have brought its order.
+      /** Sales that the terminal has stored and that belong to no order here. */
       ofNoOrder: ofNoOrderIn(row).filter(
         (report) =>
           report.originalTrace === null &&
+          // The import may have brought the sale's order.
           this.#recordsLike(report).every(({ transactionId }) => transactionId === null),
       ),
     };
@@ -124,13 +107,17 @@ export class GapRows extends rows("gaps", texts)<{
     this.sql.ran.run(ms);
   }
 
-  /** Where the import of the supervisor's orders goes on. */
+  /** The position up to which the supervisor's orders are imported. */
   importedTo(): number {
     return Number(this.sql.open.get()?.["taken_to"] ?? 0);
   }
 
   /** Imports orders, known ones too. `page`: how far the import is, and whether these were all. */
-  importOrders(orders: readonly KnownOrder[], page: ImportedPage | null, atMs: number): void {
+  importOrders(
+    orders: readonly KnownOrder[],
+    page: { readonly to: number; readonly done: boolean } | null,
+    atMs: number,
+  ): void {
     this.parts.events.commit((emit) => {
       for (const known of orders) {
         const before = this.parts.attempts.read(known.transaction.transactionId);
@@ -174,7 +161,12 @@ export class GapRows extends rows("gaps", texts)<{
         since.push(attempt);
         continue;
       }
-      if (since.some((one) => !mayShareTerminal(one, attempt))) return false;
+      // An imported attempt names no terminal.
+      const isElsewhere = since.some(
+        ({ baseline: its }) =>
+          its && attempt.baseline && !sameTerminal(its.identity, attempt.baseline.identity),
+      );
+      if (isElsewhere) return false;
       // A payment that was not reported as charged, which the terminal reversed by itself.
       const unheard = since.filter((one) => this.parts.attempts.canHaveLeft(one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
@@ -184,21 +176,21 @@ export class GapRows extends rows("gaps", texts)<{
     return false;
   }
 
-  /** Records a transaction of no order here. A reversal counts as known then and blocks nothing. */
+  /** Records a transaction of no order here; a reversal counts as known then, and blocks none. */
   addOfNoOrder(report: TransactionReport): void {
     const row = this.sql.open.get();
     if (!row) return;
     const known = ofNoOrderIn(row);
-    if (known.some((one) => compareReports(one, report) === "same")) return;
+    if (isAmong(report, known)) return;
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** Closes the gap. false: none was open. "end-of-day": no kiosk repeats earlier orders now. */
+  /** Closes the gap, by an operator or by an end of day and a day since. false: none was open. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }
 
-  /** Closed by an end of day and a day since, once every order is imported. */
+  /** Whether a day and an end of day have passed since every order was imported. */
   #isOver(row: Row): boolean {
     if (row["taken_over_at_ms"] === null || Number(row["ran_ms"]) < GAP_MIN_MS) return false;
     return this.sql.closed.get(Number(row["before_telecollection"])) !== undefined;
@@ -211,8 +203,7 @@ export class GapRows extends rows("gaps", texts)<{
   }
 
   #wasOfNoOrder(report: TransactionReport): boolean {
-    const ofNoOrder = this.sql.all.all().flatMap(ofNoOrderIn);
-    return ofNoOrder.some((one) => compareReports(one, report) === "same");
+    return isAmong(report, this.sql.all.all().flatMap(ofNoOrderIn));
   }
 
   /** The attempt after the import of its order; undefined: the journal knew as much. */
@@ -224,8 +215,7 @@ export class GapRows extends rows("gaps", texts)<{
     if (state) this.#write(known, before, state);
     const open = openReturnOf(known);
     this.sql.returned.run(known.returnedMinor, open && JSON.stringify(open), id);
-    const withdrawn = reversed ? 2 : 0;
-    this.sql.handOff.run(id, JSON.stringify(transaction), known.state, withdrawn);
+    this.sql.handOff.run(id, JSON.stringify(transaction), known.state, reversed ? 2 : 0);
     if (!state) return undefined;
     const { state: delivery, returnedMinor } = known;
     const taken = { transaction, reversed, delivery, returnedMinor };
@@ -236,25 +226,19 @@ export class GapRows extends rows("gaps", texts)<{
 
   #write(known: KnownOrder, before: Attempt | undefined, state: Attempt["state"]): void {
     const { transactionId: id, approvedAtMs, ...given } = known.transaction;
-    const sale = saleOf(state)?.report;
-    const receipt = sale?.receiptNumber ?? null;
-    const trace = sale?.traceNumber ?? null;
-    const { phase } = state;
-    const text = JSON.stringify(state);
+    const { receiptNumber = null, traceNumber = null } = saleOf(state)?.report ?? {};
+    const rest = [JSON.stringify(state), approvedAtMs, receiptNumber, traceNumber] as const;
     if (before) {
-      this.sql.change.run(phase, text, approvedAtMs, receipt, trace, id);
+      this.sql.change.run(state.phase, ...rest, id);
       return;
     }
-    const request = JSON.stringify(importedRequest(known));
-    const { orderId, amountMinor, currency } = given;
-    const order = [id, orderId, amountMinor, currency] as const;
-    this.sql.insert.run(...order, phase, request, text, approvedAtMs, receipt, trace);
+    const order = [id, given.orderId, given.amountMinor, given.currency] as const;
+    this.sql.insert.run(...order, state.phase, JSON.stringify(importedRequest(known)), ...rest);
   }
 }
 
-/** Whether a later attempt can be of the same terminal; an imported attempt names none. */
-function mayShareTerminal({ baseline }: Attempt, { baseline: earlier }: Attempt): boolean {
-  return !baseline || !earlier || sameTerminal(baseline.identity, earlier.identity);
+function isAmong(report: TransactionReport, known: readonly TransactionReport[]): boolean {
+  return known.some((one) => compareReports(one, report) === "same");
 }
 
 /** The terminal's own report that a payment was a charge, or that it reversed the charge. */

@@ -4,25 +4,25 @@ import { assertWhole } from "../../shared/store/sqlite.ts";
 import { Store } from "../../shared/store/store.ts";
 import { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
-import { AnswerRows } from "./answer-rows.ts";
 import { Archive } from "./archive.ts";
+import { AnswerRows } from "./attempt-columns.ts";
 import { AttemptRows } from "./attempt-rows.ts";
 import { migrations } from "./database/migrations.ts";
 import { Statements } from "./database/statements.ts";
 import { EventRows } from "./event-rows.ts";
 import { GapRows } from "./gap-rows.ts";
-import { AgainRows } from "./hand-offs/again-rows.ts";
-import { HandOffRows } from "./hand-offs/hand-off-rows.ts";
-import { RefusedRows } from "./hand-offs/refused-rows.ts";
-import { LearnedRows } from "./learned-rows.ts";
-import { AcknowledgedRows } from "./operator/acknowledged-rows.ts";
-import { AlarmRows } from "./operator/alarm-rows.ts";
-import { AuditEntryRows } from "./operator/audit-entry-rows.ts";
-import { DayRows } from "./operator/day-rows.ts";
+import { AgainRows, HandOffRows } from "./hand-off-rows.ts";
+import {
+  AcknowledgedRows,
+  AlarmRows,
+  AuditEntryRows,
+  DayRows,
+  RefusedRows,
+} from "./operator-rows.ts";
 import { ReconciliationRows } from "./reconciliation-rows.ts";
 import { RecordRows } from "./record-rows.ts";
 import { ReturnRows } from "./return-rows.ts";
-import { TerminalRows } from "./terminal-rows.ts";
+import { LearnedRows, TerminalRows } from "./terminal-rows.ts";
 
 /** The payment journal: one SQLite database, and the parts that read and write it. */
 export class Journal {

@@ -1,20 +1,27 @@
+import type { Currency } from "../../shared/money.ts";
 import type { EventData } from "../attempts/event-table.ts";
-import type { Suspicion } from "../attempts/payment.ts";
-import type {
-  ClosingPeriod,
-  ClosingRow,
-  LedgerEntry,
-  Reconciliation,
-} from "../attempts/reconciliation/reconciliation.ts";
-import { readJson } from "./attempt-columns.ts";
-import { type Row, rows } from "./database/statements.ts";
+import { isNeverSent, type Suspicion, saleOf } from "../attempts/payment.ts";
+import {
+  type KeptEnd,
+  ledgerOutcomeOf,
+  returnedOfKept,
+  stateOfKept,
+} from "../attempts/rebuilt-attempt.ts";
+import type { KeptLedger, LedgerEntry } from "../attempts/reconciliation/ledger-policy.ts";
+import {
+  type ClosingPeriod,
+  type ClosingRow,
+  type Reconciliation,
+  suspectsOf,
+} from "../attempts/reconciliation/reconciliation-policy.ts";
+import { readAttempt, readJson, returnedOf } from "./attempt-columns.ts";
+import { type Row, rows, type Statement } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
-import { archivedEntryOf, entryOf, spokenOf } from "./ledger-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** Ends of day after which a range may begin: later ones may not have closed anything. */
+/** The number of ends of day after which a range may begin: the newest may have closed nothing. */
 export const CLOSINGS_COMPARED = 3;
-/** Months of a busy kiosk; the program does nothing else while it reads them. */
+/** The most attempts that are compared, months of a busy kiosk: reading them stops all else. */
 const ENTRIES_MAX = 20_000;
 const PAGE = 500;
 
@@ -22,7 +29,74 @@ const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS
     json_extract(hand_off.body, '$.amountMinor') AS handed_minor
   FROM attempt LEFT JOIN hand_off USING (transaction_id)`;
 
-const texts = {
+/** The facts that the archive keeps of an attempt, next to its order, amount and ids. */
+export interface Kept {
+  /** Left out where no end of day can be compared with it any more (docs/rules/18-totals.md). */
+  readonly ledger?: KeptLedger;
+  /** Whole: a currency that is abolished one day must still be readable. */
+  readonly currency: Currency;
+  readonly end: KeptEnd;
+}
+
+/** The statement for the steps of an attempt, `minor` being the amount in a step's detail. */
+export const spokenOf = `SELECT kind, ifnull(json_extract(detail, '$.report.amountMinor'),
+    json_extract(detail, '$.amountMinor')) AS minor
+  FROM attempt_event WHERE transaction_id = ?`;
+
+/** A row of `attempt` joined with its `hand_off`, as a comparison needs it. */
+export function entryOf(row: Row, spoken: Statement): LedgerEntry {
+  const attempt = readAttempt(row);
+  const { state, request } = attempt;
+  const sale = saleOf(state);
+  const steps = sale
+    ? []
+    : spoken.all<{ readonly kind: string; readonly minor: unknown }>(attempt.transactionId);
+  const spokenMinors = steps.flatMap(({ minor }) => (typeof minor === "number" ? minor : []));
+  return {
+    transactionId: attempt.transactionId,
+    orderId: request.orderId,
+    afterClosing: Number(row["after_telecollection"]),
+    ...ledgerOutcomeOf(state, request.amountMinor),
+    wasSent: attempt.baseline !== null && !isNeverSent(steps),
+    amountMinor: request.amountMinor,
+    possibleMinor: [...new Set([request.amountMinor, ...spokenMinors])].filter((one) => one > 0),
+    currency: request.currency.alpha,
+    exponent: request.currency.exponent,
+    cardName: sale?.report.cardName ?? null,
+    identity: attempt.baseline?.identity ?? null,
+    delivery: (row["delivery"] ?? null) as LedgerEntry["delivery"],
+    handedMinor: row["handed_minor"] === null ? null : Number(row["handed_minor"]),
+    returnedMinor: returnedOf(row),
+  };
+}
+
+/** The members of an entry that the archive keeps. */
+export function keptLedgerOf(entry: LedgerEntry): KeptLedger {
+  const { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity } = entry;
+  return { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity };
+}
+
+/** A row of `archived_order` that kept its ledger. */
+function archivedEntryOf(row: Row): LedgerEntry {
+  const { currency, end, ledger } = readJson<Required<Kept>>(row["kept"]);
+  const amountMinor = Number(row["amount_minor"]);
+  return {
+    transactionId: String(row["transaction_id"]),
+    orderId: String(row["order_id"]),
+    afterClosing: Number(row["after_telecollection"]),
+    ...ledgerOutcomeOf(stateOfKept(end, currency), amountMinor),
+    amountMinor,
+    currency: currency.alpha,
+    exponent: currency.exponent,
+    delivery: (row["delivery"] ?? null) as LedgerEntry["delivery"],
+    handedMinor: null,
+    returnedMinor: returnedOfKept(end),
+    ...ledger,
+  };
+}
+
+/** Comparisons with the terminal and the gateway (docs/rules/18-totals.md). */
+export class ReconciliationRows extends rows("reconciliation", {
   uncompared: `SELECT id FROM
       (SELECT * FROM ${closings} WHERE ${mayHaveClosed} ORDER BY id DESC LIMIT ?)
     WHERE identity IS NOT NULL AND json_extract(result, '$.end') = 'completed'
@@ -54,10 +128,7 @@ const texts = {
   unsuspect: `UPDATE attempt SET suspicion = NULL
     WHERE transaction_id = ? AND json_extract(suspicion, '$.says') = 'number-missing'`,
   list: "SELECT * FROM reconciliation WHERE id < ? ORDER BY id DESC LIMIT ?",
-};
-
-/** Comparisons with the terminal and the gateway (docs/rules/18-totals.md). */
-export class ReconciliationRows extends rows("reconciliation", texts)<{ events: EventRows }> {
+})<{ events: EventRows }> {
   /** Completed ends of day that were not compared yet, oldest first. */
   uncompared(): number[] {
     return this.sql.uncompared.all(CLOSINGS_COMPARED).map(({ id }) => Number(id));
@@ -99,20 +170,20 @@ export class ReconciliationRows extends rows("reconciliation", texts)<{ events: 
     return rows.map((row) => entryOf(row, this.sql.spokenOf)).reverse();
   }
 
-  /** Whether an end of day agreed although numbers were missing: they say nothing here then. */
+  /** Whether an end of day agreed although numbers were missing, so that they prove nothing. */
   hasRefutedJump(): boolean {
     return this.sql.refuted.get() !== undefined;
   }
 
-  /** Keeps a comparison with its event, and its suspicions with the attempts they are about. */
+  /** Keeps a comparison with its event, and with each attempt that it suspects what it `says`. */
   keep(
     { atMs, closingId, result, body }: Omit<Reconciliation, "id"> & { closingId: number | null },
-    suspicions: ReadonlyMap<string, Suspicion>,
+    says: Suspicion["says"],
   ): Reconciliation {
     return this.parts.events.commit((emit) => {
       const kept = this.sql.keep.run(atMs, closingId, result, JSON.stringify(body));
-      for (const [transactionId, suspicion] of suspicions) {
-        this.sql.suspect.run(JSON.stringify(suspicion), transactionId);
+      for (const { transactionId, amountMinor } of suspectsOf(body)) {
+        this.sql.suspect.run(JSON.stringify({ says, amountMinor, atMs }), transactionId);
       }
       const record = { id: Number(kept.lastInsertRowid), atMs, result, body };
       emit("reconciliation", reconciliationEventOf(record), atMs);
@@ -171,24 +242,23 @@ function closingOf(row: Row): ClosingRow {
   };
 }
 
-function reconciliationEventOf({
-  id,
-  result,
-  body,
-}: Omit<Reconciliation, "atMs">): EventData<"reconciliation"> {
+function reconciliationEventOf(
+  compared: Omit<Reconciliation, "atMs">,
+): EventData<"reconciliation"> {
+  const { id, result, body } = compared;
+  const orders = suspectsOf(body).map(({ orderId }) => orderId);
   if (body.kind === "receipt-jump") {
-    const orderIds = body.suspects.map(({ orderId }) => orderId);
-    return { id, kind: body.kind, result, differenceMinor: null, currency: null, orderIds };
+    const none = { differenceMinor: null, currency: null };
+    return { id, kind: body.kind, result, ...none, orderIds: orders };
   }
   const { terminal, gateway } = body;
-  const isCompared = terminal.result !== "not-comparable";
-  const suspects = isCompared ? terminal.suspects : [];
+  const sums = terminal.result === "not-comparable" ? undefined : terminal;
   return {
     id,
     kind: body.kind,
     result,
-    differenceMinor: isCompared ? terminal.differenceMinor : null,
-    currency: isCompared ? terminal.currency : null,
-    orderIds: [...new Set([...suspects, ...gateway.faults].map(({ orderId }) => orderId))],
+    differenceMinor: sums?.differenceMinor ?? null,
+    currency: sums?.currency ?? null,
+    orderIds: [...new Set([...orders, ...gateway.faults.map(({ orderId }) => orderId)])],
   };
 }

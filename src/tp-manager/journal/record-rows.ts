@@ -1,7 +1,7 @@
 import type { SQLInputValue } from "node:sqlite";
-import { lostSince, type NextFound } from "../attempts/next-command.ts";
 import { type Attempt, lastReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
 import { type NamedRecord, sameTerminal } from "../matching/comparison.ts";
+import { lostSince, type NextFound } from "../matching/facts.ts";
 import type { Baseline, TerminalIdentity } from "../terminal/terminal.ts";
 import { attemptColumns, readAttempt, readJson, unfinishedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
@@ -22,23 +22,23 @@ export interface KnownRecord {
   readonly atMs: number;
 }
 
-/** No row of the journal has a number above it. */
+/** A number that no row of the journal exceeds. */
 const NEVER = Number.MAX_SAFE_INTEGER;
-
-/** The index of reversals is named: left to itself, SQLite reads every event. */
-const reversals = "attempt_event INDEXED BY attempt_event_reversal";
 
 const ofTrace = `SELECT * FROM record INDEXED BY record_trace
   WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
 
-/** By trace, by moment, and by the receipt number of records that have neither. */
+/** Selects records by trace, by moment, and by receipt number where they have neither. */
 const sharing = (moment: string): string => `${ofTrace}
   UNION ALL SELECT * FROM record INDEXED BY record_moment
   WHERE local_time = ?2 AND local_date = ?3${moment}
   UNION ALL SELECT * FROM record INDEXED BY record_receipt
   WHERE CAST(receipt_number AS INTEGER) = ?4 AND trace_number IS NULL AND local_time IS NULL`;
 
-const texts = {
+const PAGE = 50;
+
+/** The names of every record, and the attempts that can have made one. */
+export class RecordRows extends rows("records", {
   sharingName: sharing(""),
   sharingNumber: sharing(" AND coalesce(trace_number, '') = ''"),
   sharingTrace: ofTrace,
@@ -68,19 +68,15 @@ const texts = {
       AND NOT EXISTS (SELECT 1 FROM attempt_event
         WHERE attempt_event.transaction_id = attempt.transaction_id)
     ORDER BY rowid LIMIT 1`,
-  nextReversal: `SELECT * FROM ${reversals} WHERE kind = '${REVERSAL_BEGINS}' AND id > ?
-    ORDER BY id LIMIT 1`,
+  // The index is named: left to itself, SQLite reads every event.
+  nextReversal: `SELECT * FROM attempt_event INDEXED BY attempt_event_reversal
+    WHERE kind = '${REVERSAL_BEGINS}' AND id > ? ORDER BY id LIMIT 1`,
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
   doubted: `SELECT 1 FROM store_doubt
     WHERE before_attempt > (SELECT rowid FROM attempt WHERE transaction_id = ?) LIMIT 1`,
   served: `SELECT 1 FROM attempt_event WHERE transaction_id = ? AND id > ?
       AND kind IN ('end-completed', 'end-aborted') LIMIT 1`,
-};
-
-const PAGE = 50;
-
-/** The names of every record, and the attempts that can have made one. */
-export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }> {
+})<{ attempts: AttemptRows }> {
   /**
    * Records that share a name with this one, the oldest first; of a record without a moment
    * only those reported since `sinceMs`. The archive is included.
@@ -136,7 +132,9 @@ export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }
     const after = Number(begun?.["reversal"] ?? begun?.["first"] ?? NEVER - 1);
     const heard = this.sql.nextAttempt.get(transactionId, after);
     const unheard = this.sql.nextUnheard.get(transactionId);
-    const [attempt] = [heard, unheard].filter((row) => row !== undefined).sort(byPosition);
+    const [attempt] = [heard, unheard]
+      .filter((row) => row !== undefined)
+      .sort((a, b) => Number(a["position"]) - Number(b["position"]));
     const reversal = this.sql.nextReversal.get(after);
     const first = Number(attempt?.["first"] ?? NEVER);
     if (reversal && Number(reversal["id"]) < first) return this.#reversal(reversal);
@@ -170,7 +168,9 @@ export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }
   #reversal(event: Row): NextFound | undefined {
     // Reversals of older versions did not keep what the terminal showed before them.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
-    if (!baseline) return nothingKept;
+    if (!baseline) {
+      return { ...lostSince, found: { kind: "not-told", why: "an older version did not keep it" } };
+    }
     return {
       identity: baseline.identity,
       found: baseline.last,
@@ -196,15 +196,12 @@ export class RecordRows extends rows("records", texts)<{ attempts: AttemptRows }
   }
 }
 
-const TRACES = 1_000_000;
-
 /** A longer trace may be cut to its last digits (docs/zvt.md 7.1). 0: the text is no number. */
 function lastDigits(trace: string): number {
-  const number = Number.parseInt(trace, 10);
-  return Number.isNaN(number) ? 0 : number % TRACES;
+  return (Number.parseInt(trace, 10) || 0) % 1_000_000;
 }
 
-/** By the values that the journal stores. */
+/** The sources of records, by the values that the journal stores. */
 const sources: Readonly<Record<string, KnownRecord["source"]>> = {
   step: "step",
   stray: "unmatched",
@@ -230,12 +227,3 @@ function knownRecordOf(row: Row): KnownRecord {
     atMs: Number(row["at_ms"]),
   };
 }
-
-function byPosition(a: Row, b: Row): number {
-  return Number(a["position"]) - Number(b["position"]);
-}
-
-const nothingKept: NextFound = {
-  ...lostSince,
-  found: { kind: "not-told", why: "an older version did not keep it" },
-};

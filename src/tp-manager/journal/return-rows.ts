@@ -1,39 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Attempt, AttemptStep, OpenReturn } from "../attempts/payment.ts";
-import { paymentEventOf } from "../attempts/phase-table.ts";
-import { isReturnedTwice, RETURNED_TWICE } from "../attempts/returned-twice.ts";
+import { isReturnedTwice, paymentEventOf, RETURNED_TWICE } from "../attempts/phase-table.ts";
 import type { Archive } from "./archive.ts";
 import { phaseIn, readAttempt, returnedSql } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
 import { rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 
-/** Money of a transaction that went back, by the gateway's notifications. */
-interface NotedReturn {
-  readonly transactionId: string;
-  /** In all, by any caller; 0: some money went back, the amount is not certain. */
-  readonly returnedMinor: number;
-}
-
-/** The money of an order after a return of our own. */
-interface ReturnedSum {
-  /** In all, as far as the supervisor knows. */
-  readonly sumMinor: number;
-  /** The amount that this return adds; 0: only the sum is known. */
-  readonly addedMinor: number;
-}
-
-/** An attempt after a return was noted. */
-export interface NotedAttempt {
-  readonly attempt: Attempt;
-  /** false: it was noted before. */
-  readonly isNew: boolean;
-}
-
-/** The last step of a program that ended is among these, even after some failed starts. */
+/** The most recent changes to "reversed" that are searched for a missing alarm at the start. */
 const EVENTS_READ = 100;
 
-const texts = {
+/** The journal's record of money that went back by way of the gateway. */
+export class ReturnRows extends rows("returns", {
   // Sums notified before cannot hold this return, so that the two add up.
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
     WHERE transaction_id = ? AND ${phaseIn(({ gateway }) => gateway === "begin")}
@@ -63,14 +41,7 @@ const texts = {
   note: `UPDATE attempt SET notified_return_minor = max(notified_return_minor, ?1),
       returned_some = 1
     WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
-};
-
-/** The journal's record of money that went back by way of the gateway. */
-export class ReturnRows extends rows("returns", texts)<{
-  events: EventRows;
-  attempts: AttemptRows;
-  archive: Archive;
-}> {
+})<{ events: EventRows; attempts: AttemptRows; archive: Archive }> {
   /**
    * Reserves a return at the gateway: only for a charged attempt without another return under way,
    * and never of more than is left. false: it is not reserved. An attempt with one, or of which a
@@ -78,47 +49,38 @@ export class ReturnRows extends rows("returns", texts)<{
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
     this.statements.assertKept();
+    const { atMs, ...detail } = open;
+    const step = { atMs, kind: "gateway-return-reserved", detail };
+    const values = [JSON.stringify(open), transactionId, open.amountMinor, chargedMinor];
     return this.statements.transaction(() => {
-      const { changes } = this.sql.reserve.run(
-        JSON.stringify(open),
-        transactionId,
-        open.amountMinor,
-        chargedMinor,
-      );
-      if (changes !== 1) return false;
-      const { atMs, ...detail } = open;
-      this.parts.attempts.addEvent(transactionId, {
-        atMs,
-        kind: "gateway-return-reserved",
-        detail,
-      });
+      if (this.sql.reserve.run(...values).changes !== 1) return false;
+      this.parts.attempts.addEvent(transactionId, step);
       return true;
     });
   }
 
-  /** Ends a return with the gateway's answer: what has gone back; null: nothing happened. */
+  /**
+   * Ends a return with the gateway's answer. `returned`: what went back in all as far as the
+   * supervisor knows, and what this return adds (0: only the sum is known); null: nothing did.
+   */
   endReturn(
     transactionId: string,
-    open: OpenReturn,
-    returned: ReturnedSum | null,
+    { operationId }: OpenReturn,
+    returned: { readonly sumMinor: number; readonly addedMinor: number } | null,
     event: AttemptStep,
   ): void {
+    const { sumMinor = 0, addedMinor = 0 } = returned ?? {};
+    const values = [addedMinor, sumMinor, returned ? 1 : 0, transactionId, operationId];
     this.#changing(transactionId, event.atMs, () => {
-      const { changes } = this.sql.end.run(
-        returned?.addedMinor ?? 0,
-        returned?.sumMinor ?? 0,
-        returned ? 1 : 0,
-        transactionId,
-        open.operationId,
-      );
       // Two callers that asked at the same time got the same answer; it counts once.
-      if (changes === 1) this.parts.attempts.addEvent(transactionId, event);
+      if (this.sql.end.run(...values).changes !== 1) return;
+      this.parts.attempts.addEvent(transactionId, event);
     });
   }
 
   /**
-   * The journal, which lacks nothing since the attempt was begun, knows of no return that was
-   * reserved with a caller's key. false of an attempt in the archive.
+   * Whether the journal, which lacks nothing since the attempt was begun, knows of no return that
+   * was reserved with a caller's key. false of an attempt in the archive.
    */
   neverAsked(transactionId: string, idempotencyKey: string): boolean {
     return this.sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;
@@ -134,16 +96,17 @@ export class ReturnRows extends rows("returns", texts)<{
     return this.sql.unalarmed.all(EVENTS_READ).map(readAttempt).filter(isReturnedTwice);
   }
 
-  /** How far the gateway's notifications of returned money are known here; 0: none. */
+  /** The number of the last notification of returned money that is noted here; 0: none. */
   returnsReadTo(): number {
     return Number(this.sql.readTo.get()?.["last"] ?? 0);
   }
 
   /**
-   * Notes the notified returns, each on disk when this returns. A return noted again changes
-   * nothing; sums never shrink. Returns the attempts of these returns.
+   * Notes the notified returns, each on disk when this returns. `returnedMinor`: in all, by any
+   * caller; 0: some money, of an uncertain amount. A return noted again changes nothing; sums never
+   * shrink. Returns the attempts of these returns; `isNew`: the return was not noted before.
    */
-  noteReturns(returns: readonly NotedReturn[], atMs: number): NotedAttempt[] {
+  noteReturns(returns: readonly NotedReturn[], atMs: number) {
     return returns.flatMap((one) => {
       const isNew = this.#changing(one.transactionId, atMs, () => this.#note(one, atMs));
       const attempt = this.parts.attempts.read(one.transactionId);
@@ -157,15 +120,9 @@ export class ReturnRows extends rows("returns", texts)<{
   }
 
   #note({ transactionId, returnedMinor }: NotedReturn, atMs: number): boolean {
+    const step = { atMs, kind: "gateway-return-notified", detail: { returnedMinor } };
     const { changes } = this.sql.note.run(returnedMinor, transactionId);
-    if (changes === 1) {
-      const detail = { returnedMinor };
-      this.parts.attempts.addEvent(transactionId, {
-        atMs,
-        kind: "gateway-return-notified",
-        detail,
-      });
-    }
+    if (changes === 1) this.parts.attempts.addEvent(transactionId, step);
     this.parts.archive.noteReturn(transactionId, returnedMinor);
     return changes === 1;
   }
@@ -182,4 +139,11 @@ export class ReturnRows extends rows("returns", texts)<{
       return changed;
     });
   }
+}
+
+export type NotedAttempt = ReturnType<ReturnRows["noteReturns"]>[number];
+
+interface NotedReturn {
+  readonly transactionId: string;
+  readonly returnedMinor: number;
 }

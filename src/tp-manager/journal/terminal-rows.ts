@@ -1,5 +1,5 @@
-import type { EventData } from "../attempts/event-table.ts";
 import type { SettledUnmatched, UnmatchedFinding, UnmatchedRow } from "../attempts/findings.ts";
+import { type Fact, factTable, type Learned, type LearnedFrom } from "../matching/assumptions.ts";
 import { compareReports } from "../matching/comparison.ts";
 import type { TelecollectionEnd, TerminalIdentity } from "../terminal/terminal.ts";
 import { mayBeSold, phaseIn, readJson, unfinishedSql } from "./attempt-columns.ts";
@@ -9,27 +9,28 @@ import type { EventRows } from "./event-rows.ts";
 /** Who asked for an end of day: an operator by `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
-/** A terminal that only sends such results must not fill the disk; held ones stay for ever. */
+/** The most results of no order that are kept; held ones stay for ever. */
 const UNMATCHED_KEPT = 1_000;
 
 /**
- * Ends of day that did something, or of which that is not known yet. Named by their index: left to
+ * Ends of day, by the index of those that did something, or of which that is not known yet: left to
  * itself, SQLite takes the table's own order and reads every end of day that did nothing.
  */
 export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
-/** A payment was begun after this end of day: it is over, whether its end was reported or not. */
+/** The newest end of day after which a payment was begun: it is over, with or without its end. */
 const begunAfter =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 
-/** Held results that carry the reference of an attempt are few. */
+/** The few held results that carry the reference of an attempt, by their index. */
 const named = "unexpected_report INDEXED BY unexpected_report_named";
 const reference = "json_extract(report, '$.reference')";
 const isNamed = `finding = 'held' AND ${reference} IS NOT NULL`;
 
-const texts = {
+/** The accepted terminal, its ends of day, and what it reported although nothing ran. */
+export class TerminalRows extends rows("terminalLog", {
   beginTelecollection:
     "INSERT INTO telecollection (started_at_ms, asked_by, identity) VALUES (?, ?, ?)",
   endTelecollection:
@@ -75,10 +76,7 @@ const texts = {
   heldReferences: `SELECT DISTINCT ${reference} AS reference FROM ${named} WHERE ${isNamed}`,
   accepted: "SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1",
   accept: "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
-};
-
-/** The accepted terminal, its ends of day, and what it reported although nothing ran. */
-export class TerminalRows extends rows("terminalLog", texts)<{ events: EventRows }> {
+})<{ events: EventRows }> {
   /** Returns the number of the end of day. To be called before the command leaves. */
   beginTelecollection(
     atMs: number,
@@ -93,7 +91,9 @@ export class TerminalRows extends rows("terminalLog", texts)<{ events: EventRows
     this.parts.events.commit((emit) => {
       const row = this.sql.endTelecollection.get(atMs, JSON.stringify(result), id);
       const askedBy = row?.["asked_by"] as TelecollectionAsker;
-      emit("end-of-day", endOfDayEventOf(result, askedBy), atMs);
+      const applications = result.end === "completed" ? [...result.applications] : [];
+      const text = "text" in result ? result.text : "";
+      emit("end-of-day", { askedBy, end: result.end, text, applications }, atMs);
     });
   }
 
@@ -205,11 +205,42 @@ export function unmatchedOf(row: Row): SettledUnmatched {
   };
 }
 
-function endOfDayEventOf(
-  result: TelecollectionEnd,
-  askedBy: TelecollectionAsker,
-): EventData<"end-of-day"> {
-  const applications = result.end === "completed" ? result.applications : [];
-  const text = "text" in result ? result.text : "";
-  return { askedBy, end: result.end, text, applications: [...applications] };
+/** A text that changes with each terminal that is accepted, and with each loss of the journal. */
+const era = `(SELECT ifnull((SELECT max(id) FROM accepted_terminal), 0) || ' ' ||
+  ifnull((SELECT id || ' ' || before_attempt || ' ' || since_ms FROM store_doubt
+    ORDER BY id DESC LIMIT 1), ''))`;
+
+/**
+ * Facts that the present terminal has shown, a row for each. They are forgotten when the setup or
+ * the identity changes, an operator accepts a terminal, or the journal was lost or put back.
+ */
+export class LearnedRows extends rows("learned", {
+  read: `SELECT holds FROM learned WHERE terminal = ? AND fact = ? AND era = ${era}`,
+  forget: `DELETE FROM learned WHERE terminal <> ? OR era <> ${era}`,
+  keep: `INSERT OR REPLACE INTO learned (terminal, fact, holds, era) VALUES (?, ?, ?, ${era})`,
+}) {
+  of({ setup, identity: { deviceId, serialNumber, version } }: LearnedFrom): Learned {
+    const terminal = JSON.stringify([setup, deviceId, serialNumber, version]);
+    const holds = (fact: Fact) => this.sql.read.kept(terminal, fact)?.["holds"];
+    return {
+      has: (fact) => holds(fact) === 1,
+      refuted: (fact) => holds(fact) === 0,
+      saw: (fact) => {
+        const known = holds(fact);
+        if (known === undefined || (known === 0 && !factTable[fact].permits)) {
+          this.#keep(terminal, fact, 1);
+        }
+      },
+      contradicted: (fact) => {
+        if (holds(fact) !== 0) this.#keep(terminal, fact, 0);
+      },
+    };
+  }
+
+  #keep(terminal: string, fact: Fact, holds: 0 | 1): void {
+    this.statements.transaction(() => {
+      this.sql.forget.run(terminal);
+      this.sql.keep.run(terminal, fact, holds);
+    });
+  }
 }

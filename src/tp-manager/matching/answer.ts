@@ -2,16 +2,11 @@ import { type Attempt, isNotCharged, saleOf } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
 import type { Assumption } from "./assumptions.ts";
 
-/** Where a record came from. */
-export type Source =
-  /** While our command runs. */
-  | "payment"
-  /** After our command, or from a one-way terminal. */
-  | "late"
-  /** Recovery read the storage. */
-  | "probe"
-  /** The storage was read before the next command. */
-  | "baseline";
+/**
+ * Where a record came from: "payment": while our command runs; "late": after our command, or from a
+ * one-way terminal; "probe": recovery read the storage; "baseline": read before the next command.
+ */
+export type Source = "payment" | "late" | "probe" | "baseline";
 
 /** The facts and the assumptions that a verdict rests on. Kept with it, never computed again. */
 export interface Proof {
@@ -100,7 +95,7 @@ export function candidatesIn(answer: Answer): readonly Candidate[] {
   return answer.answer === "many" ? answer.candidates : [];
 }
 
-/** First those answered as not charged, then those in doubt, last those with their own sale. */
+/** The near attempts: those answered as not charged first, those with their own sale last. */
 export function nearIn(answer: Answer): readonly Near[] {
   if (answer.answer !== "none") return [];
   const rank = ({ attempt: { state } }: Near): number =>
@@ -149,8 +144,12 @@ export function notChargedOrdersIn(answer: Answer): string[] {
     .map(({ attempt }) => attempt.request.orderId);
 }
 
-/** An order that was answered as not charged is a candidate, or nearly one. */
+/** The attempts that are candidates, and those that nearly are. */
+export function namedIn(answer: Answer): Attempt[] {
+  return [...candidatesIn(answer), ...nearIn(answer)].map(({ attempt }) => attempt);
+}
+
+/** Whether an order that was answered as not charged is a candidate, or nearly one. */
 export function concernsNotCharged(answer: Answer): boolean {
-  const named = [...candidatesIn(answer), ...nearIn(answer)];
-  return named.some(({ attempt }) => isNotCharged(attempt.state));
+  return namedIn(answer).some(({ state }) => isNotCharged(state));
 }

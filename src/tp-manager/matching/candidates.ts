@@ -13,10 +13,10 @@ import {
   compareReports,
   compareStored,
   isFromPayment,
+  isNamed,
   sameTerminal,
 } from "./comparison.ts";
-import { unfitFor } from "./facts.ts";
-import { askedOf, saleLimitMs } from "./inquiry.ts";
+import { askedOf, saleLimitMs, unfitFor } from "./facts.ts";
 
 /** A record and the circumstances of its arrival. */
 export interface ObservedRecord {
@@ -37,19 +37,12 @@ export type Candidacy =
   | "timely"
   /** The record carries no time, and nothing rules the attempt out. */
   | "untimed"
-  | Excluded;
-
-interface Excluded {
   /** The one fact that does not agree, for an alarm's text; null: nothing agrees. */
-  readonly but: string | null;
-}
+  | { readonly but: string | null };
 
-const no: Excluded = { but: null };
+const no = { but: null };
 
-/**
- * Whether the attempt's sale can be the record. `events`: those of the attempt; `compare`: a report
- * of its own command with the record.
- */
+/** Whether the attempt's sale can be the record. `compare`: a report of its command with that. */
 export function candidacyOfSale(
   attempt: Attempt,
   found: ObservedRecord,
@@ -59,7 +52,12 @@ export function candidacyOfSale(
   const { state } = attempt;
   if (found.record.originalTrace !== null) return no;
   const sale = saleOf(state);
-  if (sale) return candidacyOfCharged(attempt, sale.report, found);
+  if (sale) {
+    const candidacy = candidacyByTime(attempt, found);
+    // A charge that an operator settled has no number.
+    if (!isNamed(sale.report)) return candidacy;
+    return candidacy === "timely" ? { but: "its own sale is another one" } : no;
+  }
   const reported = [...reportsOf(events), ...reportsIn(state)];
   if (reported.some((one) => one.good && compare(one) === "same")) {
     const unfit = unfitFor(askedOf(attempt, found.limitMs), found.record);
@@ -93,22 +91,8 @@ export function canBeReversal(
   );
 }
 
-function candidacyOfCharged(
-  attempt: Attempt,
-  sale: TransactionReport,
-  found: ObservedRecord,
-): Candidacy {
-  // A charge that an operator settled has no number.
-  const isNamed = [sale.receiptNumber, sale.traceNumber, sale.localTime].some(
-    (one) => one !== null,
-  );
-  const candidacy = candidacyByTime(attempt, found);
-  if (!isNamed) return candidacy;
-  return candidacy === "timely" ? { but: "its own sale is another one" } : no;
-}
-
 /**
- * Its command reported a good result that is another record. When that report was refused the
+ * Whether the command reported a good result that is another record. Where that was refused the
  * terminal may have stored something else in its place.
  */
 function isAnotherSale(
@@ -154,8 +138,8 @@ export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
 }
 
 /**
- * Attempts of old journals have their reports in the state alone. A record that was found for more
- * than one order is nobody's own.
+ * The reports of an attempt of an old journal, which are in its state alone. A record that was
+ * found for more than one order is nobody's own.
  */
 function reportsIn(state: Attempt["state"]): TransactionReport[] {
   if ("sale" in state || ("told" in state && state.told)) return [];

@@ -1,7 +1,15 @@
-import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
+import type {
+  Baseline,
+  LastTransaction,
+  TerminalIdentity,
+  TransactionReport,
+} from "../terminal/terminal.ts";
+
+/** A terminal, and the last transaction that it has stored. */
+export type Stored = Pick<Baseline, "identity" | "last">;
 
 /**
- * The one comparison of two transactions that a terminal reported (docs/matching.md). Pure.
+ * The outcome of comparing two transactions that a terminal reported (docs/matching.md). Pure.
  *
  * Receipt number, trace and moment name a transaction together. Terminals spell the same record
  * differently from time to time: a number without its leading zeros, a member left out, a trace cut
@@ -45,7 +53,12 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   }
 }
 
-/** Both have date and time; without these, equal numbers can be those of another period. */
+/** Whether a record has a number or a time. */
+export function isNamed({ receiptNumber, traceNumber, localTime }: NamedRecord): boolean {
+  return [receiptNumber, traceNumber, localTime].some((one) => one !== null);
+}
+
+/** Whether both have date and time; without these, equal numbers can be those of another period. */
 export function haveMoments(a: NamedRecord, b: NamedRecord): boolean {
   return secondOf(a) !== null && secondOf(b) !== null;
 }
@@ -80,7 +93,7 @@ export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): bo
   );
 }
 
-/** A reversal's record names the trace of what it took back. */
+/** Whether a reversal's record names this trace as that of what it took back. */
 export function namesTrace(originalTrace: string | null, trace: string | null): boolean {
   return agreement(originalTrace, trace, equalTraces) === "agree";
 }
@@ -97,20 +110,28 @@ export function isNextReceipt(before: string | null, next: string | null): boole
   return to === from + 1;
 }
 
-/** Empty members say nothing; what both have must be equal. */
+/** A terminal that names none of its members, which may be any. */
+export const anyTerminal: TerminalIdentity = {
+  serialNumber: "",
+  deviceId: "",
+  terminalId: "",
+  version: "",
+};
+
+/** Whether two identities can be of one terminal: what both have is equal. */
 export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean {
   const differs = (x: string, y: string): boolean => x !== "" && y !== "" && x !== y;
   return !differs(a.serialNumber, b.serialNumber) && !differs(a.terminalId, b.terminalId);
 }
 
-/** docs/zvt.md 9.4: receipt numbers have four digits. */
+/** The greatest receipt number, which has four digits (docs/zvt.md 9.4). */
 export const RECEIPT_MAX = 9_999;
-/** docs/zvt.md 7.1: a longer trace may be reported by its last digits. */
+/** The last digits of a trace, by which a longer one may be reported (docs/zvt.md 7.1). */
 const TRACE_DIGITS = 6;
-/** A clock that is set, or changes to summer time, shifts the moments of the same records. */
+/** The most hours by which a clock that is set, or changes to summer time, shifts a record. */
 const SHIFT_HOURS_MAX = 3;
 const SHIFT_TOLERANCE_SECONDS = 2;
-/** No terminal numbers so fast, or closes so often, that a number comes again within it. */
+/** The time in which no terminal closes its day and reaches the same number again. */
 const ONE_PERIOD_SECONDS = 3_600;
 
 type Agreement = "agree" | "differ" | "silent";
@@ -184,12 +205,12 @@ function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
   return both.includes("agree") ? "mixed" : "differ";
 }
 
-/** Both have receipt number and trace, and both agree. */
+/** Whether both have receipt number and trace, and both agree. */
 function agreeInBoth(a: NamedRecord, b: NamedRecord): boolean {
   return Object.values(numbersIn(a, b)).every((each) => each === "agree");
 }
 
-/** The traces agree, or without a trace the receipt numbers: declines use up no receipt number. */
+/** Whether traces agree, or else receipt numbers: declines use up no receipt number. */
 export function sharesNumber(a: NamedRecord, b: NamedRecord): boolean {
   const { receipt, trace } = numbersIn(a, b);
   return trace === "agree" || (trace === "silent" && receipt === "agree");
@@ -199,7 +220,7 @@ function isOtherAmount(a: NamedRecord, b: NamedRecord): boolean {
   return agreement(a.amountMinor, b.amountMinor, Object.is) === "differ";
 }
 
-/** One of the two is a reversal, and their traces differ. */
+/** Whether one of the two is a reversal, and their traces differ. */
 function isReversalOfOther(a: NamedRecord, b: NamedRecord): boolean {
   const isOneReversal = (a.originalTrace === null) !== (b.originalTrace === null);
   return isOneReversal && agreement(a.traceNumber, b.traceNumber, equalTraces) === "differ";
@@ -214,12 +235,12 @@ function secondOf({ localDate, localTime }: NamedRecord): number | null {
   return Date.UTC(2024, month - 1, day, hour, minute, second) / 1_000;
 }
 
-/** Terminal clocks drift and the customer takes time (docs/rules/02-proof.md). */
+/** How far a terminal's clock may be off, with the customer's own time (docs/rules/02-proof.md). */
 const CLOCK_TOLERANCE_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export interface PaymentTime {
+interface PaymentTime {
   /** Wall clock, epoch milliseconds, when the command may have left. */
   readonly sentAtMs: number;
   /** The terminal's own time limit for a payment it was left alone with. */
@@ -238,7 +259,7 @@ export function isFromPayment(time: PaymentTime, report: TransactionReport): boo
   return shifts(time.sentAtMs).some((ms) => atMs + ms >= earliest && atMs + ms <= latest);
 }
 
-/** Around a change to or from summer time a terminal's clock may have followed or not. */
+/** The shifts of a terminal's clock that may or may not have followed to or from summer time. */
 function shifts(nearMs: number): readonly number[] {
   const zoneOf = (ms: number): number => new Date(ms).getTimezoneOffset();
   const changes = zoneOf(nearMs - DAY_MS) !== zoneOf(nearMs + DAY_MS);

@@ -1,17 +1,28 @@
-import type { NextCommand } from "../attempts/next-command.ts";
+import { invariant } from "../../shared/invariant.ts";
+import type { UnmatchedRow } from "../attempts/findings.ts";
+import {
+  type Attempt,
+  currencyNumericOf,
+  goodsWindowSeconds,
+  type InDoubtState,
+  type JudgedReport,
+  type PaymentRequest,
+  type ReversalInDoubtState,
+} from "../attempts/payment.ts";
+import { judgeReport } from "../attempts/payment-machine.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import type { LastTransaction, TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 import type { Assumptions } from "./assumptions.ts";
 import {
+  anyTerminal,
   type Comparison,
   compareReports,
   compareStored,
   haveMoments,
   isFromPayment,
   isNextReceipt,
-  type NamedRecord,
   namesTrace,
-  type PaymentTime,
+  type Stored,
   sameTerminal,
 } from "./comparison.ts";
 
@@ -22,7 +33,7 @@ import {
  */
 
 /** Facts about the terminal and this process that belong to an inquiry. */
-export interface InquiryTimes {
+interface InquiryTimes {
   /**
    * Since when nothing of the command can have left this process: its end was lost then, or the
    * process was started later. Monotonic milliseconds, because a wall clock can jump.
@@ -55,12 +66,8 @@ export interface Inquiry extends InquiryTimes {
   readonly wasStored?: boolean;
 }
 
-/** The order of a sale in doubt. */
-export interface Asked extends PaymentTime {
-  /** One amount; two when only a part of the goods came out and either may have been charged. */
-  readonly amountsMinor: readonly number[];
-  readonly currencyNumeric: string;
-}
+/** The request that a record of a sale must agree with. */
+type Asked = ReturnType<typeof askedOf>;
 
 /** Facts that the terminal reported on the wire while the command ran. */
 export interface WireEvidence {
@@ -88,9 +95,7 @@ export interface WireEvidence {
 }
 
 /** The answer of an idle terminal to the question for its last transaction. */
-export interface Probe {
-  readonly identity: TerminalIdentity;
-  readonly last: LastTransaction;
+export interface Probe extends Stored {
   /** Monotonic milliseconds. */
   readonly atMs: number;
 }
@@ -101,29 +106,54 @@ export interface EarlierProbe extends Probe {
   readonly sinceMs: number;
 }
 
-/** The journal's knowledge about an inquiry and about what a probe has found. */
-export interface Known {
+/** What the matcher says of a transaction that was found stored. */
+export interface WhoseFound {
   /** The order, other than the inquiry's own, that the found transaction belongs to. */
   readonly foundIs: string | null;
   /** Who else can have made the found transaction, for people: another order, an outsider. */
   readonly otherCandidate: string | null;
   /** The matcher names the inquiry's own attempt as one that can have made it. */
   readonly isCandidate: boolean;
+}
+
+/** The journal's knowledge about an inquiry and about what a probe has found. */
+export interface Known extends WhoseFound {
   /** The order that the unmatched transaction is the sale of. */
   readonly unmatchedIs: string | null;
   /** The found transaction stood before each command that the unmatched one can be of. */
   readonly stoodBefore: boolean;
   /** The next command at the terminal; null when none followed. */
-  readonly next: NextCommand | null;
+  readonly next: (NextFound & WhoseFound) | null;
   /** Something may have been sold since. */
   readonly soldSince: boolean;
   /** An end of day may have run since. */
   readonly closedSince: boolean;
   /** This terminal has shown a completed reversal as its last transaction. */
   readonly storesReversals: boolean;
-  /** Taken for granted about this terminal. */
+  /** The assumptions that hold for this terminal. */
   readonly holds: Assumptions;
 }
+
+/** The first command that was begun after the one in doubt, and what it `found` stored. */
+export interface NextFound {
+  readonly identity: TerminalIdentity;
+  readonly found: LastTransaction;
+  /** The terminal carried it out to its end, so nothing earlier was running any more. */
+  readonly served: boolean;
+  /** The receipt number of the sale it made; null when it made none. */
+  readonly receiptNumber: string | null;
+  /** The last number that the terminal is known to have given before the command in doubt. */
+  readonly formerReceipt: string | null;
+}
+
+/** The next command where the journal was lost since: nobody here knows of it. */
+export const lostSince: NextFound = {
+  identity: anyTerminal,
+  found: { kind: "not-told", why: "the journal was lost or restored since" },
+  served: false,
+  receiptNumber: null,
+  formerReceipt: null,
+};
 
 /** The facts that {@link factsOf} returns. */
 export type Facts = ReturnType<typeof factsOf>;
@@ -134,16 +164,13 @@ export type Facts = ReturnType<typeof factsOf>;
  * any of that it is busy, and a busy terminal answers no probe.
  */
 export const EMPTY_GAP_MS = 10_000;
-/** Probes of an empty storage follow each other so closely that each may come a bit late. */
+/** The pause between probes of an empty storage, short enough for each to come a bit late. */
 export const EMPTY_PROBES_MS = 4_000;
 
 /** Whether two probes of an empty storage are close enough; a wall clock may be set back. */
 export const isProbedInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
 
-/**
- * A numbering that begins anew does not reach this number within the few commands since the one in
- * doubt, so a number that follows a greater one is none of a new numbering.
- */
+/** The receipt number that a numbering begun anew does not reach within a few commands. */
 const NEW_NUMBERING_MAX = 20;
 
 /** Returns what one probe of an inquiry shows; table.ts judges it. */
@@ -176,15 +203,12 @@ export function factsOf(
     approvalAcked: (heard.acknowledged || heard.earlierAckArrived) && !inquiry.printsCount,
     ackMayHaveArrived: heard.ackMayHaveArrived && !inquiry.printsCount,
     hasSecond: heard.second !== null,
-    /** Nobody knows what was stored before. */
     noBaseline: before.kind === "not-told",
     /** The found transaction and the one from before. */
     asBefore: asBefore(inquiry, last, known, silenceLeftMs),
     /** The found transaction and the good result that was reported. */
     asReported: found && good ? compareReports(found, good) : ("nothing-reported" as const),
-    /** The sale that a found reversal took back; null when the found transaction is none. */
     takesBack: found && takesBack(inquiry, found),
-    /** The found transaction can be that of a later command. */
     mayBeLater: found !== null && mayBeLater(inquiry, found, known),
     /** Why the found transaction is not what was asked for; null when it is. */
     unfit: found && unfit(inquiry, found),
@@ -205,8 +229,8 @@ export function factsOf(
 /**
  * Compares the storage with the one from before the command. An empty storage is unchanged only
  * while nothing can have been stored and closed meanwhile: it was watched, or the next receipt
- * number shows it. After a good result that was not refused, and whose end nobody heard, a terminal
- * most likely has done both. Until the silence is over an empty storage decides nothing.
+ * number shows it. After a good result that was not refused, and whose end nobody heard, both are
+ * likely. Until the silence is over an empty storage decides nothing.
  */
 function asBefore(
   inquiry: Inquiry,
@@ -232,11 +256,15 @@ export function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }
 
+/** The sale that a found reversal took back; null when the found transaction is none. */
 function takesBack(
   { about, heard, sale }: Inquiry,
   found: TransactionReport,
 ): "ours" | "the-second" | "another" | null {
-  if (about === "reversal" && isReported(heard, found)) return "ours";
+  // The very report of the reversal: a terminal may leave the trace of the sale out of it.
+  const isReported =
+    heard.good && !heard.refused && found.good && compareReports(found, heard.good) === "same";
+  if (about === "reversal" && isReported) return "ours";
   if (found.originalTrace === null) return null;
   if (!found.good) return "another";
   if (about === "reversal") {
@@ -252,15 +280,9 @@ function takesBack(
     : "another";
 }
 
-/** The very report of the reversal; a terminal may leave the trace of the sale out of it. */
-function isReported({ good, refused }: WireEvidence, found: TransactionReport): boolean {
-  return good !== null && !refused && found.good && compareReports(found, good) === "same";
-}
-
 /**
- * Whether the found transaction can be that of a later command. An attempt that stayed unknown is
- * asked about again when later ones may be in doubt as well. Only what was reported to us, or was
- * stored before the next command began, cannot be theirs.
+ * Whether the found transaction can be that of a later command: anything but what was reported to
+ * us, or was stored before the next command began.
  */
 function mayBeLater({ heard }: Inquiry, found: TransactionReport, { next }: Known): boolean {
   if (next === null) return false;
@@ -269,25 +291,22 @@ function mayBeLater({ heard }: Inquiry, found: TransactionReport, { next }: Know
   return compareStored(next.found, stored) !== "same";
 }
 
-/** docs/zvt.md 4.2: no currency means the euro. */
-const EURO = "978";
-
 /** Why a record is not what was asked for, by amount and currency; null: it is. */
 export function unfitFor(
   { amountsMinor, currencyNumeric }: Pick<Asked, "amountsMinor" | "currencyNumeric">,
-  record: NamedRecord & Pick<TransactionReport, "currencyNumeric">,
+  record: Pick<TransactionReport, "amountMinor" | "currencyNumeric">,
 ): string | null {
   const isAmount = record.amountMinor !== null && amountsMinor.includes(record.amountMinor);
-  const isCurrency = (record.currencyNumeric ?? EURO) === currencyNumeric;
+  const isCurrency = currencyNumericOf(record) === currencyNumeric;
   return isAmount && isCurrency ? null : "it has another amount or currency";
 }
 
 function unfit({ asked, identity }: Inquiry, found: TransactionReport): string | null {
   if (!asked) return null;
-  if (unfitFor(asked, found) !== null)
-    return "the terminal's last transaction has another amount or currency";
+  const what = "the terminal's last transaction";
+  if (unfitFor(asked, found) !== null) return `${what} has another amount or currency`;
   if (found.terminalId && identity.terminalId && found.terminalId !== identity.terminalId) {
-    return "the terminal's last transaction names another terminal id";
+    return `${what} names another terminal id`;
   }
   return null;
 }
@@ -299,10 +318,10 @@ function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean 
 }
 
 /**
- * Whether the next sale shows that the command in doubt used up no receipt number, as a stored sale
- * has. The next sale shows nothing when that command itself reported a number: the sale may lie
- * between the two, or a number was given twice. Of an empty storage the numbers before it decide; a
- * first number decides nothing, because a terminal may begin anew when it closes by itself.
+ * Whether the number of the next sale shows that the command in doubt used up none, as a stored
+ * sale has. It shows nothing when that command itself reported a number: the sale may lie between
+ * the two, or a number was given twice. Of an empty storage the numbers before it decide, but no
+ * first number: a terminal may begin anew when it closes by itself.
  */
 function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
@@ -314,3 +333,117 @@ function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known):
   const areOldNumbers = [formerReceipt, number].every((each) => Number(each) > NEW_NUMBERING_MAX);
   return areOldNumbers ? isNextReceipt(formerReceipt, number) : null;
 }
+
+/** Returns the request that a record must agree with; also with the amount of issued goods. */
+export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limitMs: number) {
+  const { amountMinor, currency } = request;
+  const decision = "goods" in state ? state.goods?.decision : undefined;
+  const part = decision?.goods === "partly-issued" ? [decision.amountMinor] : [];
+  return {
+    /** One amount; two when only a part of the goods came out and either may have been charged. */
+    amountsMinor: [amountMinor, ...part] as readonly number[],
+    currencyNumeric: currency.numeric,
+    sentAtMs: startedAtMs,
+    limitMs,
+    clockOffsetMs: baseline?.clockOffsetMs ?? null,
+  };
+}
+
+/** Whether a reversal can have taken back, by its amount, what this payment may have charged. */
+export function canHaveBeenTakenBack(
+  attempt: Attempt,
+  { amountMinor }: Pick<TransactionReport, "amountMinor">,
+): boolean {
+  return amountMinor === null || askedOf(attempt, 0).amountsMinor.includes(amountMinor);
+}
+
+/** The terminal's limit, with its wait for the goods of an approved sale (docs/zvt.md 8.2). */
+export function saleLimitMs(request: PaymentRequest, limitMs: number): number {
+  return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
+}
+
+/** The inquiry about an attempt in doubt. */
+export function inquiryOfAttempt(
+  attempt: Attempt,
+  state: InDoubtState | ReversalInDoubtState,
+  given: InquiryTimes,
+): Inquiry {
+  if ("sale" in state) return inquiryOfReversal(state, given);
+  const { baseline, request } = attempt;
+  const times = { ...given, limitMs: saleLimitMs(request, given.limitMs) };
+  invariant(baseline, "an attempt in doubt has a baseline");
+  const good = goodOf(state);
+  const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
+  const onlyBad = state.last === null || state.last.judgement === "not-good";
+  const heard: WireEvidence = {
+    good: good?.report ?? null,
+    refused: good !== null && judgeReport(order, good.report) === "disagrees",
+    held: state.told !== undefined,
+    acknowledged: good?.acknowledged === true,
+    earlierAckArrived: state.tookBefore === true,
+    ackMayHaveArrived: state.perhapsTaken === true,
+    unclear: state.last?.judgement === "no-result",
+    second: state.second ?? null,
+    end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "only-bad" : "bad",
+  };
+  return {
+    ...times,
+    about: "sale",
+    identity: baseline.identity,
+    before: baseline.last,
+    heard,
+    asked: askedOf(attempt, times.limitMs),
+    sale: null,
+  };
+}
+
+/** The good report that counts, also when a later one contradicted it. */
+function goodOf({ last, earlier }: InDoubtState): JudgedReport | null {
+  return last?.report.good ? last : (earlier ?? null);
+}
+
+function inquiryOfReversal(
+  { sale, baseline, last, heardBad, tookBefore, perhapsTaken }: ReversalInDoubtState,
+  times: InquiryTimes,
+): Inquiry {
+  return {
+    ...times,
+    about: "reversal",
+    identity: baseline.identity,
+    before: baseline.last,
+    heard: {
+      ...nothingHeard,
+      good: last?.report.good ? last.report : null,
+      refused: last?.judgement === "disagrees",
+      acknowledged: last?.report.good === true && last.acknowledged,
+      earlierAckArrived: tookBefore === true,
+      ackMayHaveArrived: perhapsTaken === true,
+      end: heardBad ? "bad" : "unheard",
+    },
+    asked: null,
+    sale: sale.report,
+  };
+}
+
+/** The inquiry about a report that was refused on the wire; the storage before it is unknown. */
+export function inquiryOfUnmatched(row: UnmatchedRow, times: InquiryTimes): Inquiry {
+  return {
+    ...times,
+    about: "unmatched",
+    identity: row.identity,
+    before: { kind: "not-told", why: "nobody asked before it" },
+    heard: { ...nothingHeard, good: row.report, refused: true },
+    asked: null,
+    sale: null,
+  };
+}
+
+const nothingHeard: Omit<WireEvidence, "good" | "refused"> = {
+  held: false,
+  acknowledged: false,
+  earlierAckArrived: false,
+  ackMayHaveArrived: false,
+  unclear: false,
+  second: null,
+  end: "unheard",
+};

@@ -1,9 +1,16 @@
-import { type Attempt, type AttemptState, endReportOf, saleOf } from "../attempts/payment.ts";
-import { receiptNumberOf } from "../attempts/reconciliation/receipt-number-policy.ts";
+import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
+import { receiptNumberOf } from "../attempts/reconciliation/ledger-policy.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
-import type { ReportedResult, SinceSale } from "../journal/attempt-rows.ts";
-import type { Baseline, LastTransaction, TransactionReport } from "../terminal/terminal.ts";
-import { compareReports, haveMoments, RECEIPT_MAX, sameTerminal } from "./comparison.ts";
+import type { AttemptRows, ReportedResult } from "../journal/attempt-rows.ts";
+import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
+import {
+  compareReports,
+  haveMoments,
+  isNamed,
+  RECEIPT_MAX,
+  type Stored,
+  sameTerminal,
+} from "./comparison.ts";
 
 /**
  * Rules for whether a receipt number still names the sale that it was given to
@@ -23,19 +30,31 @@ type Freshness =
   | { readonly freshness: "reversed"; readonly report: TransactionReport }
   | { readonly freshness: "stale"; readonly because: string };
 
+/** What happened on terminals since a sale, as far as the journal knows. */
+type SinceSale = NonNullable<ReturnType<AttemptRows["since"]>> & {
+  /** An unmatched transaction was kept since. */
+  readonly unmatched: boolean;
+  /** A reversal of the sale has left before; left out: none has. */
+  readonly wasTried?: boolean;
+  /** Others are paid at this terminal too. */
+  readonly isShared: boolean;
+};
+
 /** Numbers that fell from this near the top to this near the bottom have wrapped. */
 const WRAP_WINDOW = 100;
 
 /** Judged by `now`, what the terminal shows before the reversal; stale where nobody knows. */
-export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSale): Freshness {
+export function freshnessOf(sale: ReportedResult, now: Stored, since: SinceSale): Freshness {
   const here = ({ baseline }: Attempt): boolean =>
     baseline !== null && sameTerminal(baseline.identity, now.identity);
   const later = since.later.filter(here);
   const touched = [...later, ...since.earlier.filter(here)];
-  const ids = new Set([sale.transactionId, ...touched.map((one) => one.transactionId)]);
-  const reports = since.reports.filter(({ transactionId }) => ids.has(transactionId));
-  const { unmatched, isShared = false } = since;
-  const facts = { sale, touched, later, reports, unmatched, isShared };
+  // Without the sale's own: its reversal that was reported to us still gave the money back.
+  const ids = new Set(touched.map((one) => one.transactionId));
+  const reported = since.reports.filter(({ transactionId }) => ids.has(transactionId));
+  const results = [...reported.map(({ report }) => report), ...touched.flatMap(resultsOf)];
+  const { unmatched, isShared } = since;
+  const facts = { sale, touched, later, results, unmatched, isShared };
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
@@ -45,12 +64,12 @@ export function freshnessOf(sale: ReportedResult, now: Baseline, since: SinceSal
   return ofNewest(facts);
 }
 
-interface Facts extends Pick<SinceSale, "unmatched" | "reports"> {
+interface Facts extends Pick<SinceSale, "unmatched" | "isShared" | "later"> {
   readonly sale: ReportedResult;
-  readonly later: readonly Attempt[];
   /** Other attempts at this terminal with anything since the sale. */
   readonly touched: readonly Attempt[];
-  readonly isShared: boolean;
+  /** The results of those attempts. */
+  readonly results: readonly TransactionReport[];
 }
 
 function stale(because: string): Freshness {
@@ -58,11 +77,9 @@ function stale(because: string): Freshness {
 }
 
 /** Another result of ours has the sale's receipt number: the number names that one now. */
-function nameGivenAgain({ sale, touched, reports }: Facts): string | undefined {
+function nameGivenAgain({ sale, results }: Facts): string | undefined {
   const number = receiptNumberOf(sale.report.receiptNumber);
   if (number === null) return "the sale's receipt number is no number";
-  const others = reports.filter(({ transactionId }) => transactionId !== sale.transactionId);
-  const results = [...others.map(({ report }) => report), ...touched.flatMap(resultsOf)];
   const again = results.some(
     (report) => report.good && receiptNumberOf(report.receiptNumber) === number,
   );
@@ -92,14 +109,10 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
     const { report } = probe;
     if (isKnown(facts, report)) continue;
     if (givesBack(sale.report, report)) return { freshness: "reversed", report };
-    if (hasNoNames(report)) return ofNewest(facts);
+    if (!isNamed(report)) return ofNewest(facts);
     return stale("the terminal has stored something since that no order asked for");
   }
   return ofFollowed(facts);
-}
-
-function hasNoNames({ receiptNumber, traceNumber, localTime }: TransactionReport): boolean {
-  return receiptNumber === null && traceNumber === null && localTime === null;
 }
 
 /** The sale is what the terminal has stored last. */
@@ -111,9 +124,8 @@ function ofLast({ later }: Facts): Freshness {
 
 /** The terminal has stored results of ours above the sale. */
 function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
-  const unknown = (state: AttemptState): boolean => "last" in state;
   const given = touched.filter(({ state }) => "sale" in state);
-  if ([...later, ...given].some(({ state }) => unknown(state))) {
+  if ([...later, ...given].some(({ state }) => "last" in state)) {
     return stale("what became of a later command is not known");
   }
   if (unmatched) return stale("the terminal has reported a sale that no order asked for since");
@@ -139,12 +151,8 @@ function resultsOf({ state }: Attempt): readonly TransactionReport[] {
   return results.filter((report) => report !== undefined);
 }
 
-function isKnown(facts: Facts, report: TransactionReport): boolean {
-  const { sale, touched, reports, isShared } = facts;
-  const known = [sale.report, ...touched.flatMap(resultsOf)];
-  // A reversal of the sale that was reported to us is still one that gave the money back.
-  const others = reports.filter(({ transactionId }) => transactionId !== sale.transactionId);
-  return [...known, ...others.map((one) => one.report)].some(
+function isKnown({ sale, results, isShared }: Facts, report: TransactionReport): boolean {
+  return [sale.report, ...results].some(
     (one) =>
       compareReports(one, report) === "same" &&
       // A sale of others can have the numbers of ours.

@@ -1,4 +1,3 @@
-import { lostSince } from "../attempts/next-command.ts";
 import {
   type Attempt,
   type AttemptStep,
@@ -39,8 +38,7 @@ import {
   sameTerminal,
   sharesNumber,
 } from "./comparison.ts";
-import { unfitFor } from "./facts.ts";
-import { askedOf } from "./inquiry.ts";
+import { askedOf, lostSince, unfitFor } from "./facts.ts";
 
 /** The journal as the matcher reads it, which a walk over all worlds has another one of. */
 export interface JournalView {
@@ -53,7 +51,7 @@ export interface JournalView {
 }
 
 /**
- * Whose transaction is this? The one answer, for every record that a terminal has stored or reports
+ * Returns whose transaction a record is, for every record that a terminal has stored or reports
  * (docs/matching.md). Reads the journal and changes nothing; throws when the journal fails.
  */
 export function match(found: ObservedRecord, view: JournalView, assumptions: Assumptions): Answer {
@@ -68,11 +66,8 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   // A report within a command that may be another's proves nothing of that command.
   const known = isOwn ? knownAs(found, view) : undefined;
   if (known?.answer === "one" || known?.isCertain) return known;
-  const { fitting, near, newest, isNew, owner } = candidatesOf(
-    found,
-    view,
-    assumptions.has("fresh-storage"),
-  );
+  const isFresh = assumptions.has("fresh-storage");
+  const { fitting, near, newest, isNew, owner } = candidatesOf(found, view, isFresh);
   if (owner) return knownOf(owner);
   const own = fitting.find(({ candidacy }) => candidacy === "own");
   if (own && isOwn) return ownRecord(own.attempt);
@@ -84,7 +79,11 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   // The bank's refusal is believed while anyone else can have made the record.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
-  if (!only) return known ?? { answer: "none", near: [...near, ...declined.map(asNear)] };
+  if (!only) {
+    const but = "the bank had declined it";
+    const nearly = declined.map(({ attempt }) => ({ attempt, but }));
+    return known ?? { answer: "none", near: [...near, ...nearly] };
+  }
   // The known record may be the attempt's own report, of which a part of the goods came out. Of an
   // order that was answered as not charged it may as well be what took the sale back.
   const isRetold =
@@ -98,15 +97,15 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   return many(left, why);
 }
 
-interface Circumstances extends Pick<Candidates, "newest" | "isNew"> {
-  readonly isShared: boolean;
-  readonly view: JournalView;
-}
-
-/** undefined: exactly one is left, and the record can be no other's. */
+/** Why no single attempt is certain; undefined: one is left, and the record can be no other's. */
 function whyNotOne(
   left: readonly Fitting[],
-  { isShared, newest, isNew, view }: Circumstances,
+  {
+    isShared,
+    newest,
+    isNew,
+    view,
+  }: Pick<Candidates, "newest" | "isNew"> & { isShared: boolean; view: JournalView },
 ): WhyNotOne | undefined {
   const [first] = left;
   if (new Set(left.map(({ attempt }) => attempt.request.orderId)).size > 1) return "several orders";
@@ -122,7 +121,7 @@ function whyNotOne(
   return view.terminalLog.wasClosedSince(startedAtMs, transactionId) ? "closed" : undefined;
 }
 
-/** The record may be the one that was stored before the command, also by its number alone. */
+/** Whether the record may have been stored before the command, also by its number alone. */
 function mayHaveBeenThere({ baseline }: Attempt, { record }: ObservedRecord): boolean {
   const last = baseline?.last;
   return last?.kind === "transaction" && compareReports(last.report, record) !== "different";
@@ -142,26 +141,23 @@ function proofOf(only: Fitting): Proof {
   };
 }
 
-const asNear = ({ attempt }: Fitting): Near => ({ attempt, but: "the bank had declined it" });
-
-/** The order of an attempt that was begun before the journal was lost or put back. */
+/** Whether the attempt was begun before the journal was lost or put back. */
 function isBeforeLoss({ transactionId }: Attempt, { records }: JournalView): boolean {
   return records.nextCommand(transactionId) === lostSince;
 }
 
 /**
- * Records whose moments do not agree are compared within one numbering period only: numbers come
- * again after an end of day, and some terminals close each night by themselves.
+ * The length of one numbering period, within which records are compared whose moments do not agree:
+ * numbers come again after an end of day, and some terminals close each night by themselves.
  */
 const PERIOD_MS = 12 * 3_600_000;
 
 /**
  * The answer where the journal has the record already. The attempt whose command reported it and
  * that is still open, or was answered otherwise, is the one: no other can have made it. `running`:
- * the attempt in whose payment the record comes.
- *
- * While a payment runs everything counts as known that cannot be distinguished from a known record:
- * two such transactions within an hour do not happen, and refusing one charges nobody.
+ * the attempt in whose payment the record comes. Then all that cannot be distinguished from a known
+ * record counts as known: two such transactions within an hour do not happen, and refusing one
+ * charges nobody.
  */
 export function knownAs(
   found: ObservedRecord,
@@ -192,7 +188,7 @@ export function knownAs(
   return { answer: "known", orderId, transactionId, isCertain, proof };
 }
 
-/** Those of the rows that are the found record, or cannot be distinguished from it. */
+/** The rows that are the found record, or cannot be distinguished from it. */
 function equalRecords(
   rows: readonly KnownRecord[],
   found: ObservedRecord,
@@ -216,8 +212,8 @@ function equalRecords(
 }
 
 /**
- * A good result that shares a number with a known one. One second alone says nothing within a
- * payment: terminals that are fast, or report minutes only, give it to two sales.
+ * Whether both are good or not, and share a number. One second alone says nothing within a payment:
+ * terminals that are fast, or report minutes only, give it to two sales.
  */
 function mayBeRetold(before: NamedRecord, { record, source }: ObservedRecord): boolean {
   return before.good === record.good && (source !== "payment" || sharesNumber(before, record));
@@ -228,7 +224,7 @@ function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { a
   return { answer: "known", orderId, transactionId, isCertain: true, proof };
 }
 
-/** Of an attempt of an old journal the names of its records are in its state alone. */
+/** Whether the attempt's state names the record: in an old journal no event of it does. */
 function isOwner({ state }: Attempt, record: TransactionReport): boolean {
   const own = [saleOf(state)?.report, endReportOf(state)];
   return own.some(
@@ -242,7 +238,7 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
   return { answer: "one", candidate: { attempt, as: "sale" }, proof };
 }
 
-/** The attempt's command reported it as a sale that it had not asked for and is not its charge. */
+/** Whether its command reported it as a sale that was not asked for and is not its charge. */
 function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boolean {
   const sale = saleOf(attempt.state)?.report;
   const isCharge = sale !== undefined && compareReports(sale, record) === "same";
@@ -250,7 +246,7 @@ function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boo
   return unfitFor(askedOf(attempt, limitMs), record) !== null;
 }
 
-/** Nothing of the attempt is known as charged, and the record is new and as it had asked. */
+/** Whether nothing is known as charged, and the record is new and as the attempt had asked. */
 function isOpenTo({ state, baseline, request }: Attempt, { record }: ObservedRecord): boolean {
   const { amountMinor, currency } = request;
   const last = baseline?.last;
@@ -263,10 +259,8 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-interface Earlier extends Pick<KnownRecord, "atMs" | "transactionId"> {
-  /** The attempt before whose command it was found stored. */
-  readonly baselineOf?: string;
-}
+/** A known record. `baselineOf`: the attempt before whose command it was found stored. */
+type Earlier = Pick<KnownRecord, "atMs" | "transactionId"> & { readonly baselineOf?: string };
 
 /**
  * Compares a known record with a found one. A storage never goes back: a record without a moment is
@@ -286,7 +280,7 @@ export function compareKnown(
   return isStillThere ? is : "unsure";
 }
 
-/** No end of day lies between the two, ours or the terminal's own, and no night. */
+/** Whether no night lies between the two, and no end of day, ours or the terminal's own. */
 function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalView): boolean {
   if (Math.abs(found.atMs - known.atMs) > PERIOD_MS) return false;
   return (
@@ -296,9 +290,8 @@ function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalV
 }
 
 /**
- * The records that later commands found stored at that terminal, or stored. A command that is
- * written after the record's own attempt and begun before it is later, too: a wall clock was set
- * back.
+ * The records that later commands found stored at that terminal, or stored. Later, too, is one that
+ * is written after the record's own attempt and begun before it: a wall clock was set back.
  */
 function storedSince(
   { atMs, transactionId, baselineOf }: Earlier,
@@ -341,7 +334,7 @@ interface Candidates {
   readonly owner: Attempt | undefined;
 }
 
-/** A wall clock that is set by less than this leaves nobody out. */
+/** The largest change of a wall clock that leaves nobody out, within days and within one. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 
@@ -415,8 +408,8 @@ const BASELINE_AGE_MS = 15_000;
 const losses = ["end-lost", "interrupted"];
 
 /**
- * When the newest command of an attempt was left alone at the latest: its end, or the loss of it.
- * A verdict about it that came later does not move that.
+ * When the newest command of an attempt was left alone at the latest: its end, or the loss of it,
+ * which no later verdict moves.
  */
 function endOf(
   { startedAtMs, state }: Attempt,

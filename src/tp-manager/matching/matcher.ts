@@ -1,22 +1,43 @@
 import type { UnmatchedRow } from "../attempts/findings.ts";
-import { lostSince } from "../attempts/next-command.ts";
-import { type Attempt, isCharged, isReversed, saleOf } from "../attempts/payment.ts";
+import {
+  type Attempt,
+  type InDoubtState,
+  isCharged,
+  isReversed,
+  type ReversalInDoubtState,
+  saleOf,
+} from "../attempts/payment.ts";
 import type {
-  Baseline,
   LastTransaction,
   TerminalFacts,
   TerminalIdentity,
   TerminalState,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import { type Answer, candidatesIn, concernsNotCharged, type Source } from "./answer.ts";
 import {
-  type Assumptions,
-  type Learned,
-  type TakenForGranted,
-  takenForGranted,
-} from "./assumptions.ts";
-import { compareReports, compareStored, haveMoments, sameTerminal } from "./comparison.ts";
+  type Answer,
+  candidatesIn,
+  concernsNotCharged,
+  type Source,
+  type WhyNotOne,
+} from "./answer.ts";
+import { type Assumptions, type Learned, takenForGranted } from "./assumptions.ts";
+import {
+  anyTerminal,
+  compareReports,
+  compareStored,
+  haveMoments,
+  type Stored,
+  sameTerminal,
+} from "./comparison.ts";
+import {
+  type Inquiry,
+  inquiryOfAttempt,
+  type Known,
+  lostSince,
+  type Probe,
+  type WhoseFound,
+} from "./facts.ts";
 import { compareKnown, type JournalView, knownAs, match } from "./match.ts";
 
 interface MatcherParts extends JournalView {
@@ -26,7 +47,10 @@ interface MatcherParts extends JournalView {
   readonly learned: (identity: TerminalIdentity) => Learned;
 }
 
-/** {@link match} for the terminal of this installation. Methods throw when the journal fails. */
+/**
+ * {@link match} for the terminal of this installation, and what the journal knows about an inquiry,
+ * for facts.ts. Methods throw when the journal fails.
+ */
 export class Matcher {
   readonly #parts: MatcherParts;
 
@@ -54,6 +78,11 @@ export class Matcher {
     return match({ record, source, atMs, identity, limitMs }, this.#parts, assumptions);
   }
 
+  /** Whose the result is that a terminal reported although nothing ran. */
+  whoseUnmatched({ report, identity, atMs }: UnmatchedRow): Answer {
+    return this.whose(report, "late", identity, atMs);
+  }
+
   /**
    * The order, or the fact, that a report within the payment of `running` is known to be about; a
    * report that nothing is known of is the payment's own (own-report).
@@ -77,7 +106,7 @@ export class Matcher {
    * Whose a good sale is that the terminal has stored since it was last read; undefined: it has
    * stored none, or a known one, or nobody knows.
    */
-  newSale(now: Baseline): Answer | undefined {
+  newSale(now: Stored): Answer | undefined {
     if (now.last.kind !== "transaction") return undefined;
     const { report } = now.last;
     if (!report.good || report.originalTrace !== null) return undefined;
@@ -96,8 +125,8 @@ export class Matcher {
     return compareKnown(known, { ...now, record: now.report }, this.#parts) === "same";
   }
 
-  /** Before a command of ours it was stored already. */
-  #wasStoredBefore({ identity }: Baseline, record: TransactionReport): boolean {
+  /** Whether it was stored already before a command of ours. */
+  #wasStoredBefore({ identity }: Stored, record: TransactionReport): boolean {
     const known = this.#parts.records.sharingNumber(record, 0);
     return known.some(
       (one) =>
@@ -122,7 +151,7 @@ export class Matcher {
    * Whether the terminal has stored something since it was last read. "agrees": it shows what it
    * showed then, moment and all. "unsure": nobody knows.
    */
-  #isNew({ last, identity }: Baseline): "new" | "agrees" | "unsure" {
+  #isNew({ last, identity }: Stored): "new" | "agrees" | "unsure" {
     for (const { baseline, state } of this.#parts.records.sent()) {
       if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
       const sale = saleOf(state);
@@ -141,7 +170,7 @@ export class Matcher {
   }
 
   /** Keeps what a probe shows of the terminal's habits. */
-  learn({ last, identity }: Pick<Baseline, "last" | "identity">): void {
+  learn({ last, identity }: Stored): void {
     if (last.kind !== "transaction" || !last.report.good) return;
     const { report } = last;
     const learned = this.#parts.learned(identity);
@@ -163,12 +192,136 @@ export class Matcher {
   }
 
   /** For people. Nobody knows which terminal it is while the link to one with a name is down. */
-  takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">): TakenForGranted {
+  takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">) {
     const { assumptions, learned, terminal } = this.#parts;
     const { capabilities } = terminal;
     const isKnown = link === "connected" || capabilities.noIdentity === true;
     return takenForGranted(capabilities, assumptions, isKnown ? learned(identity) : undefined);
   }
+
+  /** The inquiry with a result that came after the end, and with what earlier probes have shown. */
+  inquiry(
+    attempt: Attempt,
+    state: InDoubtState | ReversalInDoubtState,
+    lostSinceMs: number,
+  ): Inquiry {
+    const { paymentLimitMs: limitMs, printsCount = false } = this.#parts.terminal.capabilities;
+    const begun = inquiryOfAttempt(attempt, state, { lostSinceMs, limitMs, printsCount });
+    const inquiry = { ...begun, wasStored: this.#wasProbedStored(attempt, begun) };
+    const late = inquiry.heard.good ? undefined : this.#reportedLate(attempt, inquiry);
+    return late ? { ...inquiry, heard: { ...inquiry.heard, good: late, refused: true } } : inquiry;
+  }
+
+  /** What is known about an attempt in doubt. `probe`: null: only what was found since counts. */
+  ofAttempt(attempt: Attempt, probe: Probe | null): Known {
+    const { records, terminalLog, assumptions: holds } = this.#parts;
+    const { transactionId, startedAtMs } = attempt;
+    const next = records.nextCommand(transactionId);
+    return {
+      ...this.#whoseFound(attempt, probe),
+      unmatchedIs: null,
+      stoodBefore: false,
+      next: next ? { ...next, ...this.#whoseFound(attempt, { ...next, last: next.found }) } : null,
+      soldSince: next !== undefined,
+      closedSince: terminalLog.wasClosedSince(startedAtMs, transactionId),
+      storesReversals: this.storesReversals(identityOf(attempt)),
+      holds,
+    };
+  }
+
+  /** What is known about an unmatched transaction, of which only its own order is looked up. */
+  ofUnmatched(row: UnmatchedRow, probe: Probe): Known {
+    const { terminalLog, assumptions: holds } = this.#parts;
+    const { id } = row;
+    const isStoredSince = this.newSale(probe) !== undefined;
+    const soldSince = isStoredSince || id === null || terminalLog.soldSinceUnmatched(id);
+    const closedSince = id === null || terminalLog.closedSinceUnmatched(id);
+    const answer = this.whoseUnmatched(row);
+    const unmatchedIs = answer.answer === "known" && answer.isCertain ? answer.orderId : null;
+    const stood = candidatesIn(answer).map(({ attempt }) => attempt.baseline?.last);
+    const stoodBefore = stood.length > 0 && stood.every((last) => isVeryRecord(last, probe.last));
+    return { ...nothingFound, unmatchedIs, soldSince, closedSince, stoodBefore, holds };
+  }
+
+  /** Whether the storage was empty before, and a probe has shown a transaction since. */
+  #wasProbedStored({ transactionId }: Attempt, { before }: Inquiry): boolean {
+    if (before.kind !== "none") return false;
+    return this.#parts.attempts.events(transactionId).some(({ detail }) => {
+      const { observation } = detail as { observation?: Probe | null };
+      return observation?.last.kind === "transaction";
+    });
+  }
+
+  /**
+   * A result that came after the end of the only attempt in doubt at its terminal. It was refused,
+   * and is that attempt's all the same.
+   */
+  #reportedLate(attempt: Attempt, { identity }: Inquiry): TransactionReport | undefined {
+    const { attempts, terminalLog } = this.#parts;
+    const { transactionId } = attempt;
+    const others = attempts
+      .unfinished()
+      .filter((other) => sameTerminal(identityOf(other), identity));
+    if (others.length !== 1) return undefined;
+    const late = terminalLog.unmatchedSince(transactionId).filter((unmatched) => {
+      const answer = this.whoseUnmatched(unmatched);
+      return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
+    });
+    return late.length === 1 ? late[0]?.report : undefined;
+  }
+
+  /** Whose the found transaction is, as far as the attempt is concerned. */
+  #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): WhoseFound {
+    if (probe?.last.kind !== "transaction") return ofItsOwn;
+    const answer = this.whose(probe.last.report, "probe", probe.identity);
+    switch (answer.answer) {
+      case "known": {
+        const isOwn = answer.transactionId === transactionId;
+        return { ...ofItsOwn, foundIs: isOwn ? null : answer.orderId };
+      }
+      case "one": {
+        const { orderId } = answer.candidate.attempt.request;
+        return { ...ofItsOwn, foundIs: orderId === request.orderId ? null : orderId };
+      }
+      case "many": {
+        const orders = answer.candidates.map((one) => one.attempt.request.orderId);
+        const other = orders.find((orderId) => orderId !== request.orderId);
+        const otherCandidate = other === undefined ? otherCandidates[answer.why] : `order ${other}`;
+        const isCandidate = orders.includes(request.orderId);
+        return { foundIs: null, otherCandidate: otherCandidate ?? null, isCandidate };
+      }
+      case "none":
+        return { ...ofItsOwn, isCandidate: false };
+    }
+  }
+}
+
+const ofItsOwn = { foundIs: null, otherCandidate: null, isCandidate: true };
+export const nothingFound = {
+  ...ofItsOwn,
+  unmatchedIs: null,
+  next: null,
+  storesReversals: false,
+  stoodBefore: false,
+};
+
+/** Whether both are one record, reported with its moment both times. */
+function isVeryRecord(a: LastTransaction | undefined, b: LastTransaction): boolean {
+  if (a?.kind !== "transaction" || b.kind !== "transaction") return false;
+  return haveMoments(a.report, b.report) && compareReports(a.report, b.report) === "same";
+}
+
+/** Who else can have made a record that one order alone is a candidate for. */
+const otherCandidates: Partial<Record<WhyNotOne, string>> = {
+  outsider: "another seller at this terminal",
+  "lost order": "an order that was lost with the journal",
+  retold: "an earlier order whose record came again",
+  "never probed": "a sale from before the payment",
+};
+
+/** The terminal that the command in doubt was sent to. */
+export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
+  return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? anyTerminal);
 }
 
 function saysSomething(answer: Answer): boolean {

@@ -20,7 +20,7 @@ import {
   type Learned,
 } from "./assumptions.ts";
 
-/** Whose result a one-way terminal reports, decided here alone (docs/rules/25-one-way.md). */
+/** Rules for whose result a one-way terminal reports (docs/rules/25-one-way.md). Pure. */
 
 /** The journal, read as far as an answer needs it. */
 export interface OneWayJournal {
@@ -28,11 +28,11 @@ export interface OneWayJournal {
   readonly open: readonly Attempt[];
   /** Every attempt, the newest first. */
   newest(): Iterable<Attempt>;
-  /** Something of it can have reached the terminal. */
+  /** Whether something of it can have reached the terminal. */
   hasLeft(attempt: Attempt): boolean;
   /** The last result that came for it. */
   lastResult(attempt: Attempt): DatedReport | undefined;
-  /** A person has settled it, and its result has come as well. */
+  /** Whether a person has settled it, and its result has come as well. */
   hasSettledResult(attempt: Attempt): boolean;
   /** The attempt that a reference of ours names. */
   named(reference: string): Attempt | undefined;
@@ -41,24 +41,24 @@ export interface OneWayJournal {
   readonly nowMs: number;
 }
 
-export interface DatedReport {
+interface DatedReport {
   readonly atMs: number;
   readonly report: TransactionReport;
 }
 
 /** The line to the terminal, and what is known of it. */
 export interface OneWayLine {
-  /** Results of all payments come on one line, so one can come within a later payment. */
+  /** Whether results of all payments come on one line: one can come within a later payment. */
   readonly isShared: boolean;
   readonly holds: Assumptions;
   readonly learned: Pick<Learned, "has">;
 }
 
-/** A terminal that misses our ACK repeats its result within seconds. */
+/** The time within which a terminal that misses our ACK repeats its result. */
 const REPEAT_MS = 30_000;
 const carriesIts = "the result carries the order's reference";
 
-/** Whose result it is that came while `running` has the terminal. */
+/** Returns whose result it is that came while `running` has the terminal. */
 export function resultInPayment(
   result: OneWayResult,
   running: Attempt,
@@ -93,7 +93,7 @@ export function resultInPayment(
   return sure(running, fact, "own-report", ...alone, ...again, ...cut);
 }
 
-/** Whose result it is that came outside a payment, or that is not the running one's. */
+/** Returns whose result it is that came outside a payment, or that is not the running one's. */
 export function lateResult(result: OneWayResult, journal: OneWayJournal, line: OneWayLine): Answer {
   const { report, cameFor = report.reference } = result;
   const sure = sureOf(report, line.holds);
@@ -193,7 +193,7 @@ function several(attempts: readonly Attempt[], why: WhyNotOne): Answer {
   return many(candidates, why);
 }
 
-/** A refusal of another payment. Many refusals carry zero or no amount. */
+/** Whether it is a refusal of another payment. Many refusals carry zero or no amount. */
 function turnsAwayAnother(
   { good, resultCode, amountMinor, contradicts = [] }: TransactionReport,
   { request }: Attempt,
@@ -212,7 +212,7 @@ function mayBeOf(report: TransactionReport, attempt: Attempt): boolean {
   return saysNothing || amountMinor === request.amountMinor;
 }
 
-/** A person who has settled an attempt has found out what its result is. */
+/** Whether the result agrees with what a person, who settled the attempt, has found out. */
 function agreesWithSettlement({ state }: Attempt, { good }: TransactionReport): boolean {
   return isInDoubt(state) || isCharged(state) === good;
 }
@@ -229,12 +229,12 @@ function agrees(
   return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
 }
 
-/** A reference that is not ours; zeros or blanks only fill the field. */
+/** Whether it carries a reference that is not ours; zeros or blanks only fill the field. */
 function isForeign({ reference }: TransactionReport): boolean {
   return reference != null && !/^(.?)\1*$/.test(reference);
 }
 
-/** The very result came for a recent attempt, or as the last one that was no order's. */
+/** Whether the very result came for a recent attempt, or as the last one that was no order's. */
 function wasReportedBefore(
   report: TransactionReport,
   { sent }: Recent,
@@ -250,7 +250,7 @@ function wasReportedBefore(
   return isKeptNewer && kept !== undefined && isSameResult(kept.report, report);
 }
 
-/** The newest attempt, whose result comes again after a restart. */
+/** The newest attempt, if its result comes again after a restart. */
 function repeatedAfterRestart(
   report: TransactionReport,
   { sent }: Recent,
@@ -264,7 +264,7 @@ function repeatedAfterRestart(
     : undefined;
 }
 
-/** No later payment of that amount was sent, whose own result may come again. */
+/** Whether no later payment of that amount was sent, whose own result may come again. */
 function isNewestOf(
   attempt: Attempt,
   report: TransactionReport,
@@ -310,7 +310,7 @@ function nearOf(
     }));
 }
 
-/** The newest result carries no reference of ours; false before the first result. */
+/** Whether the newest result carries no reference of ours; false before the first result. */
 function newestNamesNothing({ newest, kept }: OneWayJournal): boolean {
   const isNameless = (reference: string | null | undefined): boolean =>
     reference === null || (reference !== undefined && !isReference(reference));
@@ -343,11 +343,11 @@ export function isSameResult(before: TransactionReport, report: TransactionRepor
 
 /** Attempts that a result without a name can be about, the newest first. */
 interface Recent {
-  /** Back to the last one that has had its own result, and that one. */
+  /** Those back to the last one that has had its own result, and that one. */
   readonly sent: readonly Attempt[];
-  /** The terminal may still have their result for us: in doubt, or settled by a person since. */
+  /** Those whose result the terminal may still have for us: in doubt, or settled by a person. */
   readonly owed: readonly Attempt[];
-  /** Older ones are left out because results come in their order. */
+  /** Whether older ones are left out because results come in their order. */
   readonly isCut: boolean;
 }
 
@@ -374,7 +374,7 @@ function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt)
   return { sent, owed, isCut: false };
 }
 
-/** Errors of results. Those have the terminal's code; our own cancel and a proof have none. */
+/** Errors that only results have: with the terminal's code, not by our own cancel or a proof. */
 const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "PAYMENT_DECLINED",
   "PAYMENT_CANCELLED",
@@ -383,7 +383,7 @@ const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "CURRENCY_REFUSED",
 ]);
 
-/** Its result came within its payment; a later one proves nothing of the order of results. */
+/** Whether its result came within its payment; a later one proves no order of results. */
 function hadItsResult({ state }: Attempt): boolean {
   if (isInDoubt(state)) return hadInDoubt(state);
   if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
@@ -392,14 +392,14 @@ function hadItsResult({ state }: Attempt): boolean {
   return terminalCode !== null && errorsOfResults.has(error);
 }
 
-/** Its own result came with another amount, or after another result. */
+/** Whether its own result came with another amount, or after another result. */
 function hadInDoubt(state: AttemptState): boolean {
   const own = "last" in state ? state.last?.report : undefined;
   const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
   return isOwn || ("told" in state && state.told !== undefined);
 }
 
-/** The terminal still owes its result, also where a person has settled it meanwhile. */
+/** Whether the terminal still owes its result, also where a person has settled it meanwhile. */
 function isWaitedFor({ state }: Attempt): boolean {
   const open = "settled" in state ? state.settled?.doubt : state;
   return open !== undefined && isInDoubt(open) && !hadInDoubt(open);

@@ -358,7 +358,7 @@ export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefi
     last: next.found,
     atMs: inquiry.lostSinceMs + inquiry.limitMs,
   };
-  const { foundIs, otherCandidate, isCandidate = true } = next;
+  const { foundIs, otherCandidate, isCandidate } = next;
   const found = { ...known, foundIs, otherCandidate, isCandidate };
   const verdict = decide(
     inquiry,

@@ -4,7 +4,7 @@ import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
-import type { AnswerRows } from "../journal/answer-rows.ts";
+import type { AnswerRows } from "../journal/attempt-columns.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 
 /** The setting REPEAT_MUST_MATCH: which members of a repeated order must be unchanged. */
@@ -66,7 +66,7 @@ export function assertDistinguishable(
   { amountMinor }: PaymentRequest,
   arbiter: TerminalArbiter,
 ): void {
-  const refused = storage(() => arbiter.ambiguousOrders, "unknown");
+  const refused = storage(() => arbiter.oneWay.ambiguousOrders, "unknown");
   const same = refused.find(({ request }) => request.amountMinor === amountMinor);
   if (!same) return;
   const { orderId } = same.request;

@@ -7,16 +7,16 @@ import {
 } from "../../shared/catalog/errors.ts";
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { majorOf } from "../../shared/money.ts";
-import { emptyReceipt, type Receipt } from "../../shared/receipt.ts";
+import { formatMajor, majorOf } from "../../shared/money.ts";
+import { isoTime } from "../../shared/time.ts";
 import {
   type Attempt,
-  type AttemptState,
+  bareReceipt,
   endReportOf,
   isCharged,
   isNotCharged,
   isPaying,
-  type PaymentRequest,
+  type Suspicion,
 } from "../attempts/payment.ts";
 import {
   chargedMinorOf,
@@ -25,7 +25,8 @@ import {
   type PaymentStatus,
   rowOf,
 } from "../attempts/phase-table.ts";
-import { warningsOf } from "./warnings.ts";
+import { ARCHIVED, IMPORTED } from "../attempts/rebuilt-attempt.ts";
+import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
 
 /** The `error` member of every answer (docs/design.md 5.10). */
 interface AnswerError {
@@ -37,44 +38,27 @@ interface AnswerError {
 }
 
 /** A payment's answer as the kiosk reads it; absent echoes were not in the request. */
-export interface PaymentAnswer {
-  readonly status: PaymentStatus;
-  readonly error: AnswerError | null;
-  readonly receipt: Receipt;
-  readonly ticket: string;
-  readonly amount: number;
-  readonly chargedAmount: number | null;
-  readonly currency: string;
-  readonly orderId: string;
-  readonly basket?: unknown;
-  readonly customer?: unknown;
-  readonly customData?: unknown;
-  readonly notificationGatewaySent: boolean;
-  readonly transactionId: string;
-  readonly warnings: readonly string[];
-}
-
-interface HttpAnswer {
-  readonly http: number;
-  readonly body: PaymentAnswer;
-}
+export type PaymentAnswer = ReturnType<typeof answerOf>["body"];
 
 /** The answer to an order as its attempt stands now. Pure. */
-export function answerOf(attempt: Attempt, delivery: DeliveryState | null): HttpAnswer {
-  const { request, state } = attempt;
+export function answerOf(attempt: Attempt, delivery: DeliveryState | null) {
+  const { request, state, ticket } = attempt;
+  const { currency } = request;
+  const { amount, ...echoes } = request.echo;
   const { status, error } = outcomeOf(attempt);
   return {
     http: error ? errorTable[error.code].http : 200,
     body: {
       status,
       error,
-      receipt: receiptOf(state, request),
-      ticket: ticketOf(attempt),
-      amount: request.echo.amount,
-      chargedAmount: majorOf(chargedMinorOf(attempt), request.currency),
-      currency: request.currency.alpha,
+      // Only a charged or returned payment has a receipt; nothing else may look like one.
+      receipt: endReportOf(state)?.receipt ?? bareReceipt(currency),
+      ticket: ticket === "" && isCharged(state) ? state.report.fallbackTicket : ticket,
+      amount,
+      chargedAmount: majorOf(chargedMinorOf(attempt), currency),
+      currency: currency.alpha,
       orderId: request.orderId,
-      ...echoes(request),
+      ...echoes,
       notificationGatewaySent: delivery === "sent",
       transactionId: attempt.transactionId,
       warnings: warningsOf(attempt).map(({ says }) => says),
@@ -88,13 +72,10 @@ function errorOf(
   charged: Charged,
   details: Readonly<Record<string, unknown>> = {},
 ): AnswerError {
-  return { code, message, charged, retry: retryOf(code, charged), details };
-}
-
-/** "safe" is said of an order that is not charged, and of no other (docs/design.md 5.10). */
-function retryOf(code: ErrorCode, charged: Charged): Retry {
   const { retry } = errorTable[code];
-  return retry === "safe" && charged !== "no" ? "same_order" : retry;
+  // "safe" is said of an order that is not charged, and of no other (docs/design.md 5.10).
+  const isUnsafe = retry === "safe" && charged !== "no";
+  return { code, message, charged, retry: isUnsafe ? "same_order" : retry, details };
 }
 
 export function errorOfAppError(error: AppError): AnswerError {
@@ -131,24 +112,88 @@ function outcomeOf(attempt: Attempt): {
 
 const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;
 
-/** Only a charged or returned payment has a receipt; nothing else may look like one. */
-function receiptOf(state: AttemptState, request: PaymentRequest): Receipt {
-  const report = endReportOf(state);
-  if (report) return report.receipt;
-  return {
-    ...emptyReceipt(),
-    currencyNumCode: request.currency.numeric,
-    currencyAlphaCode: request.currency.alpha,
-    currencyFractionPart: String(request.currency.exponent),
-  };
+/** A warning of an answer (docs/design.md 5.10), with its figures for a page that translates it. */
+export interface Warning {
+  readonly warning: (typeof warningNames)[number];
+  /** The sentence in `warnings`. */
+  readonly says: string;
+  readonly amountMinor?: number;
+  /** Epoch milliseconds. */
+  readonly atMs?: number;
+  readonly count?: number;
 }
 
-function ticketOf({ state, ticket }: Attempt): string {
-  if (ticket !== "" || !isCharged(state)) return ticket;
-  return state.report.fallbackTicket;
+export const warningNames = [
+  "basket",
+  "taken-over",
+  "archived",
+  "stored",
+  "beyond-goods",
+  "charged-late",
+  "differs",
+  "cancel-open",
+  "refund-open",
+  "totals-lack",
+  "totals-hold",
+  "number-missing",
+  "gateway-copies",
+  "gateway-failed",
+] as const;
+
+/** The warnings of an order as its attempt stands now; those of the gateway come after them. */
+export function warningsOf({ state, request, openReturn, suspicion }: Attempt): Warning[] {
+  const { currency } = request;
+  const major = (minor: number): string => formatMajor(minor, currency.exponent);
+  const warnings = request.warnings.map(ofRequest);
+  if (isCharged(state)) {
+    const { goodsMinor, report } = state;
+    // Recovery found the whole amount charged although fewer goods came out (docs/design.md 5.12).
+    if (goodsMinor !== undefined) {
+      const says =
+        `charged ${major(report.amountMinor ?? 0)} although the goods that came out are worth ` +
+        major(goodsMinor);
+      warnings.push({ warning: "beyond-goods", says, amountMinor: goodsMinor });
+    }
+    if (state.late) {
+      const says =
+        "charged although it was answered as not charged: the terminal reported the sale late";
+      warnings.push({ warning: "charged-late", says });
+    }
+    for (const member of report.differs ?? []) {
+      const says = `the terminal answered with another ${member} than was sent`;
+      warnings.push({ warning: "differs", says });
+    }
+  }
+  // A return that may have happened leaves the order charged (docs/rules/23-asked.md).
+  if (openReturn) {
+    const { kind, amountMinor } = openReturn;
+    const says = `what became of a ${kind} of ${major(amountMinor)} at the gateway is not known`;
+    warnings.push({ warning: `${kind}-open`, says, amountMinor });
+  }
+  // A comparison warns while it contradicts the answer: not where the order was settled since.
+  if (suspicion && (suspicion.says === "not-charged") === isCharged(state)) {
+    warnings.push(ofSuspicion(suspicion, `${major(suspicion.amountMinor)} ${currency.alpha}`));
+  }
+  return warnings;
 }
 
-function echoes({ echo }: PaymentRequest): Partial<PaymentAnswer> {
-  const { amount: _, ...others } = echo;
-  return others;
+/** A warning that is stored with the request as a sentence. */
+function ofRequest(says: string): Warning {
+  if (says === IMPORTED) return { warning: "taken-over", says };
+  if (says === ARCHIVED) return { warning: "archived", says };
+  return { warning: says.startsWith(BASKET_NOT_FORWARDED) ? "basket" : "stored", says };
+}
+
+function ofSuspicion({ says: finding, amountMinor, atMs }: Suspicion, amount: string): Warning {
+  const where = "see GET /reconciliation";
+  if (finding === "number-missing") {
+    const says = `a receipt number is missing after this payment: perhaps charged; ${where}`;
+    return { warning: "number-missing", says };
+  }
+  const isLacking = finding === "not-charged";
+  const what = isLacking
+    ? `lack ${amount}: perhaps not charged`
+    : `hold ${amount} more: perhaps charged`;
+  const says = `the terminal's totals of ${isoTime(atMs)} ${what}; ${where}`;
+  return { warning: isLacking ? "totals-lack" : "totals-hold", says, amountMinor, atMs };
 }

@@ -6,7 +6,7 @@ import {
   paymentStatuses,
   rowOf,
 } from "../attempts/phase-table.ts";
-import type { HourRow } from "../journal/operator/day-rows.ts";
+import type { HourRow } from "../journal/operator-rows.ts";
 import { answerOf } from "./answer.ts";
 
 const HOUR_MS = 3_600_000;

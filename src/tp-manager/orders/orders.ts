@@ -12,9 +12,7 @@ import {
   type PaymentRequest,
 } from "../attempts/payment.ts";
 import { chargedOf, isInDoubt } from "../attempts/phase-table.ts";
-import type { AnswerRows } from "../journal/answer-rows.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { HandOffRows } from "../journal/hand-offs/hand-off-rows.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import {
@@ -30,7 +28,7 @@ import {
 import { asAnswered } from "./listings.ts";
 
 export interface OrderSettings {
-  /** How long a payment may take at the terminal; then it is asked to cancel. */
+  /** How long a payment may take at the terminal, which is then asked to cancel. */
   readonly paymentTimeoutMs: number;
   /** How long the terminal may take to get ready. */
   readonly prepareMs: number;
@@ -55,10 +53,7 @@ export interface FoundOrder extends PaymentResult {
   readonly attempts: ReadonlyArray<Attempt & { events: AttemptStep[] }>;
 }
 
-interface OrderParts {
-  readonly attempts: AttemptRows;
-  readonly answers: AnswerRows;
-  readonly handOffs: HandOffRows;
+interface OrderParts extends Pick<Journal, "attempts" | "answers" | "handOffs"> {
   readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
   /** A journal that was lost or restored does not know all orders (docs/rules/17-loss.md). */
@@ -70,13 +65,13 @@ interface OrderParts {
 
 interface RunningPayment {
   readonly request: PaymentRequest;
-  /** A two-phase sale was approved. */
+  /** Resolves when a two-phase sale is approved. */
   readonly approved: Promise<Attempt>;
   readonly ended: Promise<Attempt>;
 }
 
 /**
- * When a payment begins, what it may wait for, and what an order's repetition gets
+ * Begins payments, limits what they wait for, and answers the repetition of an order
  * (docs/design.md 5.11). A payment belongs to the arbiter, not to the request that asked for it.
  */
 export class Orders {
@@ -92,20 +87,12 @@ export class Orders {
    * rejects with {@link AppError} when nothing was begun.
    */
   async pay(request: PaymentRequest): Promise<PaymentResult> {
-    const result = await this.#pay(request);
-    return { ...result, warnings: differences(request, result.attempt) };
-  }
-
-  async #pay(request: PaymentRequest): Promise<PaymentResult> {
     const lookup = this.#find(request.orderId);
     if (lookup !== undefined) await lookup;
-    const late = this.#parts.arbiter.lateReport(request.orderId);
+    const late = this.#parts.arbiter.unmatched.lateReport(request.orderId);
     if (late !== undefined) await this.#lateReport(request.orderId, late);
-    const first = this.#admit(request);
-    if (first.way === "done") return first.result;
-    await this.#ask(first.attempt);
-    const second = this.#admit(request);
-    return second.way === "done" ? second.result : this.result(second.attempt, true);
+    const result = await this.#admit(request);
+    return { ...result, warnings: differences(request, result.attempt) };
   }
 
   /**
@@ -202,12 +189,12 @@ export class Orders {
     return this.latest(orderId);
   }
 
-  /** The kiosk has the whole answer of an order, or has looked it up (docs/rules/11-unread.md). */
+  /** Notes that the kiosk has read the whole answer of an order (docs/rules/11-unread.md). */
   answerRead(orderId: string): void {
     reading(() => this.#parts.answers.markAnswerDelivered(orderId));
   }
 
-  /** An answer that reports the charge has arrived whole, or has not (docs/rules/11-unread.md). */
+  /** Notes whether an answer with the charge has arrived whole (docs/rules/11-unread.md). */
   chargeAnswered(orderId: string, arrived: boolean): void {
     const { answers, clock } = this.#parts;
     reading(() =>
@@ -215,7 +202,7 @@ export class Orders {
     );
   }
 
-  /** An attempt with what the gateway has of it. */
+  /** Resolves with an attempt, and what the gateway has of it. */
   async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, attempts, handOffs } = this.#parts;
     const attempt = asAnswered(read, this.#parts);
@@ -242,17 +229,19 @@ export class Orders {
     return new AppError("ORDER_NOT_FOUND", undefined, { charged: this.#parts.guard.ofUnknown });
   }
 
-  #admit(request: PaymentRequest): Admitted {
+  /** `hasAsked`: the terminal was asked about the order, so that it is answered as it stands. */
+  #admit(request: PaymentRequest, hasAsked = false): Promise<PaymentResult> {
     const running = this.#running;
     if (running?.request.orderId === request.orderId) {
       const { repeatMustMatch } = this.#parts.settings;
       assertSameOrder(request, running, "unknown", repeatMustMatch);
-      return { way: "done", result: this.#answer(running) };
+      return this.#answer(running);
     }
     const admission = admissionOf(request, this.#parts);
-    if (admission.way === "begin") return { way: "done", result: this.#begin(request) };
+    if (admission.way === "begin") return this.#begin(request);
     const { way, attempt } = admission;
-    return way === "ask" ? { way, attempt } : { way: "done", result: this.result(attempt, true) };
+    if (way === "answer" || hasAsked) return this.result(attempt, true);
+    return this.#ask(attempt).then(() => this.#admit(request, true));
   }
 
   #begin(request: PaymentRequest): Promise<PaymentResult> {
@@ -318,10 +307,10 @@ export class Orders {
   }
 
   /**
-   * Nothing financial has left. An order that an earlier attempt decides by now is answered as it
-   * stands. One that may be charged by a sale found just now is not recorded as failed: throws
-   * TERMINAL_IN_DOUBT (docs/rules/19-late.md). Neither is an order of which a lost journal may have
-   * known a charge: throws the reason, or STORES_DISAGREE (docs/rules/17-loss.md).
+   * Takes that nothing financial has left. An order that an earlier attempt decides by now is
+   * answered as it stands. One that may be charged by a sale found just now is not recorded as
+   * failed: throws TERMINAL_IN_DOUBT (docs/rules/19-late.md). Neither is an order of which a lost
+   * journal may have known a charge: throws the reason, or STORES_DISAGREE (docs/rules/17-loss.md).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;
@@ -332,16 +321,14 @@ export class Orders {
     return this.#failed(transactionId, request, why);
   }
 
-  /** The terminal is being asked about a sale that can be the order's (docs/rules/19-late.md). */
+  /** The error while the terminal is asked about a sale that can be the order's, if it is. */
   #lateReportOf(orderId: string): AppError | undefined {
-    if (this.#parts.arbiter.lateReport(orderId) === undefined) return undefined;
-    return new AppError("TERMINAL_IN_DOUBT", undefined, {
-      charged: "unknown",
-      details: { orderId },
-    });
+    if (this.#parts.arbiter.unmatched.lateReport(orderId) === undefined) return undefined;
+    const details = { orderId };
+    return new AppError("TERMINAL_IN_DOUBT", undefined, { charged: "unknown", details });
   }
 
-  /** Nothing financial has left: the attempt is recorded as failed, with the reason. */
+  /** Records the attempt as failed, with the reason. */
   #failed(transactionId: string, request: PaymentRequest, reason: AppError): Attempt {
     const { attempts, clock, log } = this.#parts;
     const { code, message } = reason;
@@ -353,8 +340,8 @@ export class Orders {
   }
 
   /**
-   * A result came after the order's end, and may be its charge (docs/rules/19-late.md). Throws
-   * TERMINAL_IN_DOUBT when that is not cleared up within the time of an answer.
+   * Waits until it is cleared up whether a result that came after the order's end is its charge
+   * (docs/rules/19-late.md). Throws TERMINAL_IN_DOUBT when that takes longer than an answer may.
    */
   async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
     await within(this.#parts.clock, "late report of a repeated order", this.#answerMs, asked);
@@ -370,14 +357,14 @@ export class Orders {
   /** Has the terminal asked about an attempt in doubt, and waits as long as an answer may take. */
   async #ask({ transactionId }: Attempt): Promise<void> {
     const { clock, arbiter } = this.#parts;
-    const asked = arbiter.recover(transactionId);
+    const asked = arbiter.recovery.recover(transactionId);
     await within(clock, "recovery of a repeated order", this.#answerMs, asked);
   }
 }
 
 /**
- * A refusal of an order that a lost journal may have known as charged. The code of an end, such as
- * PAYMENT_CANCELLED, or of a fault in the request would say that the order is not charged.
+ * Returns the refusal of an order that a lost journal may have known as charged: the code of an
+ * end, such as PAYMENT_CANCELLED, or of a fault in the request would say that it is not charged.
  */
 function asUnknown(why: AppError): AppError {
   if (errorTable[why.code].http >= 500) return why;
@@ -386,11 +373,7 @@ function asUnknown(why: AppError): AppError {
   return new AppError("STORES_DISAGREE", message, { cause: why });
 }
 
-/** If the journal cannot be read, an order's end is not known (docs/rules/10-charged.md). */
+/** Reads what decides an order's end, which is else not known (docs/rules/10-charged.md). */
 function reading<T>(read: () => T): T {
   return storage(read, "unknown");
 }
-
-type Admitted =
-  | { readonly way: "done"; readonly result: Promise<PaymentResult> }
-  | { readonly way: "ask"; readonly attempt: Attempt };

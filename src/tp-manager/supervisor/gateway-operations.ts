@@ -7,8 +7,7 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
-import { rowOf } from "../attempts/phase-table.ts";
-import { alarmReturnedTwice, isReturnedTwice } from "../attempts/returned-twice.ts";
+import { alarmReturnedTwice, isReturnedTwice, rowOf } from "../attempts/phase-table.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { ReturnRows } from "../journal/return-rows.ts";
 import {

@@ -5,8 +5,8 @@ import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
-import type { HandOffRows, PendingHandOff } from "../journal/hand-offs/hand-off-rows.ts";
-import type { RefusedHandOff, RefusedRows } from "../journal/hand-offs/refused-rows.ts";
+import type { HandOffRows, PendingHandOff } from "../journal/hand-off-rows.ts";
+import type { RefusedHandOff, RefusedRows } from "../journal/operator-rows.ts";
 import { RETRY_MAX_MS, Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 

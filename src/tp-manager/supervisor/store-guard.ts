@@ -10,9 +10,9 @@ import { chargedOf } from "../attempts/phase-table.ts";
 import { IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { GapRows, JournalGap } from "../journal/gap-rows.ts";
-import type { AgainRows } from "../journal/hand-offs/again-rows.ts";
+import type { AgainRows } from "../journal/hand-off-rows.ts";
 import type { RecordRows } from "../journal/record-rows.ts";
-import { sameTerminal } from "../matching/comparison.ts";
+import { type Stored, sameTerminal } from "../matching/comparison.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type {
   Baseline,
@@ -201,7 +201,7 @@ export class StoreGuard {
    * data; the gap is open then. A journal is put back while no program runs, so only a sale that
    * the terminal shows before a known one is such a proof.
    */
-  noteSale(baseline: Baseline): boolean {
+  noteSale(baseline: Stored): boolean {
     const { gaps, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
     // A record without a result may be no sale, so it is no sign of a loss.
@@ -227,7 +227,7 @@ export class StoreGuard {
    * Keeps the terminal's last sale if it is unmatched. Called before an end of day, which erases it
    * at the terminal.
    */
-  keepLast(now: Pick<Baseline, "last" | "identity">): void {
+  keepLast(now: Stored): void {
     const sale = this.#unknownSale(now);
     if (sale) this.#parts.gaps.addOfNoOrder(sale);
   }
@@ -309,10 +309,7 @@ export class StoreGuard {
    * Returns a sale that the terminal has stored and the journal does not know. A record without a
    * result counts, because the sale may stand.
    */
-  #unknownSale({
-    last,
-    identity,
-  }: Pick<Baseline, "last" | "identity">): TransactionReport | undefined {
+  #unknownSale({ last, identity }: Stored): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const { report } = last;
     const mayStand = report.good || report.resultCode === null;
@@ -329,7 +326,7 @@ export class StoreGuard {
   }
 
   /** Returns whether the newest attempt was made at this terminal: its next sale has to be ours. */
-  #isOurTerminal({ identity }: Baseline): boolean {
+  #isOurTerminal({ identity }: Stored): boolean {
     const [newest] = this.#parts.records.sent();
     const known = newest?.baseline?.identity;
     return known !== undefined && sameTerminal(known, identity);

@@ -91,7 +91,7 @@ test("an order whose money went back is unknown while a late sale is asked about
   at.terminal.stores(third);
   at.terminal.tell({ type: "unmatched-report", report: third });
   await at.clock.advance(0);
-  expect(at.arbiter.lateReport("A-1")).toBeDefined();
+  expect(at.arbiter.unmatched.lateReport("A-1")).toBeDefined();
   expect(at.orders.chargedOf("A-1")).toBe("unknown");
 });
 

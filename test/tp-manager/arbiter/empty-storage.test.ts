@@ -43,7 +43,7 @@ describe("an empty storage before the payment (docs/rules/02-proof.md)", () => {
     at.terminal.unavailable = undefined;
     await at.clock.advance(200_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
-    expect(at.arbiter.blockedBy).toBeUndefined();
+    expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
   test("is out of sight from a crash until a late start: stays unknown", async () => {
@@ -138,6 +138,6 @@ describe("a bad end and an empty storage (docs/rules/22-heard-end.md)", () => {
     at.terminal.lastTransaction = lastTransaction;
     await at.clock.advance(60_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
-    expect(at.arbiter.blockedBy).toBeUndefined();
+    expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 });

@@ -52,7 +52,8 @@ const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
 function reverse(at: House): Promise<unknown> {
   const isCharged = at.journal.attempts.latest("A-1")?.state.phase === "charged";
   const newest = saleReport(isCharged ? at.terminal.soldBefore : 0);
-  if (at.arbiter.blockedBy === undefined && !at.arbiter.unmatchedAsked) at.terminal.stores(newest);
+  if (at.arbiter.inquiries.blockedBy === undefined && !at.arbiter.inquiries.unmatchedAsked)
+    at.terminal.stores(newest);
   return at.afterSale.reverse(isCharged ? "A-1" : "A-0");
 }
 

@@ -39,7 +39,7 @@ function hears(end: PaymentEnd, ...words: (TransactionReport | "printed")[]) {
 async function blockedMs(at: House): Promise<number> {
   const begun = at.clock.monotonicMs();
   for (let waited = 0; waited < 300; waited++) {
-    if (at.arbiter.blockedBy === undefined) break;
+    if (at.arbiter.inquiries.blockedBy === undefined) break;
     await at.clock.advance(1_000);
   }
   return at.clock.monotonicMs() - begun;
@@ -290,7 +290,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
     await at.clock.advance(60_000);
-    expect([at.terminal.looks, at.arbiter.blockedBy]).toEqual([0, undefined]);
+    expect([at.terminal.looks, at.arbiter.inquiries.blockedBy]).toEqual([0, undefined]);
     at.terminal.become({ identity });
     await at.clock.advance(10_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
@@ -302,7 +302,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     await locksOut(at);
     await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen" });
     await at.clock.advance(0);
-    expect(at.arbiter.blockedBy).toBeUndefined();
+    expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
     at.closing.close();
   });
 

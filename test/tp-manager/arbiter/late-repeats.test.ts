@@ -103,7 +103,7 @@ test.each([
   const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
   at.terminal.last = { kind: "transaction", report: report(back) };
   await at.clock.advance(20_000);
-  await at.arbiter.recover(at.orders.latest("A-1").transactionId);
+  await at.arbiter.recovery.recover(at.orders.latest("A-1").transactionId);
   expect(phase(at)).toBe(expected);
 });
 

@@ -237,7 +237,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
     shows(at, report(back));
     for (const orderId of ["A-1", "B-1"])
-      await at.arbiter.recover(at.orders.latest(orderId).transactionId);
+      await at.arbiter.recovery.recover(at.orders.latest(orderId).transactionId);
     expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "not-charged"]);
     expect(at.orders.latest("A-1").state).toMatchObject({ outcome: { status: "cancelled" } });
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { JumpBody } from "../../../src/tp-manager/attempts/reconciliation/reconciliation.ts";
+import type { JumpBody } from "../../../src/tp-manager/attempts/reconciliation/ledger-policy.ts";
 import { CountingTerminal } from "../../support/counting-terminal.ts";
 import { currency, type House, house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, identity } from "../../support/reports.ts";

@@ -47,7 +47,7 @@ describe("a payment in doubt", () => {
     at.terminal.last = none;
     await at.clock.advance(400_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
-    expect(at.arbiter.blockedBy).toBeUndefined();
+    expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
   test("whose result named no code stays unknown when the storage was emptied", async () => {
@@ -95,7 +95,7 @@ describe("a payment in doubt", () => {
     await doubtful(at);
     await at.clock.advance(180_000);
     expect(at.terminal.looks).toBeGreaterThan(0);
-    expect(at.arbiter.blockedBy).toBeUndefined();
+    expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
   test("holds them up as well when the journal cannot be read at its end", async () => {

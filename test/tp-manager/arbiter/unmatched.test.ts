@@ -319,7 +319,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     at.journal.terminalLog.endUnmatched = end;
     await at.clock.advance(15_000);
     expect(findings(at)).toEqual(["gone"]);
-    expect(at.arbiter.unmatchedAsked).toBe(false);
+    expect(at.arbiter.inquiries.unmatchedAsked).toBe(false);
   });
 
   test("is told and asked about even when the journal takes nothing", async () => {

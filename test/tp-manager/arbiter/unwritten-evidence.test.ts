@@ -29,7 +29,8 @@ const kindsOf = (at: House): string[] => {
 function fails(at: House, ...kinds: readonly string[]): { mend(): void } {
   const update = at.journal.attempts.update.bind(at.journal.attempts);
   at.journal.attempts.update = (transactionId, change) => {
-    if (kinds.includes("*") || kinds.includes(change.event.kind)) throw new Error("disk is full");
+    if (kinds.includes("*") || kinds.includes(change.steps.at(-1)?.kind ?? ""))
+      throw new Error("disk is full");
     return update(transactionId, change);
   };
   return {

@@ -11,7 +11,7 @@ import { acknowledgedKinds } from "../../../src/tp-manager/attempts/findings.ts"
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import * as entryTexts from "../../../src/tp-manager/console/pages/maintenance/entry-texts.js";
 import { noteNames } from "../../../src/tp-manager/http/openapi/health.ts";
-import { warningNames } from "../../../src/tp-manager/orders/warnings.ts";
+import { warningNames } from "../../../src/tp-manager/orders/answer.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 
 type Texts = Readonly<Record<string, string>>;

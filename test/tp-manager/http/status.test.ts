@@ -123,7 +123,7 @@ describe("GET /health", () => {
     });
     at.terminal.unavailable = disconnected();
     gate.resolve();
-    await expect.poll(() => at.arbiter.blockedBy).toBe("A-1");
+    await expect.poll(() => at.arbiter.inquiries.blockedBy).toBe("A-1");
     const { one: health } = await call("GET", "/health");
     expect(health.reasons).toEqual(["order A-1 is in doubt and asked about"]);
     expect(health.payments).toEqual({ inDoubt: 1, notHandedOver: 0 });

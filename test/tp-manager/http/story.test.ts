@@ -110,10 +110,11 @@ test("what is left to refund, and each warning, is told for other languages", as
   const { transactionId, startedAtMs: atMs } = at.orders.latest("A-1");
   at.journal.returns.noteReturns([{ transactionId, returnedMinor: 40 }], atMs);
   const open = { operationId: "1", kind: "refund", amountMinor: 20, transactionPublicId: "0A1B" };
-  const suspects = new Map([[transactionId, { says: "not-charged", amountMinor: 100, atMs }]]);
-  const body = { kind: "receipt-jump", from: "1", to: "3", missing: 1, suspects: [] } as const;
+  const answer = { told: "charged", chargedElsewhere: false } as const;
+  const suspects = [{ orderId: "A-1", transactionId, amountMinor: 100, ...answer }];
+  const body = { kind: "receipt-jump", from: "1", to: "3", missing: 1, suspects } as const;
   const jump = { atMs, closingId: null, result: "jump", body } as const;
-  at.journal.reconciliations.keep(jump, suspects as never);
+  at.journal.reconciliations.keep(jump, "not-charged");
   expect((await story()).refundable).toBe(0.6);
   at.journal.returns.reserveReturn(transactionId, { ...open, atMs } as never, 100);
   const told = await story();
@@ -151,7 +152,7 @@ test("an earlier try that was charged after all speaks for the order", async () 
   at.journal.attempts.update(first?.transactionId ?? "", {
     from: "not-charged",
     state: { phase: "charged", report: report(), by: "recovery", late: true },
-    event: { atMs: at.clock.now(), kind: "charged-late", detail: { report: report() } },
+    steps: [{ atMs: at.clock.now(), kind: "charged-late", detail: { report: report() } }],
   });
   for (const path of ["/payment/A-1", "/story/A-1"]) {
     const { one: told } = await call("GET", path);

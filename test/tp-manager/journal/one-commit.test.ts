@@ -33,7 +33,7 @@ test("a listener that writes leaves no attempt that is behind the journal", asyn
   const event = { atMs: 6, kind: "report", detail: {} };
   const to = (ticket: string) => {
     const { state } = attempts.read("inner") as NonNullable<typeof first>;
-    return { from: "sent", state: { ...state, phase: "sent" }, event, ticket } as const;
+    return { from: "sent", state: { ...state, phase: "sent" }, steps: [event], ticket } as const;
   };
   attempts.onStep = () => {};
   events.onEvent = () => {

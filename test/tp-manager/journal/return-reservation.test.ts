@@ -55,7 +55,7 @@ test("the journal itself takes no reversal of a sale whose return is open", asyn
   const { phase: _, ...sale } = state;
   const event = { atMs: 1, kind: "reversal-begins", detail: {} };
   const reversing = { phase: "reversing", sale, baseline, last: null } as const;
-  const change = { from: "charged", state: reversing, event } as const;
+  const change = { from: "charged", state: reversing, steps: [event] } as const;
   expect(() => attempts.update(transactionId, change)).toThrow();
   expect(attempts.read(transactionId)?.state.phase).toBe("charged");
 });

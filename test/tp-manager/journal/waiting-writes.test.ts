@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { WaitingWrites } from "../../../src/tp-manager/journal/database/waiting-writes.ts";
+import { WaitingWrites } from "../../../src/tp-manager/journal/database/statements.ts";
 import { TestClock } from "../../support/test-clock.ts";
 
 /** The journal's waiting writes, with a commit that `during` runs in. */

@@ -171,7 +171,7 @@ const archive: Record<string, Ways> = {
   "archive unsent": (n) => [[0], [n]],
   "archive holds": ofArchived,
   "archive ofOrder": ofArchived,
-  "archive delivery": ofArchived,
+  "handOffs archived": ofArchived,
   "archive noteReturn": () => [
     [5, idOf(1, "a")],
     [5, "nowhere"],

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inquiryOfAttempt } from "../../../src/tp-manager/matching/inquiry.ts";
+import { inquiryOfAttempt } from "../../../src/tp-manager/matching/facts.ts";
 import { house, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { lost } from "../../support/scripted-terminal.ts";

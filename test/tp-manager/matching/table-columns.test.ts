@@ -29,6 +29,7 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
       found,
       foundIs: null,
       otherCandidate: null,
+      isCandidate: true,
       served: true,
       receiptNumber: null,
       formerReceipt: null,

@@ -1,25 +1,22 @@
-import { sameTerminal } from "../../matching/comparison.ts";
-import type { ClosingTotals, TerminalIdentity } from "../../terminal/terminal.ts";
+import { RECEIPT_MAX, sameTerminal } from "../../matching/comparison.ts";
+import type {
+  ClosingTotals,
+  TelecollectionEnd,
+  TerminalIdentity,
+} from "../../terminal/terminal.ts";
 import {
-  formerReceipt,
+  explained,
+  isCounted,
+  type JumpBody,
+  type LedgerEntry,
   missingBetween,
   nextReceipt,
   numbersOf,
+  type PlacedEntry,
   receiptNumberOf,
   receiptSteps,
-} from "./receipt-number-policy.ts";
-import type {
-  ClosingPeriod,
-  ClosingRow,
-  ClosingVerdict,
-  CountAndSum,
-  DeliveredSums,
-  DeliveryFault,
-  DeliveryVerdict,
-  LedgerEntry,
-  PlacedEntry,
-} from "./reconciliation.ts";
-import { explained, isCounted } from "./suspect-policy.ts";
+  type Suspect,
+} from "./ledger-policy.ts";
 
 /**
  * Rules for comparing the totals of an end of day with the journal (docs/rules/18-totals.md). Pure.
@@ -27,13 +24,62 @@ import { explained, isCounted } from "./suspect-policy.ts";
  * nothing is compared: false alarms about money would soon be ignored.
  */
 
+export type ClosingVerdict = ReturnType<typeof compareClosing>;
+/** The two sums, which agree or differ. */
+export type Difference = ReturnType<typeof verdict>;
+
+interface CardSum {
+  readonly name: string;
+  readonly count: number;
+  readonly sumMinor: number;
+}
+
+export interface ClosingBody {
+  readonly kind: "end-of-day";
+  readonly receiptFrom: string | null;
+  readonly receiptTo: string | null;
+  readonly terminal: ClosingVerdict;
+  readonly gateway: ReturnType<typeof compareDeliveries>;
+  /** Sums by the name of the card, as each spells it. They are only listed. */
+  readonly cards: { readonly terminal: readonly CardSum[]; readonly journal: readonly CardSum[] };
+}
+
+export interface Reconciliation {
+  readonly id: number;
+  readonly atMs: number;
+  /** "jump": numbers are missing. "refuted": they are, and an end of day agreed all the same. */
+  readonly result: ClosingVerdict["result"] | "jump" | "refuted";
+  readonly body: ClosingBody | JumpBody;
+}
+
+/** An end of day that may have closed something. */
+export interface ClosingRow {
+  readonly id: number;
+  readonly startedAtMs: number;
+  /** null: its end was not received. */
+  readonly end: TelecollectionEnd | null;
+  /** null in rows of older versions. */
+  readonly identity: TerminalIdentity | null;
+}
+
+/** One end of day with everything that it is compared with. */
+export interface ClosingPeriod {
+  readonly closing: ClosingRow;
+  /** Earlier ones after which its range may begin, newest first. */
+  readonly earlier: readonly ClosingRow[];
+  /** Attempts since the oldest of these, in the order they were begun. */
+  readonly entries: readonly LedgerEntry[];
+  /** Attempts are missing here: too many, or in an archive without their times. */
+  readonly isCutOff: boolean;
+}
+
 /** `totals`: those that the period's end of day reported. `isShared`: TERMINAL_SHARED. */
 export function compareClosing(
   period: ClosingPeriod,
   totals: ClosingTotals | undefined,
   isShared: boolean,
-): ClosingVerdict {
-  const no = (because: string): ClosingVerdict => ({ result: "not-comparable", because });
+) {
+  const no = (because: string) => ({ result: "not-comparable" as const, because });
   const { identity } = period.closing;
   if (!identity) return no("an older version ran it");
   if (isShared) return no("the terminal is shared with others (TERMINAL_SHARED)");
@@ -55,7 +101,7 @@ function verdict(
   totals: ClosingTotals,
   sumMinor: number,
   all: readonly LedgerEntry[],
-): ClosingVerdict {
+) {
   const { count } = totals;
   const charged = compared.filter(isCounted);
   const journalMinor = charged.reduce((sum, entry) => sum + (entry.chargedMinor ?? 0), 0);
@@ -64,12 +110,15 @@ function verdict(
   const facts = {
     currency,
     exponent,
+    /** The count is null where the terminal reported none. */
     terminal: { count, sumMinor },
     journal: { count: charged.length, sumMinor: journalMinor },
+    /** The terminal's sum less the journal's. */
     differenceMinor,
   };
   if (differenceMinor === 0) {
-    return { result: "agrees", because: "", ...facts, suspects: [], isSole: false };
+    const none: readonly Suspect[] = [];
+    return { result: "agrees" as const, because: "", ...facts, suspects: none, isSole: false };
   }
   const counted = count === null ? null : Math.abs(count - charged.length);
   const { suspects, isSole } = explained(withGaps(compared, totals), differenceMinor, counted, all);
@@ -77,7 +126,7 @@ function verdict(
     differenceMinor > 0
       ? "the terminal has closed more than the journal knows as charged"
       : "the terminal has closed less than the journal knows as charged";
-  return { result: "differs", because, ...facts, suspects, isSole };
+  return { result: "differs" as const, because, ...facts, suspects, isSole };
 }
 
 /** The attempts that the totals are about; a text: why that cannot be said. */
@@ -170,7 +219,7 @@ function withGaps(
   const given = new Set(entries.flatMap(numbersOf));
   const from = receiptNumberOf(receiptFrom);
   const to = receiptNumberOf(receiptTo);
-  const before = from === null ? null : formerReceipt(from);
+  const before = from === null ? null : from === 1 ? RECEIPT_MAX : from - 1;
   const after = to === null ? null : nextReceipt(to);
   const earlier = lastNumbers(entries, before);
   const later = lastNumbers(entries.toReversed(), after).reverse();
@@ -194,7 +243,7 @@ function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (nu
  * Rules for comparing the journal with what the gateway was sent (docs/rules/18-totals.md). Pure. A
  * sale that is on its way, refused and waiting, or closed by an operator is no difference.
  */
-export function compareDeliveries(entries: readonly LedgerEntry[]): DeliveryVerdict {
+export function compareDeliveries(entries: readonly LedgerEntry[]) {
   const sales = entries.filter(({ charged }) => charged === "yes");
   const currencies = [...new Set(sales.map(({ currency }) => currency))];
   return {
@@ -203,25 +252,29 @@ export function compareDeliveries(entries: readonly LedgerEntry[]): DeliveryVerd
   };
 }
 
-function sumsOf(sales: readonly LedgerEntry[], currency: string): DeliveredSums {
+/** How much of the charged sales the gateway has, of one currency. */
+function sumsOf(sales: readonly LedgerEntry[], currency: string) {
   const mine = sales.filter((entry) => entry.currency === currency);
-  const those = (...states: readonly LedgerEntry["delivery"][]): CountAndSum =>
+  const those = (...states: readonly LedgerEntry["delivery"][]) =>
     countAndSum(mine.filter(({ delivery }) => states.includes(delivery)));
   return {
     currency,
     charged: countAndSum(mine),
     sent: those("sent"),
+    /** They are on their way, or wait for an operator. */
     waiting: those("pending", "parked"),
+    /** An operator closed them without sending. */
     closed: those("closed"),
   };
 }
 
-function countAndSum(entries: readonly LedgerEntry[]): CountAndSum {
+function countAndSum(entries: readonly LedgerEntry[]) {
   const sumMinor = entries.reduce((sum, { chargedMinor }) => sum + (chargedMinor ?? 0), 0);
   return { count: entries.length, sumMinor };
 }
 
-function faultOf(entry: LedgerEntry): DeliveryFault[] {
+/** The order, if the gateway has something else of it than the journal. */
+function faultOf(entry: LedgerEntry) {
   const because = whyWrong(entry);
   if (because === undefined) return [];
   const { orderId, transactionId, currency, chargedMinor, amountMinor } = entry;
@@ -239,4 +292,10 @@ function whyWrong(entry: LedgerEntry): string | undefined {
   if (chargedMinor === null) return "not charged, and the gateway has it";
   const isLeft = returnedMinor < chargedMinor;
   return isLeft ? "reversed at the terminal, and the gateway has it" : undefined;
+}
+
+/** The orders that a comparison suspects; none where nothing could be compared. */
+export function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
+  if (body.kind === "receipt-jump") return body.suspects;
+  return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
 }

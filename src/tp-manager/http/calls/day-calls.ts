@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Clock, isoTime, localTimeZone, sleep } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
-import type { ClosingOfDay } from "../../journal/operator/day-rows.ts";
+import type { ClosingOfDay } from "../../journal/operator-rows.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
 import type { Listings } from "../../orders/listings.ts";
 import { fault, judged } from "../body/input.ts";

@@ -5,7 +5,7 @@ import type { SettledUnmatched } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import type { ListedAttempt } from "../../journal/attempt-columns.ts";
 import { answerOf } from "../../orders/answer.ts";
-import type { SearchPosition } from "../../orders/payment-search.ts";
+import type { SearchPosition } from "../../orders/listings.ts";
 import { instant, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type Answer, type AnyCall, call } from "../call.ts";
 import { acknowledgedAtOf, onlyWaiting } from "./reconciliation-calls.ts";

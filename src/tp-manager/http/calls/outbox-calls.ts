@@ -10,7 +10,7 @@ import {
 import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
-import type { RefusedHandOff } from "../../journal/hand-offs/refused-rows.ts";
+import type { RefusedHandOff } from "../../journal/operator-rows.ts";
 import { PARKED_MS } from "../../supervisor/hand-off.ts";
 import { note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";

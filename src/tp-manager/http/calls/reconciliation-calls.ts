@@ -3,7 +3,7 @@ import { isoTime } from "../../../shared/time.ts";
 import { storage } from "../../attempts/failures.ts";
 import type { AcknowledgedKind } from "../../attempts/findings.ts";
 import type { PaymentStatus } from "../../attempts/phase-table.ts";
-import type { Suspect } from "../../attempts/reconciliation/reconciliation.ts";
+import type { Suspect } from "../../attempts/reconciliation/ledger-policy.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { ComparedDay } from "../../orders/listings.ts";
 import { oneOf, pageLimit, wholeNumber } from "../body/input.ts";

@@ -199,9 +199,9 @@ async function check(
   if (arbiter.lease.current !== undefined) {
     return now({ ...(status ?? noLink), cr: "1", detail: "a payment is running" });
   }
-  if (!isFresh && arbiter.checked) return arbiter.checked;
+  if (!isFresh && arbiter.lastAnswer.kept) return arbiter.lastAnswer.kept;
   try {
-    return await arbiter.check(AbortSignal.timeout(CHECK_LIMIT_MS));
+    return await arbiter.lastAnswer.ask(AbortSignal.timeout(CHECK_LIMIT_MS));
   } catch (error) {
     if (error instanceof TerminalUnavailable && error.reason === "busy") {
       return now({ ...(status ?? noLink), cr: "1", detail: error.message });

@@ -65,7 +65,7 @@ export function ownConditions({
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countRefused(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
-    refusedAmounts: arbiter.ambiguousOrders.slice(0, STANDING_MAX).map(({ request }) => ({
+    refusedAmounts: arbiter.oneWay.ambiguousOrders.slice(0, STANDING_MAX).map(({ request }) => ({
       orderId: request.orderId,
       amount: amountOf(request),
     })),

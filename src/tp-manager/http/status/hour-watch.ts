@@ -1,7 +1,7 @@
 import type { Logger } from "../../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
-import type { DayRows, HourRow } from "../../journal/operator/day-rows.ts";
+import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 
 /** How often it is checked whether a payment would be taken. */
 const CHECK_MS = 15_000;

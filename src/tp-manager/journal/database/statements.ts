@@ -7,16 +7,12 @@ import type {
 import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
-import type { Clock } from "../../../shared/time.ts";
-import { WaitingWrites } from "./waiting-writes.ts";
+import type { Clock, Timer } from "../../../shared/time.ts";
 
-/** Only writes to `hand_off` wait, so a statement that names it has them written first. */
+/** The one table whose writes wait: a statement that names it has them written first. */
 const mayWait = /\bhand_off\b/;
 
-/**
- * A bare parameter as LIMIT makes SQLite plan the statement anew at each use, because the plan may
- * depend on its value; that takes longer than most of the statements.
- */
+/** Spares SQLite a new plan at each use, which it makes for a bare parameter as LIMIT. */
 function plannedOnce(sql: string): string {
   return sql.replaceAll(/\bLIMIT (\?\d*)/g, "LIMIT $1 + 0");
 }
@@ -66,7 +62,7 @@ export class Statement {
     return this.#watched(() => this.#prepared.run(...values));
   }
 
-  /** Counts a write and has its outcome watched; a transaction watches all its writes at once. */
+  /** Counts a write and has its outcome watched, unless a transaction watches all its writes. */
   #watched<T>(use: () => T): T {
     if (!this.#written) return use();
     this.#written.writes += 1;
@@ -82,8 +78,8 @@ export class Statement {
   }
 
   /**
-   * Like {@link get}, but as long as nothing was written to its tables the row of the last time,
-   * which nobody changes. Only this process writes to the journal.
+   * Like {@link get}, but the row of the last time, which nobody changes, as long as nothing was
+   * written to the statement's tables: only this process writes to the journal.
    */
   kept(...values: SQLInputValue[]): Row | undefined {
     const { stamp } = this;
@@ -112,9 +108,8 @@ export class Statement {
 }
 
 /**
- * Every statement of the journal goes through here, so that the speed test can run each of them.
- * Not statements in this sense: the schema (migrations.ts), and the few rows that the database has
- * about itself (shared/store/).
+ * The statements of the journal, all in one list, so that the speed test can run each of them. The
+ * schema (migrations.ts) and the few rows that the database has about itself are not among them.
  */
 export class Statements {
   readonly database: DatabaseSync;
@@ -143,10 +138,7 @@ export class Statements {
     return prepared;
   }
 
-  /**
-   * Everything that `work` writes is one commit, synced to disk when this returns. The writes that
-   * wait come first, in the same commit.
-   */
+  /** Makes all that `work` writes one commit, after the writes that wait; it is on disk then. */
   transaction<T>(work: () => T): T {
     const result = this.proof.watch(() =>
       transaction(this.database, () => {
@@ -205,4 +197,79 @@ export function rows<K extends string>(part: string, texts: Readonly<Record<K, s
       this.parts = journal;
     }
   };
+}
+
+/** The longest time that a write waits. */
+const LATER_MS = 1_000;
+
+/**
+ * Writes that wait for the next commit of the journal (docs/design.md 1.3). A process that is
+ * killed loses them, so only what can be learnt again may wait.
+ */
+export class WaitingWrites {
+  readonly #clock: Clock | undefined;
+  readonly #settle: () => void;
+  #waiting: Array<{ readonly write: () => void; readonly written: () => void }> = [];
+  /** The number of writes, the first ones, that the open transaction has made. */
+  #written = 0;
+  #timer: Timer | undefined;
+  /** Called when the timer's commit failed: the writes are tried again with the next commit. */
+  onFault: (error: unknown) => void = () => {};
+
+  /** `settle` makes a commit. */
+  constructor(clock: Clock | undefined, settle: () => void) {
+    this.#clock = clock;
+    this.#settle = settle;
+  }
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** false: without a clock no timer would write it. */
+  get mayWait(): boolean {
+    return this.#clock !== undefined;
+  }
+
+  add(write: () => void, written: () => void): void {
+    this.#waiting.push({ write, written });
+    this.#startTimer();
+  }
+
+  /** Writes all that waits. To be called inside a transaction. */
+  write(): void {
+    for (const { write } of this.#waiting) write();
+    this.#written = this.#waiting.length;
+  }
+
+  /** To be called when the transaction is on disk. A later write than {@link write} waits on. */
+  written(): void {
+    if (this.isEmpty) return;
+    const done = this.#waiting.splice(0, this.#written);
+    this.#written = 0;
+    if (this.isEmpty) {
+      this.#timer?.clear();
+      this.#timer = undefined;
+    }
+    for (const one of done) one.written();
+  }
+
+  #startTimer(): void {
+    this.#timer ??= this.#clock?.startTimer("waiting writes", LATER_MS, () => {
+      this.#timer = undefined;
+      try {
+        this.#settle();
+      } catch (error) {
+        if (error instanceof BrokenInvariant) throw error;
+        this.onFault(error);
+        this.#startTimer();
+      }
+    });
+  }
+
+  /** Drops what waits. */
+  close(): void {
+    this.#timer?.clear();
+    this.#waiting = [];
+  }
 }

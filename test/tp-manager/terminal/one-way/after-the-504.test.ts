@@ -33,10 +33,10 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
     const { at, peer } = made;
     peer.onRequest = () => peer.say(peer.answer(change), afterMs);
     expect(await made.paid()).toBe("Unknown");
-    expect([peer.opened, peer.pings, at.arbiter.blockedBy]).toEqual([1, 0, "A-1"]);
+    expect([peer.opened, peer.pings, at.arbiter.inquiries.blockedBy]).toEqual([1, 0, "A-1"]);
     await at.clock.advance(400_000);
     expect([made.phase(), peer.pings]).toEqual([phase, pings]);
-    expect([peer.requests.length, at.arbiter.blockedBy]).toEqual([1, undefined]);
+    expect([peer.requests.length, at.arbiter.inquiries.blockedBy]).toEqual([1, undefined]);
     expect(at.supervisor.stored).toHaveLength(phase === "charged" ? 1 : 0);
     // Sales go on, whatever is known of this one.
     peer.onRequest = () => peer.say(peer.answer({ CF: undefined }), 1_000);
@@ -87,7 +87,7 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
       socket?.write(Buffer.from(tagged({ ...reply, CF: reference }), "hex"));
       const state = () => at.journal.attempts.latest("A-1")?.state.phase;
       await until("the late result counts", () => state() === "charged" || undefined);
-      await until("the run ends", () => at.arbiter.blockedBy === undefined || undefined);
+      await until("the run ends", () => at.arbiter.inquiries.blockedBy === undefined || undefined);
       expect([heard.length, at.supervisor.stored.length]).toEqual([1, 1]);
     } finally {
       await driver.close();
@@ -137,6 +137,6 @@ describe("a result in a session behind the 504", () => {
     const { at, peer, phase } = await silent();
     await at.clock.advance(400_000);
     expect([phase(), peer.written]).toEqual(["in-doubt", [ENQ, EOT]]);
-    expect(at.arbiter.blockedBy).toBeUndefined();
+    expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 });

@@ -401,6 +401,6 @@ describe("a payment at a terminal that", () => {
     expect(JSON.stringify(at.journal.attempts.latest("A-1"))).not.toContain("4111111111111111");
     expect(at.supervisor.stored).toHaveLength(phase() === "charged" ? 1 : 0);
     // Sales go on.
-    expect(at.arbiter.blockedBy).toBeUndefined();
+    expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 });

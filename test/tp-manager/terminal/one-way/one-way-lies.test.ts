@@ -89,7 +89,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect(await sells("A-1", zeros)).toBe("Success");
     expect(await sells("B-1", zeros)).toBe("Unknown");
     await at.settle({ orderId: "B-1", outcome: "charged", note: "it is in its journal" });
-    const { learned } = at.arbiter;
+    const { learned } = at.arbiter.oneWay;
     expect(learned.has("echoes-approvals")).toBe(false);
     expect(await sells("C-1", zeros)).toBe("Success");
     expect(await sells("D-1", { posNumber: "07" })).toBe("Unknown");
@@ -162,7 +162,7 @@ test("another register's number from the first sale on is a warning", async () =
     expect(await made.paid(id)).toBe("Success");
   }
   expect(made.alarms()).toEqual(["report-differs", "report-differs"]);
-  expect(made.at.arbiter.learned.refuted("echoes-register")).toBe(true);
+  expect(made.at.arbiter.oneWay.learned.refuted("echoes-register")).toBe(true);
 });
 
 describe("a Caisse-AP terminal that gives CF back, and then", () => {

@@ -24,7 +24,7 @@ async function startedAgain<Peer extends BarePeer | SessionPeer>(
   mute(before.peer);
   expect(await before.paid("A-1")).toBe("Unknown");
   await before.at.clock.advance(60_000);
-  expect(before.at.arbiter.blockedBy).toBeUndefined();
+  expect(before.at.arbiter.inquiries.blockedBy).toBeUndefined();
   before.at.close();
   await before.driver.close();
   return await start(path);
@@ -79,11 +79,11 @@ describe("the question of a recovery run that holds up no sale (docs/rules/25-on
     await at.clock.advance(QUIET_MS - 20_000);
     const answer = pay(at, request("B-1", { amountMinor: 300 }));
     await at.clock.advance(RESULT_MS + 1_000);
-    expect([outcome(await answer), at.arbiter.blockedBy]).toEqual(["Unknown", "B-1"]);
+    expect([outcome(await answer), at.arbiter.inquiries.blockedBy]).toEqual(["Unknown", "B-1"]);
     await at.clock.advance(QUIET_MS - RESULT_MS - 3_000);
-    expect([peer.pings, at.arbiter.blockedBy]).toEqual([0, "B-1"]);
+    expect([peer.pings, at.arbiter.inquiries.blockedBy]).toEqual([0, "B-1"]);
     await at.clock.advance(5_000);
-    expect([peer.pings > 0, at.arbiter.blockedBy]).toEqual([true, undefined]);
+    expect([peer.pings > 0, at.arbiter.inquiries.blockedBy]).toEqual([true, undefined]);
   });
 
   test("is over before a sale opens its own connection", async () => {
@@ -96,7 +96,7 @@ describe("the question of a recovery run that holds up no sale (docs/rules/25-on
       peer.say(peer.answer({ CB: "300" }), 1_000);
     };
     await at.clock.advance(QUIET_MS + 500);
-    expect([peer.pings, at.arbiter.blockedBy]).toEqual([1, undefined]);
+    expect([peer.pings, at.arbiter.inquiries.blockedBy]).toEqual([1, undefined]);
     expect(await paid("B-1", 300)).toBe("Success");
     await at.clock.advance(60_000);
     expect([peer.pings, opened]).toEqual([1, [2]]);

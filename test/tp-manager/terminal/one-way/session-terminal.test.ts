@@ -113,7 +113,7 @@ describe("a result after a restart of the program", () => {
     await after.at.clock.advance(3_000);
     expect([after.phase(), after.peer.written]).toEqual(["charged", [ACK, ACK]]);
     await after.at.clock.advance(300_000);
-    expect(after.at.arbiter.blockedBy).toBeUndefined();
+    expect(after.at.arbiter.inquiries.blockedBy).toBeUndefined();
     expect(await after.paid("B-1")).toBe("Success");
   });
 });

@@ -163,7 +163,7 @@ describe.each(titled)("%s", (_title, setting) => {
     if (phase() === "charged") expect(at.supervisor.stored).toHaveLength(1);
     // The recovery run ends, and a sale that was told late counts.
     if (staysAway.includes(fault)) return;
-    await until("the run ends", () => at.arbiter.blockedBy === undefined || undefined);
+    await until("the run ends", () => at.arbiter.inquiries.blockedBy === undefined || undefined);
     if (phase() === "not-charged") expect(bank()).toBe(0);
     if (phase() === "charged") expect(bank()).toBe(1);
   });

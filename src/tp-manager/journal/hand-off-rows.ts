@@ -1,30 +1,18 @@
-import { invariant } from "../../../shared/invariant.ts";
-import type { DeliveryState } from "../../../shared/ipc/contract.ts";
-import type { Transaction } from "../../../shared/transaction.ts";
-import type { Archive } from "../archive.ts";
-import { readJson } from "../attempt-columns.ts";
-import { type Row, rows } from "../database/statements.ts";
-import type { Emit, EventRows } from "../event-rows.ts";
-
-/** A charged transaction on its way to the supervisor. */
-interface HandOffRow {
-  readonly transaction: Transaction;
-  /** The supervisor has stored it. */
-  readonly acknowledged: boolean;
-  /** The supervisor has refused it; an answer does not wait for the next try. */
-  readonly isRefused: boolean;
-  /** An operator has dropped the hand-off: the supervisor never had it. */
-  readonly dropped: boolean;
-  readonly delivery: DeliveryState;
-}
+import { invariant } from "../../shared/invariant.ts";
+import type { DeliveryState, ResyncItem } from "../../shared/ipc/contract.ts";
+import { noDetails, type Transaction } from "../../shared/transaction.ts";
+import { readJson } from "./attempt-columns.ts";
+import { type Row, rows } from "./database/statements.ts";
+import type { Emit, EventRows } from "./event-rows.ts";
 
 /** News for the supervisor: a transaction was charged, or a charged transaction was reversed. */
-export interface PendingHandOff {
-  readonly what: "charged" | "reversed";
-  readonly transaction: Transaction;
-}
+export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
 
-const texts = {
+/**
+ * Charged transactions, and what the supervisor and the gateway have of them. A row begins in the
+ * commit that makes its attempt charged.
+ */
+export class HandOffRows extends rows("handOffs", {
   // A sale that an operator withdrew is not handed off once more.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
@@ -32,6 +20,7 @@ const texts = {
   withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
     WHERE transaction_id = ?`,
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
+  archived: "SELECT delivery FROM archived_order WHERE transaction_id = ?",
   pending: `SELECT body, withdrawn FROM hand_off WHERE (acknowledged = 0 OR withdrawn = 1)
       AND (set_aside_ms IS NULL OR set_aside_ms <= ? OR set_aside_ms > ?)
     ORDER BY id LIMIT ?`,
@@ -56,13 +45,7 @@ const texts = {
   undelivered: `SELECT transaction_id FROM hand_off
     WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') AND delivery = ?
     ORDER BY id DESC LIMIT ?`,
-};
-
-/**
- * Charged transactions, and what the supervisor and the gateway have of them. A row begins in the
- * commit that makes its attempt charged.
- */
-export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; archive: Archive }> {
+})<{ events: EventRows }> {
   /** Deliveries of hand-offs whose acknowledgement is in no commit yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
   /** Writes more into the commit that notes an acknowledgement. */
@@ -78,37 +61,44 @@ export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; ar
     this.sql.withdraw.run(transactionId);
   }
 
-  handOff(transactionId: string): HandOffRow | undefined {
+  /** A charged transaction on its way to the supervisor; undefined: none, or it is archived. */
+  handOff(transactionId: string) {
     const row = this.sql.read.get(transactionId);
     if (!row) return undefined;
     // Only a full disk leaves it unwritten; an answer that said "sent" must not be taken back.
     const unwritten = this.#unwritten.get(transactionId);
+    // Of a row whose reversal alone is refused the supervisor took the sale.
+    const isDropped =
+      row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
     return {
       // Parsed when it is read: most callers need the other members only.
       get transaction(): Transaction {
         return readJson(row["body"]);
       },
+      /** The supervisor has stored it. */
       acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
+      /** The supervisor has refused it; an answer does not wait for the next try. */
       isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
-      dropped: unwritten === undefined && isDropped(row),
+      /** An operator has dropped the hand-off: the supervisor never had it. */
+      dropped: unwritten === undefined && isDropped,
       delivery: unwritten ?? (row["delivery"] as DeliveryState),
     };
   }
 
   /** The delivery state of an order in the archive; null when the order is not there. */
   archivedDelivery(transactionId: string): DeliveryState | null {
-    return this.parts.archive.delivery(transactionId);
+    return (this.sql.archived.get(transactionId)?.["delivery"] ?? null) as DeliveryState | null;
   }
 
   /**
-   * Not yet acknowledged by the supervisor, oldest first, at most `limit`; without those refused
-   * after `refusedMs` and up to now, because a wall clock may have been set back since.
+   * Returns what the supervisor has not acknowledged yet, oldest first, at most `limit`; without
+   * those refused after `refusedMs` and up to now, because a wall clock may be set back.
    */
-  pendingHandOffs(limit: number, refusedMs: number, nowMs: number): PendingHandOff[] {
+  pendingHandOffs(limit: number, refusedMs: number, nowMs: number) {
     // Without this a row whose acknowledgement cannot be written would be handed off for ever.
     this.statements.settle();
     return this.sql.pending.all(refusedMs, nowMs, limit).map((row) => ({
-      what: row["withdrawn"] === 1 ? "reversed" : "charged",
+      what: row["withdrawn"] === 1 ? ("reversed" as const) : ("charged" as const),
       transaction: readJson<Transaction>(row["body"]),
     }));
   }
@@ -128,8 +118,8 @@ export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; ar
   }
 
   /**
-   * The supervisor has it; `delivery`: its state at the gateway. Written with the next commit,
-   * within a second (docs/design.md 1.3): the supervisor can say so again.
+   * Notes that the supervisor has the transaction; `delivery`: its state at the gateway. Written
+   * with the next commit, within a second (docs/design.md 1.3): the supervisor can say so again.
    */
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#unwritten.set(transactionId, delivery);
@@ -147,7 +137,7 @@ export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; ar
     this.sql.acknowledgeWithdrawal.run(transactionId);
   }
 
-  /** Notes that the supervisor refuses it, so the others go first. true: for the first time. */
+  /** Notes that the supervisor refuses it, and others go first. true: for the first time. */
   noteRefusal(transactionId: string, why: string, atMs: number): boolean {
     const before = this.sql.refused.get(transactionId)?.["refused"];
     this.sql.noteRefusal.run(atMs, why, transactionId);
@@ -168,12 +158,12 @@ export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; ar
     emit("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  /** Not yet acknowledged and not refused, as far as the journal knows; the oldest first. */
+  /** Ids of transactions that are neither acknowledged nor refused, the oldest first. */
   oldestUnacknowledged(limit: number): string[] {
     return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }
 
-  /** The supervisor has them, the gateway not as far as is known; pending first, newest first. */
+  /** Ids that the supervisor has and the gateway lacks; pending ones first, the newest first. */
   undelivered(limit: number): string[] {
     const waiting = this.sql.undelivered.all("pending", limit);
     const parked = this.sql.undelivered.all("parked", limit - waiting.length);
@@ -181,7 +171,87 @@ export class HandOffRows extends rows("handOffs", texts)<{ events: EventRows; ar
   }
 }
 
-/** Not dropped is a row whose reversal alone is refused: the supervisor took its sale. */
-function isDropped(row: Row): boolean {
-  return row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
+/** A page of all hand-offs there ever were, and where the next page begins. */
+export type AgainPage = NonNullable<ReturnType<AgainRows["page"]>>;
+
+/**
+ * Resync of a supervisor whose database was lost (docs/rules/17-loss.md): everything that it has
+ * ever had or may have had, the archive first, since a row without an acknowledgement may have been
+ * stored and sent by the lost database. A row that an operator dropped was refused, and would be
+ * refused again; a sale whose reversal alone is refused was taken.
+ */
+export class AgainRows extends rows("again", {
+  begin: `INSERT INTO hand_over_again VALUES (1, 0, 0)
+    ON CONFLICT DO UPDATE SET archived_after = 0, hand_off_after = 0`,
+  where: "SELECT archived_after, hand_off_after FROM hand_over_again",
+  move: "UPDATE hand_over_again SET archived_after = ?, hand_off_after = ?",
+  end: "DELETE FROM hand_over_again",
+  archived: `SELECT rowid AS position, transaction_id, order_id, amount_minor, currency, delivery,
+      ended_at_ms, json_extract(kept, '$.currency.exponent') AS exponent,
+      json_extract(kept, '$.end.by') AS charged_by, json_extract(kept, '$.end.phase') AS phase,
+      json_extract(kept, '$.end.chargedMinor') AS charged_minor
+    FROM archived_order WHERE rowid > ? AND delivery IS NOT NULL ORDER BY rowid LIMIT ?`,
+  handOffs: `SELECT id AS position, body, delivery, withdrawn FROM hand_off
+    WHERE (refused IS NULL OR withdrawn = 1) AND id > ?
+    ORDER BY id LIMIT ?`,
+}) {
+  /** Begins a resync from its first page, also where one is under way. */
+  begin(): void {
+    this.sql.begin.run();
+  }
+
+  get isUnderWay(): boolean {
+    return this.sql.where.get() !== undefined;
+  }
+
+  /** The next page; undefined when no resync is under way. */
+  page(limit: number) {
+    const where = this.sql.where.get();
+    if (!where) return undefined;
+    const archivedAfter = Number(where["archived_after"]);
+    const handOffAfter = Number(where["hand_off_after"]);
+    const archived = this.sql.archived.all(archivedAfter, limit);
+    const left = limit - archived.length;
+    const handOffs = left === 0 ? [] : this.sql.handOffs.all(handOffAfter, left);
+    return {
+      items: [...archived.map(archivedItem), ...handOffs.map(handedItem)],
+      archivedAfter: lastOf(archived, archivedAfter),
+      handOffAfter: lastOf(handOffs, handOffAfter),
+      last: archived.length + handOffs.length < limit,
+    };
+  }
+
+  /** Notes that the supervisor has the page. */
+  taken({ archivedAfter, handOffAfter, last }: AgainPage): void {
+    if (last) this.sql.end.run();
+    else this.sql.move.run(archivedAfter, handOffAfter);
+  }
+}
+
+function lastOf(rows: readonly Row[], before: number): number {
+  return Number(rows.at(-1)?.["position"] ?? before);
+}
+
+function handedItem(row: Row): ResyncItem {
+  return {
+    transaction: readJson<Transaction>(row["body"]),
+    state: row["delivery"] as DeliveryState,
+    reversed: row["withdrawn"] === 2,
+  };
+}
+
+/** A transaction of the archive, without the members that were erased. */
+function archivedItem(row: Row): ResyncItem {
+  const transaction: Transaction = {
+    transactionId: String(row["transaction_id"]),
+    orderId: String(row["order_id"]),
+    origin: row["charged_by"] as Transaction["origin"],
+    amountMinor: Number(row["charged_minor"] ?? row["amount_minor"]),
+    currency: String(row["currency"]),
+    exponent: Number(row["exponent"]),
+    approvedAtMs: Number(row["ended_at_ms"]),
+    ...noDetails,
+  };
+  const state = row["delivery"] as DeliveryState;
+  return { transaction, state, reversed: row["phase"] === "reversed" };
 }

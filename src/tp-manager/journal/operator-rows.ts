@@ -1,0 +1,315 @@
+import { FLEET_REQUEST } from "../../shared/ipc/contract.ts";
+import type { Transaction } from "../../shared/transaction.ts";
+import type { EventData } from "../attempts/event-table.ts";
+import type { AcknowledgedKind, SettledUnmatched } from "../attempts/findings.ts";
+import type { Reconciliation } from "../attempts/reconciliation/reconciliation-policy.ts";
+import type { AlarmTaker, SupervisorAlarms } from "../supervisor/polls.ts";
+import type { TelecollectionEnd } from "../terminal/terminal.ts";
+import { isUnread, readJson } from "./attempt-columns.ts";
+import type { AttemptRows } from "./attempt-rows.ts";
+import { type Row, rows } from "./database/statements.ts";
+import type { EventRows } from "./event-rows.ts";
+import { reconciliationOf } from "./reconciliation-rows.ts";
+import { mayHaveClosed, type TelecollectionAsker, unmatchedOf } from "./terminal-rows.ts";
+
+/** How the terminal was within an hour, and how many transactions waited for the gateway. */
+export interface HourRow {
+  /** Epoch milliseconds of the hour's begin on the kiosk's clock. */
+  readonly atMs: number;
+  /** How long a payment would have been accepted, or ran. */
+  readonly readyMs: number;
+  /** How long there was a link, and a payment would have been refused. */
+  readonly refusingMs: number;
+  readonly noLinkMs: number;
+  /** The greatest number of waiting transactions; null: the supervisor did not report it. */
+  readonly waitingMax: number | null;
+}
+
+/** The most ends of day that are read of one day, which has one or two. */
+const CLOSINGS_MAX = 50;
+
+/** The facts about a day that its attempts do not hold: hours, and ends of day by their time. */
+export class DayRows extends rows("day", {
+  add: `INSERT INTO hour (at_ms, ready_ms, refusing_ms, no_link_ms, waiting_max)
+    VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (at_ms) DO UPDATE SET ready_ms = ready_ms + excluded.ready_ms,
+      refusing_ms = refusing_ms + excluded.refusing_ms,
+      no_link_ms = no_link_ms + excluded.no_link_ms,
+      waiting_max = nullif(max(ifnull(waiting_max, -1), ifnull(excluded.waiting_max, -1)), -1)`,
+  drop: "DELETE FROM hour WHERE at_ms < ?",
+  hours: `SELECT at_ms AS atMs, ready_ms AS readyMs, refusing_ms AS refusingMs,
+      no_link_ms AS noLinkMs, waiting_max AS waitingMax
+    FROM hour WHERE at_ms >= ? AND at_ms < ? ORDER BY at_ms`,
+  closings: `SELECT * FROM telecollection INDEXED BY telecollection_closing_time
+    WHERE started_at_ms >= ? AND started_at_ms < ? AND ${mayHaveClosed}
+    ORDER BY started_at_ms LIMIT ${CLOSINGS_MAX}`,
+  compared: "SELECT * FROM reconciliation WHERE telecollection_id = ?",
+}) {
+  /** Adds to what the hour has, and drops hours that began before `keepMs`. */
+  addHour({ atMs, readyMs, refusingMs, noLinkMs, waitingMax }: HourRow, keepMs: number): void {
+    this.statements.transaction(() => {
+      this.sql.add.run(atMs, readyMs, refusingMs, noLinkMs, waitingMax);
+      this.sql.drop.run(keepMs);
+    });
+  }
+
+  /** Hours that began in the range, in their order. */
+  hours(fromMs: number, untilMs: number): HourRow[] {
+    return this.sql.hours.all(fromMs, untilMs);
+  }
+
+  /** Ends of day that were begun in the range, in their order, each with its comparison. */
+  closings(fromMs: number, untilMs: number) {
+    return this.sql.closings.all(fromMs, untilMs).map((row) => {
+      const compared = this.sql.compared.get(row["id"] ?? null);
+      return {
+        startedAtMs: Number(row["started_at_ms"]),
+        endedAtMs: row["ended_at_ms"] as number | null,
+        askedBy: row["asked_by"] as TelecollectionAsker,
+        /** null: its end was not received. */
+        end: readJson<TelecollectionEnd | null>(row["result"]),
+        reconciliation: compared ? reconciliationOf(compared) : null,
+      };
+    });
+  }
+}
+
+export type ClosingOfDay = ReturnType<DayRows["closings"]>[number];
+
+/** A count ends here, because it is made at each request. */
+const COUNTED_MAX = 1_000;
+
+const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
+const isDifference = "result IN ('differs', 'jump') AND seen_ms IS NULL";
+const unmatched = `unexpected_report INDEXED BY unexpected_report_waiting WHERE ${isUnmatched}`;
+const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${isDifference}`;
+const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
+    (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
+
+/** Kinds whose items are numbers of rows. */
+const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
+
+/**
+ * Marks of things that an operator has acknowledged (docs/design.md 8.8), kept for ever. A mark
+ * changes what waits for an operator and nothing else: no order, no sum, no record of a finding.
+ */
+export class AcknowledgedRows extends rows("acknowledged", {
+  unmatched: `UPDATE unexpected_report SET seen_ms = ?2
+    WHERE id = CAST(?1 AS INTEGER) AND ${isUnmatched}`,
+  difference: `UPDATE reconciliation SET seen_ms = ?2
+    WHERE id = CAST(?1 AS INTEGER) AND ${isDifference}`,
+  alarm: "SELECT 1 FROM event WHERE id = CAST(? AS INTEGER) AND name = 'alarm'",
+  charge: `SELECT 1 FROM attempt WHERE order_id = ? AND ${isUnread}`,
+  return: `SELECT 1 FROM attempt JOIN hand_off USING (transaction_id)
+    WHERE order_id = ? AND withdrawn = 2`,
+  keep: "INSERT OR REPLACE INTO seen (kind, item, at_ms, note) VALUES (?, ?, ?, ?)",
+  at: "SELECT at_ms FROM seen WHERE kind = ? AND item = ?",
+  newest: "SELECT max(at_ms) AS at_ms FROM seen WHERE kind = ?",
+  countUnmatched: countOf(unmatched),
+  countDifferences: countOf(differences),
+  allUnmatched: `SELECT * FROM ${unmatched} ORDER BY id DESC LIMIT ?`,
+  differences: `SELECT * FROM ${differences} ORDER BY id DESC LIMIT ?`,
+}) {
+  /** Acknowledges `item`, a number or an order's id, on disk. false: no such thing waits. */
+  mark(kind: AcknowledgedKind, item: string, note: string, atMs: number): boolean {
+    if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
+    return this.statements.transaction(() => {
+      const waits =
+        kind === "unmatched" || kind === "difference"
+          ? Number(this.sql[kind].run(item, atMs).changes) > 0
+          : this.sql[kind].get(item) !== undefined && this.#isNews(kind, item);
+      if (waits) this.sql.keep.run(storedKind(kind), item, atMs, note);
+      return waits;
+    });
+  }
+
+  /** When an item was acknowledged; null: it was not. */
+  acknowledgedAtMs(kind: AcknowledgedKind, item: string): number | null {
+    return timeOf(this.sql.at.get(storedKind(kind), item));
+  }
+
+  /** The time of the newest mark of the kind; null: there is none. */
+  newestMs(kind: AcknowledgedKind): number | null {
+    return timeOf(this.sql.newest.get(storedKind(kind)));
+  }
+
+  /** How many things of a kind wait for an operator, and since when; null: none waits. */
+  waiting(kind: "unmatched" | "difference") {
+    const row = this.sql[kind === "unmatched" ? "countUnmatched" : "countDifferences"].get();
+    const count = Number(row?.["n"]);
+    return count === 0 ? null : { count, sinceMs: Number(row?.["since"]) };
+  }
+
+  /** Newest first. */
+  waitingUnmatched(limit: number): SettledUnmatched[] {
+    return this.sql.allUnmatched.all(limit).map(unmatchedOf);
+  }
+
+  /** Newest first. */
+  waitingDifferences(limit: number): Reconciliation[] {
+    return this.sql.differences.all(limit).map(reconciliationOf);
+  }
+
+  /** A charge can be unread again; everything else stays acknowledged. */
+  #isNews(kind: AcknowledgedKind, item: string): boolean {
+    return kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
+  }
+}
+
+/** The journal keeps the former name, which the previous release reads. */
+function storedKind(kind: AcknowledgedKind): string {
+  return kind === "unmatched" ? "stray" : kind;
+}
+
+function timeOf(row: Row | undefined): number | null {
+  const at = row?.["at_ms"];
+  return typeof at === "number" ? at : null;
+}
+
+/** Which alarms of the supervisor, and requests of the fleet, are events of the journal. */
+export class AlarmRows
+  extends rows("alarms", {
+    last: "SELECT * FROM alarm_taken ORDER BY taken DESC LIMIT 1",
+    lastOf: "SELECT last_id FROM alarm_taken WHERE origin = ?",
+    raisedHere: `SELECT 1 FROM event WHERE name = 'alarm' AND json_extract(data, '$.alarm') = ?
+    AND json_extract(data, '$.transactionId') = ?
+    AND ifnull(json_extract(data, '$.source'), 'tp-manager') = 'tp-manager'`,
+    remember: `INSERT INTO alarm_taken (origin, last_id, taken)
+      VALUES (?1, ?2, (SELECT ifnull(max(taken), 0) + 1 FROM alarm_taken))
+    ON CONFLICT (origin) DO UPDATE SET last_id = ?2, taken = excluded.taken`,
+  })<{ events: EventRows }>
+  implements AlarmTaker
+{
+  get last(): AlarmTaker["last"] {
+    const row = this.sql.last.get();
+    return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };
+  }
+
+  take({ origin, alarms }: SupervisorAlarms): void {
+    // Mostly nothing is new; then nothing is written to the disk.
+    if (alarms.length === 0 && this.last?.origin === origin) return;
+    this.parts.events.commit((emit) => {
+      let lastId = Number(this.sql.lastOf.get(origin)?.["last_id"] ?? 0);
+      for (const { id, atMs, about = null, ...alarm } of alarms) {
+        if (id <= lastId) continue;
+        lastId = id;
+        if (alarm.alarm === FLEET_REQUEST) {
+          emit("fleet-request", { message: alarm.message, request: about }, atMs);
+        } else if (!this.#isRaisedHere(alarm)) {
+          emit("alarm", { ...alarm, source: "supervisor" }, atMs);
+        }
+      }
+      this.sql.remember.run(origin, lastId);
+    });
+  }
+
+  /** Whether this program raised the same alarm about the same transaction. */
+  #isRaisedHere({ alarm, transactionId }: EventData<"alarm">): boolean {
+    return transactionId !== null && this.sql.raisedHere.get(alarm, transactionId) !== undefined;
+  }
+}
+
+/** The condition of rows that wait for an operator; a dropped row only keeps its refusal. */
+const isRefused = "(acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NOT NULL";
+
+/** Hand-offs that the supervisor refuses while it takes others, and the operator's decisions. */
+export class RefusedRows extends rows("refused", {
+  list: `SELECT id, body, refused, set_aside_ms FROM hand_off WHERE ${isRefused} AND id > ?
+    ORDER BY id LIMIT ?`,
+  drop: `UPDATE hand_off SET
+      refused = iif(acknowledged = 0, refused, NULL),
+      delivery = iif(acknowledged = 0, 'closed', delivery),
+      acknowledged = 1, withdrawn = iif(withdrawn = 1, 2, withdrawn), set_aside_ms = NULL
+    WHERE transaction_id = ? AND ${isRefused}
+    RETURNING delivery, withdrawn, refused IS NOT NULL AS closed`,
+  requeue: `UPDATE hand_off SET
+      delivery = iif(acknowledged = 1 AND withdrawn <> 1, 'pending', delivery),
+      acknowledged = iif(withdrawn = 1, acknowledged, 0),
+      withdrawn = iif(withdrawn = 2, 1, withdrawn), set_aside_ms = NULL, refused = NULL
+    WHERE transaction_id = ? AND refused IS NOT NULL`,
+})<{ events: EventRows; attempts: AttemptRows }> {
+  /** After the position `after`, oldest first. A position grows with each hand-off. */
+  list(after: number, limit: number) {
+    return this.sql.list.all(after, limit).map((row) => ({
+      position: Number(row["id"]),
+      transaction: readJson<Transaction>(row["body"]),
+      why: String(row["refused"]),
+      refusedAtMs: Number(row["set_aside_ms"]),
+    }));
+  }
+
+  /**
+   * Drops the hand-off. "reversal": the supervisor may have the sale, and not its reversal.
+   * undefined: none is refused under this id.
+   */
+  drop(transactionId: string, note: string, atMs: number): "closed" | "reversal" | undefined {
+    const { attempts, events } = this.parts;
+    return events.commit((emit) => {
+      const [row] = this.sql.drop.all(transactionId);
+      if (!row) return undefined;
+      attempts.addEvent(transactionId, { atMs, kind: "hand-over-dropped", detail: { note } });
+      if (row["closed"] !== 1) return "reversal";
+      const orderId = attempts.read(transactionId)?.request.orderId ?? "";
+      const news = { delivery: "closed", notificationGatewaySent: false } as const;
+      emit("delivery", { orderId, transactionId, ...news }, atMs);
+      return "closed";
+    });
+  }
+
+  /** Makes a refused or dropped hand-off due at once. false: none has this id. */
+  requeue(transactionId: string, atMs: number): boolean {
+    return this.parts.events.commit(() => {
+      if (this.sql.requeue.run(transactionId).changes === 0) return false;
+      this.parts.attempts.addEvent(transactionId, { atMs, kind: "hand-over-requeued", detail: {} });
+      return true;
+    });
+  }
+}
+
+export type RefusedHandOff = ReturnType<RefusedRows["list"]>[number];
+
+/** A change that a person made at the operator's console (docs/console.md 3). */
+interface AuditEntry {
+  readonly id: number;
+  readonly atMs: number;
+  /** The login of the session. */
+  readonly login: string;
+  /** The person's name as it was typed. */
+  readonly name: string;
+  readonly reason: string;
+  /** Method and path of the local API. */
+  readonly call: string;
+  /** JSON, card numbers masked; null without a body. */
+  readonly body: string | null;
+  /** The status of the answer; null while it runs, or when the program ended before. */
+  readonly http: number | null;
+  /** The code of the error that was answered; null: none, or an entry of an older version. */
+  readonly code: string | null;
+}
+
+/** Changes that people made at the operator's console; kept for ever. */
+export class AuditEntryRows extends rows("auditEntries", {
+  begin: `INSERT INTO act (at_ms, login, name, reason, call, body)
+    VALUES (?, ?, ?, ?, ?, ?)`,
+  end: "UPDATE act SET http = ?, code = ? WHERE id = ?",
+  list: `SELECT id, at_ms AS atMs, login, name, reason, call, body, http, code
+    FROM act WHERE id < ? ORDER BY id DESC LIMIT ?`,
+}) {
+  /** Returns the number of the entry, which is on disk then. */
+  begin(
+    { login, name, reason, call, body }: Omit<AuditEntry, "id" | "atMs" | "http" | "code">,
+    atMs: number,
+  ): number {
+    const { lastInsertRowid } = this.sql.begin.run(atMs, login, name, reason, call, body);
+    return Number(lastInsertRowid);
+  }
+
+  end(id: number, http: number, code: string | null): void {
+    this.sql.end.run(http, code, id);
+  }
+
+  /** Entries with smaller numbers than `before`, the newest first. */
+  list(before: number, limit: number): AuditEntry[] {
+    return this.sql.list.all(before, limit);
+  }
+}
