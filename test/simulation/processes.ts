@@ -19,6 +19,7 @@ import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts"
 import type { ArbiterSettings } from "../../src/tp-manager/arbiter/arbiter-parts.ts";
 import { ClosingKeeper } from "../../src/tp-manager/arbiter/closing-keeper.ts";
 import { TerminalArbiter } from "../../src/tp-manager/arbiter/terminal-arbiter.ts";
+import { migrations } from "../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import { AfterSale } from "../../src/tp-manager/orders/after-sale.ts";
 import { type OrderSettings, Orders } from "../../src/tp-manager/orders/orders.ts";
@@ -30,6 +31,7 @@ import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { secrets } from "../supervisor/notifications/mapi.ts";
+import { newStore } from "../support/new-store.ts";
 import { matcherFor, SETUP } from "../support/payment-house.ts";
 import { onDisk } from "./disk.ts";
 import type { Life } from "./life.ts";
@@ -64,7 +66,8 @@ export function startTpManager(
 ) {
   const { terminal, ipc, log, pollsReturns } = parts;
   const { clock } = life;
-  const journal = onDisk(life.disk, () => new Journal(journalPath(folder), clock));
+  const path = newStore(journalPath(folder), migrations);
+  const journal = onDisk(life.disk, () => new Journal(path, clock));
   const isDoubted = onDisk(life.disk, () => beginSession(journal, clock));
   const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
   const matcher = matcherFor(journal, terminal, clock, {});
@@ -153,6 +156,7 @@ function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
 export function startSupervisor(life: Life, folder: string, gateway: ModelGateway, plain: Logger) {
   const { clock } = life;
   const path = join(folder, "supervisor.db");
+  newStore(path, supervisorMigrations);
   const database = onDisk(life.disk, () => openDatabase(path, supervisorMigrations));
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(plain);

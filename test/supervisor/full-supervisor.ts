@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import { openDatabase, transaction } from "../../src/shared/store/sqlite.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
+import { newStore } from "../support/new-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { fullTransaction } from "./sample-transaction.ts";
 
@@ -52,7 +53,8 @@ export const everyStanding = Object.keys(standings) as Standing[];
 export function fullSupervisor(n: number, standing: Standing = "sent long ago"): DatabaseSync {
   const { state, nextTryAtMs, look, sentAtMs } = standings[standing];
   const isSent = state === "sent" ? 1 : 0;
-  const database = openDatabase(join(temporaryFolder(), "supervisor.db"), supervisorMigrations);
+  const path = newStore(join(temporaryFolder(), "supervisor.db"), supervisorMigrations);
+  const database = openDatabase(path, supervisorMigrations);
   onTestFinished(() => database.close());
   database.exec("PRAGMA synchronous = OFF"); // the same work, without waits for the disk
   const fill = (into: string, values: string, last = n): void => {

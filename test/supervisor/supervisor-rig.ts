@@ -18,6 +18,7 @@ import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
 import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
+import { newStore } from "../support/new-store.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { PASSWORD } from "./gateway-password.ts";
@@ -52,7 +53,7 @@ export async function openRig(options: RigOptions = {}) {
   const path = options.path ?? join(temporaryFolder(), "supervisor.db");
   const lines: Array<Record<string, unknown>> = [];
   const stream = { write: (line: string) => void lines.push(JSON.parse(line)) };
-  const database = openDatabase(path, supervisorMigrations);
+  const database = openDatabase(newStore(path, supervisorMigrations), supervisorMigrations);
   const alarmStore = new AlarmStore(database, clock);
   const log = alarmStore.tap(createLogger({ program: "supervisor", level: "debug", stream }));
   const { losses, exchange, store: ownStore } = openStores(database, path, clock, log);

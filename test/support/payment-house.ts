@@ -10,6 +10,7 @@ import { ClosingKeeper } from "../../src/tp-manager/arbiter/closing-keeper.ts";
 import { TerminalArbiter } from "../../src/tp-manager/arbiter/terminal-arbiter.ts";
 import type { PaymentRequest } from "../../src/tp-manager/attempts/payment.ts";
 import { EventHub } from "../../src/tp-manager/http/events/event-hub.ts";
+import { migrations } from "../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../src/tp-manager/journal/journal.ts";
 import {
   type Assumption,
@@ -30,6 +31,7 @@ import { StoreGuard } from "../../src/tp-manager/supervisor/store-guard.ts";
 import type { SupervisorLink } from "../../src/tp-manager/supervisor/supervisor-link.ts";
 import type { Terminal } from "../../src/tp-manager/terminal/terminal.ts";
 import { answeringLink } from "./answering-link.ts";
+import { newStore } from "./new-store.ts";
 import { recordingLog } from "./recording-log.ts";
 import { ScriptedTerminal } from "./scripted-terminal.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
@@ -167,7 +169,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
   options: Omit<HouseOptions, "clock"> & { readonly clock: C; readonly journal?: Journal },
 ) {
   const { clock } = options;
-  const journal = options.journal ?? new Journal(path, clock);
+  const journal = options.journal ?? new Journal(newStore(path, migrations), clock);
   const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
   const matcher = matcherFor(journal, terminal, clock, options);
   const supervisor = new Supervisor();

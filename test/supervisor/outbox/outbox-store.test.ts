@@ -17,6 +17,7 @@ import {
 import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
 import { noUncertainSend } from "../../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
+import { newStore } from "../../support/new-store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { countLog } from "../../support/write-ahead-log.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
@@ -32,7 +33,7 @@ const PAGES_OF_PAYMENT_MAX = 14;
 const LOG_BYTES_MAX = 1_100 * 4_120;
 
 function openStore(path = join(temporaryFolder(), "supervisor.db")): OutboxStore {
-  const database = openDatabase(path, supervisorMigrations);
+  const database = openDatabase(newStore(path, supervisorMigrations), supervisorMigrations);
   onTestFinished(() => database.close());
   return new OutboxStore(database);
 }
