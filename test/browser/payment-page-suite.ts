@@ -5,10 +5,10 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { createLogger } from "../../src/shared/process/logger.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import type { SandboxOptions } from "../../src/simulator/gateway/parts.ts";
-import type { GatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { type Merchant, merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
+import type { GatewaySandbox } from "../simulator/gateway/sandbox-for-test.ts";
 import {
   account,
   eventually,

@@ -6,20 +6,18 @@ import { startGatewaySandbox } from "./sandbox.ts";
 import { readCommandLine } from "./switches.ts";
 
 async function run(options: SandboxOptions, readyFile: string | null): Promise<void> {
-  for (const { login } of options.accounts) warnOfLongLogin(login);
+  for (const { login } of options.accounts) {
+    const { length } = [...login];
+    if (length <= LOGIN_LENGTH_DESCRIBED) continue;
+    console.error(
+      `warning: login ${login} has ${length} characters, the description allows ` +
+        `${LOGIN_LENGTH_DESCRIBED}; the gateway issues longer ones all the same`,
+    );
+  }
   const sandbox = await startGatewaySandbox(options);
   console.log(`listening ${sandbox.url}`);
   announceReady(readyFile, { url: sandbox.url }, () =>
     sandbox.close().then(() => process.exit(exitCodes.ok), fail),
-  );
-}
-
-function warnOfLongLogin(login: string): void {
-  const { length } = [...login];
-  if (length <= LOGIN_LENGTH_DESCRIBED) return;
-  console.error(
-    `warning: login ${login} has ${length} characters, the description allows ` +
-      `${LOGIN_LENGTH_DESCRIBED}; the gateway issues longer ones all the same`,
   );
 }
 

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { controlRoutes } from "./control/control-routes.ts";
-import { type Fault, type FaultInput, faultSchema } from "./faults.ts";
+import { type FaultInput, faultSchema } from "./faults.ts";
 import { createApp } from "./http/app.ts";
 import { categoryRoutes, lookupRoutes } from "./lookup/lookup-routes.ts";
 import { orderView } from "./orders/order.ts";
@@ -9,22 +9,10 @@ import { pageRoutes } from "./pages/payment-page.ts";
 import { assemble, type SandboxOptions } from "./parts.ts";
 import { soapRoutes } from "./soap/soap-routes.ts";
 
-export interface GatewaySandbox {
-  /** `http://host:port`, no slash at the end. */
-  readonly url: string;
-  readonly port: number;
-  addFault(fault: FaultInput): void;
-  faults(): readonly Fault[];
-  clearFaults(): void;
-  /** Returns the orders as `GET /sandbox/orders` shows them, newest first. */
-  orders(): ReturnType<typeof orderView>[];
-  close(): Promise<void>;
-}
-
 const ORDERS_LISTED_MAX = 50_000;
 
 /** Starts a stand-in for the payment gateway and resolves when it listens. */
-export async function startGatewaySandbox(options: SandboxOptions): Promise<GatewaySandbox> {
+export async function startGatewaySandbox(options: SandboxOptions) {
   const { host = "127.0.0.1", port = 0, tls } = options;
   const closing = new AbortController();
   const toReport = options.report ?? ((error: Error) => console.error(error));
@@ -54,11 +42,13 @@ export async function startGatewaySandbox(options: SandboxOptions): Promise<Gate
   parts.sender.kick();
   const bound = (app.server.address() as AddressInfo).port;
   return {
+    /** `http://host:port`, no slash at the end. */
     url: `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     port: bound,
-    addFault: (fault) => parts.faults.add(faultSchema.parse(fault)),
+    addFault: (fault: FaultInput): void => parts.faults.add(faultSchema.parse(fault)),
     faults: () => parts.faults.all,
-    clearFaults: () => parts.faults.clear(),
+    clearFaults: (): void => parts.faults.clear(),
+    /** Returns the orders as `GET /sandbox/orders` shows them, newest first. */
     orders: () => parts.orders.list(ORDERS_LISTED_MAX).map(orderView),
     close,
   };

@@ -59,12 +59,8 @@ export class Screen {
     if (!ends.has(this.#stage)) this.show("idle");
   }
 
-  read(language: ScreenLanguage): {
-    readonly stage: Stage;
-    readonly text: string;
-    /** The amount as the display shows it, "12.00 EUR". */
-    readonly amount: string | null;
-  } {
+  /** Returns the moment, its text and the amount as the display shows them. */
+  read(language: ScreenLanguage) {
     const over = this.#clock.monotonicMs() - this.#sinceMs >= END_DISPLAY_MS;
     if (ends.has(this.#stage) && over) this.show("idle");
     return {

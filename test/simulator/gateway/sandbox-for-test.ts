@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import type { AccountInput } from "../../../src/simulator/gateway/account.ts";
 import type { SandboxOptions } from "../../../src/simulator/gateway/parts.ts";
-import {
-  type GatewaySandbox,
-  startGatewaySandbox,
-} from "../../../src/simulator/gateway/sandbox.ts";
+import { startGatewaySandbox } from "../../../src/simulator/gateway/sandbox.ts";
 import { childNamed, readXml, type XmlElement } from "../../../src/simulator/gateway/soap/xml.ts";
+
+/** A running sandbox. */
+export type GatewaySandbox = Awaited<ReturnType<typeof startGatewaySandbox>>;
 
 /** Credentials of the recorded requests, so that they can be replayed as they are. */
 export const LOGIN = "0ca9872cc65e43f9a3519b8dd3d0f5ce";

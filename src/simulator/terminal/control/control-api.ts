@@ -200,32 +200,18 @@ function conditions({ toggles }: Machine): Readonly<Record<string, boolean>> {
 }
 
 /** Content policy: the page loads its own files, calls this program and holds no script. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src data:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-].join("; ");
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`);
 
-const scripts = [
-  "terminal.js",
-  "device.js",
-  "bench.js",
-  "wire.js",
-  "link.js",
-  "vendor/htm-preact.js",
-];
+const pageFiles =
+  "terminal.css terminal.js device.js bench.js wire.js link.js vendor/htm-preact.js".split(" ");
 
 /** Adds the files of the page, which makes the calls of this API and no others. */
 function pageRoutes(server: FastifyInstance): void {
-  for (const name of ["terminal.css", ...scripts]) {
+  for (const name of pageFiles) {
     const type = name.endsWith(".css") ? "text/css" : "text/javascript";
     server.get(`/page/${name}`, (_request, reply) =>
       reply.type(`${type}; charset=utf-8`).send(readFileSync(own(name))),

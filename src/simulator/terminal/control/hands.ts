@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ValueError } from "../../switch-table.ts";
 import { cardNames } from "../bank/cards.ts";
 import { type CardAction, type CustomerAction, keys } from "../cardholder.ts";
-import { canStrike, type FaultTable, faultRequest, type LineTrait } from "../faults/fault-kinds.ts";
+import { canStrike, type FaultTable, faultRequest } from "../faults/fault-kinds.ts";
 import type { Machine, TerminalProtocol } from "../machine.ts";
 import type { Endpoints } from "../port/connections.ts";
 import type { Host } from "../terminal-parts.ts";
@@ -33,18 +33,11 @@ export function arm(simulator: Controlled, name: string, given: Readonly<Record<
   const { needs = [] } = (Object.hasOwn(kinds, name) ? kinds[name] : undefined) ?? {};
   const missing = needs.filter((trait) => !terminal.traits.includes(trait));
   if (missing.length > 0) {
-    const lacking = missing.map((trait) => traitTexts[trait]).join(" and ");
+    const lacking = missing.map((trait) => texts.traits[trait]).join(" and ");
     throw new ValueError(`fault ${name} cannot strike here: this terminal has no ${lacking}`);
   }
   return faults.arm(faultRequest(faultsHere(simulator), name, given));
 }
-
-const traitTexts: Readonly<Record<LineTrait, string>> = {
-  tcp: "TCP",
-  serial: "serial line",
-  sessions: "sessions",
-  bare: "messages without sessions",
-};
 
 /** Takes all faults back and lets go what one of them holds. Returns how many. */
 export function disarm({ faults, terminal }: Controlled): number {

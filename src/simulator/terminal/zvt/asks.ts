@@ -12,27 +12,21 @@ import { localTime, type Outgoing } from "./machine/parts.ts";
 import { type Answer, type Process, readable } from "./machine/process.ts";
 import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
-import { type Asked, type AskKind, type AskOccasion, askKinds } from "./options.ts";
-
-/** The consequence for the payment: go on, or end with a result code. */
-type AskEnd = "go-on" | { readonly stop: number };
+import { type Asked, type AskKind, type AskOccasion, askKinds, askNames } from "./options.ts";
 
 /** The requests before the bank is asked; the signature follows when the bank has agreed. */
-export const beforeHost: readonly AskKind[] = [
-  "menu",
-  "input",
-  "blocked-list",
-  "set-clock",
-  "dial-up",
-];
+export const beforeHost = askNames.filter((kind) => kind !== "signature");
 
-/** Asks the register what is due of `kinds`, until an answer ends the payment. */
+/**
+ * Asks the register what is due of `kinds`. Returns the result code of the first answer that ends
+ * the payment; undefined: the payment goes on.
+ */
 export async function askRegister(
   process: Process,
   occasion: AskOccasion,
   kinds: readonly AskKind[],
   card?: CardName,
-): Promise<AskEnd> {
+): Promise<number | undefined> {
   const { asks, registration, options } = process.parts;
   for (const kind of asks.take(kinds, occasion)) {
     if (!registration.permitted.has(askKinds[kind].control)) {
@@ -42,9 +36,9 @@ export async function askRegister(
     const answer = await asked(process, kind, card ?? options.behaviour.card);
     asks.note(noted(kind, answer));
     const end = endOf(kind, answer);
-    if (end !== "go-on") return end;
+    if (end !== undefined) return end;
   }
-  return "go-on";
+  return undefined;
 }
 
 async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
@@ -67,17 +61,18 @@ async function asked(process: Process, kind: AskKind, card: CardName): Promise<A
   }
 }
 
-/** Returns what an answer means; after 84 83 the terminal goes on alone (docs/zvt.md 7.4). */
-function endOf(kind: AskKind, answer: Answer): AskEnd {
-  if (answer.kind === "silent") return { stop: code.aborted };
+/** Returns the code that ends the payment; after 84 83 it goes on alone (docs/zvt.md 7.4). */
+function endOf(kind: AskKind, answer: Answer): number | undefined {
+  if (answer.kind === "silent") return code.aborted;
   if (answer.kind === "negative") {
     const alone = answer.code === code.notPossible || kind === "set-clock" || kind === "dial-up";
-    if (alone) return "go-on";
-    return { stop: kind === "blocked-list" ? code.cardBlocked : code.aborted };
+    if (alone) return undefined;
+    return kind === "blocked-list" ? code.cardBlocked : code.aborted;
   }
-  if (kind === "input" && typedIn(answer) === undefined) return { stop: code.aborted };
-  if (kind === "signature" && chosenIn(answer) !== SIGNATURE_RIGHT) return { stop: code.aborted };
-  return "go-on";
+  const isRefused =
+    (kind === "input" && typedIn(answer) === undefined) ||
+    (kind === "signature" && chosenIn(answer) !== SIGNATURE_RIGHT);
+  return isRefused ? code.aborted : undefined;
 }
 
 function noted(kind: AskKind, answer: Answer): Asked {

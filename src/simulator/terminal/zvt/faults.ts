@@ -137,23 +137,19 @@ function isCommand(apdu: Uint8Array): boolean {
   return apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
 }
 
+const messageKindByControl: Readonly<Record<number, MessageKind>> = {
+  1279: "prompt",
+  1039: "report",
+  1745: "print",
+  1747: "print",
+  1551: "end",
+  1566: "end",
+};
+
 function messageKindOf(apdu: Uint8Array): MessageKind {
   const control = controlOf(apdu);
-  if (control >> 8 === 0x80 || control >> 8 === 0x84) return "answer";
-  switch (control) {
-    case 0x04ff:
-      return "prompt";
-    case 0x040f:
-      return "report";
-    case 0x06d1:
-    case 0x06d3:
-      return "print";
-    case 0x060f:
-    case 0x061e:
-      return "end";
-    default:
-      return "any";
-  }
+  const isAnswer = control >> 8 === 0x80 || control >> 8 === 0x84;
+  return isAnswer ? "answer" : (messageKindByControl[control] ?? "any");
 }
 
 /** Returns the message with a length of three bytes, which is allowed (docs/zvt.md 4.1). */

@@ -3,12 +3,12 @@ import { hostname } from "node:os";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { heapInUse, objectPrototype } from "../../../support/heap.ts";
 import { hostileDocuments, xmlMakers } from "../../../support/hostile-documents.ts";
 import { postsTo } from "../../../support/kept-connections.ts";
 import { ownTimeOf } from "../../../support/own-time.ts";
 import { asSlow } from "../../../support/patience.ts";
+import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {
   elements,
   generate,

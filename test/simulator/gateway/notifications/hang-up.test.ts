@@ -1,8 +1,8 @@
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { TestClock } from "../../../support/test-clock.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
+import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {
   elements,
   eventually,

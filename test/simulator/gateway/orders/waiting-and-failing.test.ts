@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { SandboxOptions } from "../../../../src/simulator/gateway/parts.ts";
-import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { childNamed } from "../../../../src/simulator/gateway/soap/xml.ts";
 import { type Merchant, merchantForTest } from "../merchant-for-test.ts";
+import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {
   call,
   eventually,

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { merchantForTest } from "../merchant-for-test.ts";
+import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {
   account,
   eventually,

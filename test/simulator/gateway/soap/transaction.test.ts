@@ -1,6 +1,6 @@
 import { createClientAsync } from "soap";
 import { describe, expect, test } from "vitest";
-import type { GatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
+import type { GatewaySandbox } from "../sandbox-for-test.ts";
 import {
   account,
   call,

@@ -93,29 +93,21 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     server.post("/sale", async (request, reply) => {
       const { amountMinor, currency, private: reference } = sale.parse(request.body);
       const order: Order = { action: "debit", amountMinor, currency };
-      if (this.#sell(order, reference)) return { selling: true };
-      return await reply.code(409).send({ error: "a payment runs, or there are no sessions" });
+      const line = this.#line;
+      if (this.running || !this.parts.options.sessions || !line) {
+        return await reply.code(409).send({ error: "a payment runs, or there are no sessions" });
+      }
+      this.#run(line, this.#dialogue.ownSale(order, reference), order);
+      return { selling: true };
     });
     server.post("/again", async (_request, reply) => {
-      if (this.#sendAgain()) return { telling: true };
-      return await reply.code(409).send({ error: "nothing was reported, or a payment runs" });
+      const [line, last] = [this.#line, this.#last];
+      if (this.running || !last || !line?.inSessions) {
+        return await reply.code(409).send({ error: "nothing was reported, or a payment runs" });
+      }
+      void this.#deliver(line, last.body, never);
+      return { telling: true };
     });
-  }
-
-  /** Sells without a request and reports it. Returns false if that is impossible now. */
-  #sell(order: Order, reference: string): boolean {
-    const line = this.#line;
-    if (this.running || !this.parts.options.sessions || !line) return false;
-    this.#run(line, this.#dialogue.ownSale(order, reference), order);
-    return true;
-  }
-
-  /** Sends the last reply again. Returns false without one, or while a payment runs. */
-  #sendAgain(): boolean {
-    const [line, last] = [this.#line, this.#last];
-    if (this.running || !last || !line?.inSessions) return false;
-    void this.#deliver(line, last.body, new AbortController().signal);
-    return true;
   }
 
   #lineOn(port: BytePort, transport: Transport): ConcertLine {

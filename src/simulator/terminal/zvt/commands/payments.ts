@@ -120,7 +120,7 @@ async function sell(process: Process, sale: Sale): Promise<void> {
   }
   const { card, pin } = presented;
   const asked = await askRegister(process, "payment", beforeHost, card);
-  if (asked !== "go-on") return await stop(process, asked.stop);
+  if (asked !== undefined) return await stop(process, asked);
   const entered = await askHostWithPin(process, pin, script);
   if (entered === "cancelled" || entered === "time-out") {
     return await endWithoutCard(process, entered);
@@ -133,7 +133,7 @@ async function sell(process: Process, sale: Sale): Promise<void> {
     return await decline(process, declined, outcome);
   }
   const signed = await askRegister(process, "payment", ["signature"], card);
-  if (signed !== "go-on") return await stop(process, signed.stop);
+  if (signed !== undefined) return await stop(process, signed);
   const charged = chargedOrder(process, order);
   const tipAllowed = sale.kind === "payment" && asks(process, TIP_ALLOWED);
   await settle(charge(process, { ...sale, card, order: charged, trace, tipAllowed }));
@@ -237,6 +237,5 @@ async function presentedCard(process: Process): Promise<CardName | undefined> {
   const outcome = behaviour.outcome === "by-amount" ? approve : behaviour.outcome;
   const presented = await presentCard(process, outcome, {});
   if (typeof presented === "object") return presented.card;
-  await stop(process, presented === "other-card" ? code.cardUnknown : code.aborted);
-  return undefined;
+  return await stop(process, presented === "other-card" ? code.cardUnknown : code.aborted);
 }

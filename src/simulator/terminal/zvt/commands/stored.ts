@@ -98,18 +98,14 @@ async function originalOf(
   const { memory, options } = process.parts;
   const { receiptNumber, currency } = process.request.fields;
   if (receiptNumber === undefined || !/^\d+$/.test(receiptNumber)) {
-    await process.refuse(code.messageWrong);
-    return undefined;
+    return await process.refuse(code.messageWrong);
   }
   await process.accept();
   if (currency !== undefined && !options.behaviour.currencies.includes(currency)) {
-    await process.abort(code.wrongCurrency, { parts: { currency } });
-    return undefined;
+    return await process.abort(code.wrongCurrency, { parts: { currency } });
   }
   const original = memory.find(Number(receiptNumber));
-  if (original && isOne(original)) return original;
-  await process.abort(unknown);
-  return undefined;
+  return original && isOne(original) ? original : await process.abort(unknown);
 }
 
 function openReservation(process: Process): Promise<StoredTransaction | undefined> {

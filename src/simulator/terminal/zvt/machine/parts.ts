@@ -173,21 +173,9 @@ export class Parts extends TerminalParts<ZvtOptions> {
   }
 }
 
-/** The time of the machine's zone. */
-interface LocalTime {
-  /** The day, YYYYMMDD. */
-  readonly date: string;
-  /** The time of day, HHMMSS. */
-  readonly time: string;
-}
-
-export function localTime(at: Date): LocalTime {
-  return {
-    date: two(at.getFullYear(), 4) + two(at.getMonth() + 1) + two(at.getDate()),
-    time: two(at.getHours()) + two(at.getMinutes()) + two(at.getSeconds()),
-  };
-}
-
-function two(value: number, digits = 2): string {
-  return String(value).padStart(digits, "0");
+/** Returns day and time in the machine's zone, YYYYMMDD and HHMMSS. */
+export function localTime(at: Date): { readonly date: string; readonly time: string } {
+  const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString();
+  const [date = "", time = ""] = local.replace(/[-:]/g, "").split(/[T.]/);
+  return { date, time };
 }

@@ -177,7 +177,7 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   /** Answers the command with 84 xx: nothing follows. */
-  async refuse(code: number): Promise<void> {
+  async refuse(code: number): Promise<undefined> {
     await this.answerWith("negative-acknowledgement", { errorCode: code });
   }
 
@@ -308,7 +308,7 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   /** Ends the command with 06 1E. */
-  async abort(resultCode: number, input: Outgoing = {}): Promise<void> {
+  async abort(resultCode: number, input: Outgoing = {}): Promise<undefined> {
     const parts = this.fault("abort-without-code") ? {} : { ...input.parts, resultCode };
     await this.complete({ ...input, parts }, "abort-from-pt");
   }

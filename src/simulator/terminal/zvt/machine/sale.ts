@@ -55,20 +55,13 @@ export async function checkedOrder(process: Process): Promise<Order | undefined>
   const { behaviour } = parts.options;
   const { amount, currency } = request.fields;
   // Without an amount a terminal with keys would ask for one; this one has none.
-  if (amount === undefined) {
-    await process.refuse(code.messageWrong);
-    return undefined;
-  }
+  if (amount === undefined) return await process.refuse(code.messageWrong);
   await process.accept();
   const used = currency ?? (behaviour.currencies[0] as string);
   if (!behaviour.currencies.includes(used)) {
-    await process.abort(code.wrongCurrency, { parts: { currency: used } });
-    return undefined;
+    return await process.abort(code.wrongCurrency, { parts: { currency: used } });
   }
-  if (amount === 0) {
-    await process.abort(code.amountTooSmall);
-    return undefined;
-  }
+  if (amount === 0) return await process.abort(code.amountTooSmall);
   return { amountMinor: amount, currency: used, currencyTold: currency !== undefined };
 }
 
@@ -147,7 +140,7 @@ async function reportWrongPin(process: Process): Promise<void> {
 }
 
 /** Ends a command that charged nothing, with a report and the same result code. */
-export async function stop(process: Process, resultCode: number): Promise<void> {
+export async function stop(process: Process, resultCode: number): Promise<undefined> {
   await process.report(abortedReport(resultCode, process.parts.device));
   await process.abort(resultCode);
 }
