@@ -20,6 +20,7 @@ import { sharedParts } from "../src/shared/config/schema.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
 import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
 import { calls } from "../src/tp-manager/http/calls/calls.ts";
+import { textsOf } from "../src/tp-manager/http/openapi/document.ts";
 import {
   assumptionNames,
   assumptionTable,
@@ -117,7 +118,8 @@ const who = { operator: "operator", "own-operator": "operator only" };
 
 function callTable(): string {
   const rows = calls.map((record) => {
-    const { methods, path, alias, formerPath, role, summary, description, query } = record;
+    const { methods, path, alias, formerPath, role, query } = record;
+    const { summary, description } = textsOf(record);
     const names = Object.keys((query as z.ZodObject | undefined)?.shape ?? {});
     const asked = names.length > 0 ? `?${names.map((name) => `${name}=`).join("&")}` : "";
     const verbs = methods

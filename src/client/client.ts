@@ -1,9 +1,9 @@
-import type { ConnectorEvent, EventMembers } from "./event-types.ts";
+import type { Attempt, Check, EventMembers, Health, PaymentAnswer } from "./answer-types.ts";
 
 /**
  * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. The
- * client needs nothing but `fetch` and imports only types: the file can be copied as it is, with
- * event-types.ts next to it where types are checked.
+ * client needs nothing but `fetch` and imports only types, so the file can be copied as it is; the
+ * types of the answers are in the package.
  *
  *   const connector = new ConnectorClient({ url: "http://localhost:8765", login, password });
  *   const answer = await connector.pay({ amount: 12.0, orderId: "A-1001" });
@@ -21,15 +21,6 @@ export interface ClientOptions {
   /** Another `fetch`, for tests. */
   readonly fetch?: typeof fetch;
 }
-
-export type PaymentStatus =
-  | "Success"
-  | "Approved"
-  | "Declined"
-  | "Cancelled"
-  | "Failed"
-  | "Reversed"
-  | "Unknown";
 
 export interface ApiError {
   readonly code: string;
@@ -71,28 +62,6 @@ export interface Customer {
   readonly email?: string;
 }
 
-export interface PaymentAnswer {
-  readonly status: PaymentStatus;
-  readonly error: ApiError | null;
-  readonly receipt: Readonly<Record<string, string>>;
-  /** Lines separated by |. */
-  readonly ticket: string;
-  /** As it was asked for. */
-  readonly amount: number;
-  /** As the terminal or an operator says; null: not known, 0: nothing. */
-  readonly chargedAmount: number | null;
-  readonly currency: string;
-  readonly orderId: string;
-  readonly basket?: unknown;
-  readonly customer?: unknown;
-  readonly customData?: unknown;
-  readonly notificationGatewaySent: boolean;
-  readonly transactionId: string;
-  readonly warnings: readonly string[];
-  readonly replayed?: true;
-  readonly answeredAt?: string;
-}
-
 /** An error answer that repeats only what was understood of the request. */
 export interface Refusal {
   readonly status: "Failed" | "Unknown";
@@ -102,108 +71,18 @@ export interface Refusal {
 
 export type Outcome = PaymentAnswer | Refusal;
 
-export interface Attempt {
-  readonly transactionId: string;
-  readonly number: number;
-  readonly status: PaymentStatus;
-  readonly error: ApiError | null;
-  readonly startedAt: string;
-  readonly endedAt: string | null;
-  readonly events: ReadonlyArray<{ readonly at: string; readonly kind: string }>;
-}
-
-export interface Health {
-  readonly status: "Ready" | "NotReady";
-  /** Why no payment can be taken now. */
-  readonly reasons: readonly string[];
-  readonly warnings: readonly string[];
-  /** The warnings that are no condition, for programs; absent in older versions. */
-  readonly notes?: ReadonlyArray<{
-    readonly note: string;
-    readonly says: string;
-    readonly count: number | null;
-  }>;
-  readonly terminal: Readonly<Record<string, string | null>>;
-  readonly running: {
-    readonly what: string;
-    readonly orderId: string | null;
-    /** The last one that the terminal showed for it; absent in older versions. */
-    readonly prompt?: string | null;
-    /** The prompt in each language; null: its code says nothing. Absent in older versions. */
-    readonly promptTexts?: Readonly<Record<"en" | "fr" | "de", string>> | null;
-  } | null;
-  /** null: the journal cannot be read. */
-  readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
-  /** null: the supervisor does not answer. */
-  readonly outbox: {
-    readonly pending: number;
-    readonly parked: number;
-    readonly sent: number;
-    readonly oldestAgeSeconds: number | null;
-    readonly paused: string | null;
-    /** Of sends whose answer was lost; null: an older supervisor. */
-    readonly ambiguous: {
-      readonly sends: number;
-      readonly inDoubt: number;
-      readonly possibleCopies: number;
-    } | null;
-  } | null;
-  /** The conditions that last and hinder the kiosk. */
-  readonly troubles: ReadonlyArray<{
-    readonly trouble: string;
-    readonly says: string;
-    readonly todo: string;
-    readonly since: string | null;
-    readonly count: number | null;
-  }>;
-  /** The newest of the last day, or as long as their condition lasts. */
-  readonly alarms: ReadonlyArray<
-    EventMembers["alarm"] & {
-      readonly id: number;
-      readonly at: string;
-      /** The condition that raised it, as it is now. */
-      readonly trouble: {
-        readonly trouble: string;
-        readonly since: string | null;
-        readonly count: number | null;
-      } | null;
-    }
-  >;
-  readonly disk: { readonly freeBytes: number; readonly freeMinBytes: number } | null;
-  readonly clock: {
-    readonly now: string;
-    readonly timeZone: string;
-    readonly uptimeSeconds: number;
+/**
+ * One event; its `name` decides the members of `data`. A newer connector may send names that are
+ * not here: leave them alone.
+ */
+export type ConnectorEvent = {
+  readonly [Name in keyof EventMembers]: {
+    /** Only events that are kept have one. */
+    readonly id: number | undefined;
+    readonly name: Name;
+    readonly data: EventMembers[Name] & { readonly at: string };
   };
-  readonly versions: Readonly<Record<"connector" | "supervisor" | "node" | "os", string>>;
-  /** hh:mm, local time. */
-  readonly dailyChoresAt: string;
-  /** null: not known, as in a checkout of the sources. */
-  readonly updates: {
-    readonly asked: boolean;
-    readonly channel: string;
-    readonly lastCheckAt: string | null;
-    readonly lastError: string | null;
-    readonly metadataAt: string | null;
-    readonly metadataExpireAt: string | null;
-    /** A version that waits to be taken. */
-    readonly ready: string | null;
-    readonly heldBy: string | null;
-    readonly heldSince: string | null;
-    /** null with a `heldBy`: until a person ends it. */
-    readonly heldUntil: string | null;
-  } | null;
-}
-
-export interface Check {
-  readonly cr: "0" | "1" | "2" | "9";
-  readonly card: "0" | "1";
-  readonly call: "0" | "1";
-  readonly periph: "0" | "1" | "2" | "3";
-  readonly detail: string;
-  /** When this was so; absent in older versions. */
-  readonly asOf?: string;
-}
+}[keyof EventMembers];
 
 /** The connector refused a call that is not a payment. */
 export class ConnectorError extends Error {

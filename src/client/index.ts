@@ -1,3 +1,3 @@
+export type * from "./answer-types.ts";
 export * from "./client.ts";
 export * from "./customer-messages.ts";
-export type * from "./event-types.ts";

@@ -14,7 +14,7 @@ export class BrokenInvariant extends Error {
   }
 }
 
-/** The end of an exhaustive switch. */
+/** Throws; the last case of a switch that has all cases. */
 export function unreachable(value: never): never {
   throw new BrokenInvariant(`unexpected value ${JSON.stringify(value)}`);
 }

@@ -1,4 +1,4 @@
-/** The value of a JSON text; undefined when the text is none, which every schema refuses. */
+/** Returns the value of a JSON text; undefined, which every schema refuses: it is not JSON. */
 export function parseJson(text: string | null): unknown {
   try {
     return text === null ? undefined : JSON.parse(text);

@@ -10,16 +10,16 @@ export interface Currency {
   readonly exponent: number;
 }
 
-/** Codes for metals, funds and tests are listed under made-up countries with this prefix. */
+/** The prefix of the invented countries with the codes for metals, funds and tests. */
 const NO_COUNTRY = "Zz";
 
-/** Units of account and fund codes: listed with countries, but nobody pays a sale in them. */
+/** Codes of funds and units of account that have countries, but in which no sale is paid. */
 const funds = new Set("BOV CHE CHW CLF COU MXV USN USS UYI UYW XDR XSU XUA".split(" "));
 
-/** The currencies found so far, as a lookup goes through all of them. */
+/** The currencies found so far, kept because a lookup in the package goes through all of them. */
 const known = new Map<string, Currency>();
 
-/** The currency of an ISO 4217 alpha code, or undefined when nobody can pay in it. */
+/** Returns the currency of an ISO 4217 alpha code; undefined: no sale can be paid in it. */
 export function currencyOf(alpha: string): Currency | undefined {
   const found = known.get(alpha) ?? lookUp(alpha);
   if (found) known.set(alpha, found);
@@ -37,12 +37,12 @@ export class AmountError extends Error {
   override readonly name = "AmountError";
 }
 
-/** More digits than any amount needs; keeps an exponent like 1e999999 from growing. */
+/** The longest number that is read, so that an exponent like 1e999999 is refused. */
 const NUMBER_CHARACTERS_MAX = 40;
 
 /**
- * Minor units of a JSON number given as its source text, without any float in between: "8.99" EUR
- * is 899, "100" JPY is 100. Throws {@link AmountError} with what to write instead when it is not
+ * Returns the minor units of a JSON number's source text, without a float in between: "8.99" EUR is
+ * 899, "100" JPY is 100. Throws {@link AmountError} with what to write instead if it is not
  * positive, has more decimals than the currency, or more minor digits than `digitsMax`.
  */
 export function parseAmount(source: string, currency: Currency, digitsMax: number): number {
@@ -68,7 +68,7 @@ export function parseAmount(source: string, currency: Currency, digitsMax: numbe
   return Number(minor);
 }
 
-/** Major units as text with all decimals: 899 with exponent 2 is "8.99". */
+/** Returns major units as text with all decimals: 899 with exponent 2 is "8.99". */
 export function formatMajor(amountMinor: number, exponent: number): string {
   const digits = String(Math.abs(amountMinor)).padStart(exponent + 1, "0");
   const sign = amountMinor < 0 ? "-" : "";
@@ -76,7 +76,7 @@ export function formatMajor(amountMinor: number, exponent: number): string {
   return `${sign}${digits.slice(0, -exponent)}.${digits.slice(-exponent)}`;
 }
 
-/** Major units as the number of a JSON answer: 899 of euros is 8.99. */
+/** Returns major units as the number of a JSON answer: 899 euro cents are 8.99. */
 export function majorOf(amountMinor: number, currency: Pick<Currency, "exponent">): number;
 export function majorOf(
   amountMinor: number | null,

@@ -3,8 +3,8 @@ import { maskPansInText } from "./masking/mask.ts";
 import { systemClock } from "./time.ts";
 
 /**
- * A new id without a card number: one UUID in some thousands holds digits that the masking would
- * hide in logs and a request would be refused for (docs/design.md 6.2).
+ * Returns a new id without a card number. One UUID in some thousands has digits that look like one:
+ * logs would mask it, and a request with it would be refused (docs/design.md 6.2).
  */
 export function newId(make: () => string = timeOrderedUuid): string {
   for (;;) {
@@ -13,15 +13,15 @@ export function newId(make: () => string = timeOrderedUuid): string {
   }
 }
 
-/** Hexadecimal digits of milliseconds in a UUID of version 7. */
+/** The hexadecimal digits of the time in a UUID of version 7. */
 const TIME_DIGITS = 12;
 const GROUP_DIGITS = 8;
-/** Where the random digits of a UUID begin that follow its version. */
+/** The position of the random digits that follow the version in a UUID. */
 const AFTER_VERSION = 15;
 
 /**
- * A UUID of version 7: the time in milliseconds, and 74 random bits. Ids of one hour are neighbours
- * in every index, so that a queue, and a payment in a long journal, reads few pages.
+ * Returns a UUID of version 7: the time in milliseconds and 74 random bits. Ids of one hour are
+ * neighbours in every index, so that a queue, or a payment in a long journal, reads few pages.
  */
 function timeOrderedUuid(): string {
   const time = systemClock.now().toString(16).padStart(TIME_DIGITS, "0");

@@ -40,7 +40,7 @@ export const receiptFields = [
 type ReceiptField = (typeof receiptFields)[number];
 export type Receipt = Record<ReceiptField, string>;
 
-/** Width of `amount` and `inclusiveAmount`: a wider amount is refused before the sale. */
+/** The digits of `amount` and `inclusiveAmount`; a longer amount is refused before the sale. */
 export const RECEIPT_AMOUNT_DIGITS = 8;
 
 const empty = Object.fromEntries(receiptFields.map((field) => [field, ""])) as Receipt;
@@ -50,8 +50,8 @@ export function emptyReceipt(): Receipt {
 }
 
 /**
- * YYMMDD of an expiry YYMM: the last day of that month, as EMV writes the expiry of an application.
- * "" when it is no month.
+ * Returns the YYMMDD of an expiry YYMM: the last day of the month, as EMV writes the expiry of an
+ * application; "": it is no month.
  */
 export function expiryYymmdd(yymm: string | undefined): string {
   if (!yymm || !/^\d\d(0[1-9]|1[0-2])$/.test(yymm)) return "";

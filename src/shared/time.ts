@@ -10,9 +10,9 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Wall clock, milliseconds since 1970 UTC. May jump; for stamps only, never for durations. */
+  /** Returns milliseconds since 1970 UTC, which may jump: for timestamps, not for durations. */
   now(): number;
-  /** Milliseconds that only ever grow; for durations and deadlines. */
+  /** Returns milliseconds that only grow, for durations and deadlines. */
   monotonicMs(): number;
   /** Calls `fire` once after `delayMs` (at least 0, at most 2^31 - 1). */
   startTimer(name: string, delayMs: number, fire: () => void): Timer;
@@ -76,7 +76,7 @@ export async function within<T>(
   }
 }
 
-/** The first value that `ask` answers, asked every `everyMs`; undefined: none in `withinMs`. */
+/** Calls `ask` every `everyMs` and returns its first value; undefined: none in `withinMs`. */
 export async function poll<T>(
   clock: Clock,
   name: string,
@@ -103,12 +103,12 @@ export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise
   });
 }
 
-/** A number from 0 (included) to 1 (excluded), for jitter only; never for anything secret. */
+/** Returns a random number from 0 to 1 (excluded), for jitter only and never for a secret. */
 export function random(): number {
   return Math.random();
 }
 
-/** A moment as every answer, event and file writes it. */
+/** Returns a time in the form of every answer, event and file. */
 export function isoTime(ms: number): string;
 export function isoTime(ms: number | null): string | null;
 export function isoTime(ms: number | null): string | null {
@@ -117,7 +117,7 @@ export function isoTime(ms: number | null): string | null {
 
 let zone: string | undefined;
 
-/** The name of the machine's time zone, asked for once: each question takes time and memory. */
+/** Returns the machine's time zone, which is read once because that takes time and memory. */
 export function localTimeZone(): string {
   zone ??= Intl.DateTimeFormat().resolvedOptions().timeZone;
   return zone;

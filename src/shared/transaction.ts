@@ -22,14 +22,14 @@ const cartLineSchema = z.object({
 });
 export type CartLine = z.infer<typeof cartLineSchema>;
 
-/** The limit for an order id, everywhere. */
+/** The longest order id in characters. */
 export const ORDER_ID_CHARACTERS_MAX = 64;
 
 export const transactionSchema = z.object({
   /** UUID, made before anything was sent; the key of every later step. */
   transactionId: z.uuid(),
   orderId: z.string().min(1).max(ORDER_ID_CHARACTERS_MAX),
-  /** How it became known to be charged. */
+  /** How the transaction became known to be charged. */
   origin: z.enum(["payment", "recovery", "operator"]),
   amountMinor: z.int().positive(),
   /** ISO 4217 alpha, and its number of decimals. */
@@ -45,7 +45,7 @@ export const transactionSchema = z.object({
   terminalId: z.string().nullable(),
   customerEmail: z.string().nullable(),
   customData: customDataSchema,
-  /** Empty when the basket was missing, badly filled or did not add up. */
+  /** The cart; empty if the basket was missing, malformed or did not add up. */
   cart: z.array(cartLineSchema),
 });
 export type Transaction = z.infer<typeof transactionSchema>;
@@ -63,7 +63,7 @@ export const noDetails = {
   cart: [],
 } as const satisfies Partial<Transaction>;
 
-/** The stored transaction; undefined when the file was damaged or written by another program. */
+/** Returns a stored transaction; undefined: it is damaged, or another program wrote it. */
 export function readStored(content: unknown): Transaction | undefined {
   return transactionSchema.safeParse(parseJson(String(content))).data;
 }

@@ -1,11 +1,11 @@
 import { basename, dirname, extname, join, resolve, sep } from "node:path";
 
 /*
- * Where the files of one version of the product are: the one place that knows, for sources and
- * bundles. The keep-alive loads this file every two minutes, so it stays small.
+ * The paths of the files of one version, for sources and bundles. The keep-alive loads this file
+ * every two minutes, so it stays small.
  */
 
-/** `npm run bundle` makes `programs/NAME.js` of each program; all else lies as in the sources. */
+/** Whether this is a bundle, in which each program is one `.js` (`npm run bundle`). */
 const isBundled = extname(import.meta.filename) === ".js";
 
 /** The folder of one version: package.json, docs, `src` with the assets, the programs. */
@@ -19,7 +19,7 @@ export const installationRoot =
   basename(dirname(projectRoot)) === "versions" ? resolve(projectRoot, "../..") : projectRoot;
 export const isDelivery = installationRoot !== projectRoot;
 export const defaultDataDirectory = join(installationRoot, "data");
-/** The folder of a demo for which none is named. */
+/** The data folder of a demo that names none. */
 export const demoDataDirectory = join(defaultDataDirectory, "demo");
 
 /** The programs that Node.js runs, each with its entry below `src`. */
@@ -38,17 +38,17 @@ export const programEntries = {
 
 type ProgramName = keyof typeof programEntries;
 
-/** The script of a program, as a source or bundled, whichever this one is. */
+/** Returns the script of a program, a source or a bundle like this one. */
 export function programFile(name: ProgramName): string {
   return join(projectRoot, isBundled ? bundledFile(name) : sourceFile(name));
 }
 
-/** The folder of a version in a delivery (docs/design.md 9.7). */
+/** Returns the folder of a version in a delivery (docs/design.md 9.7). */
 export function versionFolder(version: string, root = installationRoot): string {
   return join(root, "versions", version);
 }
 
-/** The script of a program of another version. */
+/** Returns the script of a program of another version. */
 export function programFileOf(version: string, name: ProgramName): string {
   return join(versionFolder(version), bundledFile(name));
 }
@@ -61,22 +61,22 @@ export function isProgramFile(path: string, name: ProgramName): boolean {
 const bundledFile = (name: ProgramName): string => join("programs", `${name}.js`);
 const sourceFile = (name: ProgramName): string => join("src", programEntries[name]);
 
-/** A file that a program reads and does not import; `path` is below `src`. */
+/** Returns a file that a program reads and does not import; `path` is below `src`. */
 export function assetFile(path: string): string {
   return join(projectRoot, "src", path);
 }
 
-/** The record of an update that has not ended, which decides what version runs. */
+/** Returns the path of the record of an unfinished update, which decides which version runs. */
 export function underWayFileOf(dataDirectory: string): string {
   return `${dataDirectory}/update/under-way.json`;
 }
 
-/** Names a version that is whole and waits for the launcher to take it. */
+/** Returns the path of the file that names a complete version for the launcher to take. */
 export function readyFileOf(dataDirectory: string): string {
   return `${dataDirectory}/update/ready.json`;
 }
 
-/** There while a new version is on probation: new payments are refused. */
+/** Returns the path of the mark of a probation, during which payments are refused. */
 export function probationMarkOf(dataDirectory: string): string {
   return `${dataDirectory}/update/probation`;
 }

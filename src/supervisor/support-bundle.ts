@@ -1,6 +1,6 @@
 import type { Config } from "../shared/config/config.ts";
-import { credentialsWithin, holdsCredentials, metaOf } from "../shared/config/config-field.ts";
 import { sharedFields } from "../shared/config/schema.ts";
+import { REMOVED, secretMask, secretsOf } from "../shared/config/secrets.ts";
 import { maskPansInText } from "../shared/masking/mask.ts";
 import { linesAtEnd } from "../shared/process/log-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
@@ -46,7 +46,7 @@ async function supportBundle({
   facts,
   clock,
 }: BundleParts): Promise<string> {
-  const mask = masking(secretsOf(config));
+  const mask = masking(config);
   const logs: string[][] = [];
   for (const file of logFiles) {
     const lines = (await linesAtEnd(file, LOG_BYTES)).split("\n").filter((line) => line !== "");
@@ -56,66 +56,19 @@ async function supportBundle({
   return JSON.stringify({ kiosk, at: isoTime(clock.now()), facts: masked, logs });
 }
 
-/** Returns the secret values of the setup file, and the credentials in its addresses. */
-function secretsOf(config: Config): string[] {
-  return Object.entries(sharedFields).flatMap(([name, field]) => {
-    const values = [config[name as keyof Config] ?? []].flat().map(String);
-    const { secret, login } = metaOf(field);
-    if (secret === true) return values;
-    const hidden = login === true ? [] : values.filter(holdsCredentials);
-    return hidden.flatMap((value) => [value, ...credentialsWithin(value)]);
-  });
-}
-
 type Mask = (text: string) => string;
 
-const REMOVED = "[removed]";
-/** A shorter secret is removed only as a whole word, because it is a part of many. */
-const SECRET_ANYWHERE_LENGTH = 4;
 const mailAddress = /[^\s"'<>:,]{1,64}(?:@|%40)[^\s"'<>:,]{1,255}/g;
 const httpLogin = /\b(Basic|Bearer|Digest)\s+[\w+/=.~-]{4,}/gi;
 
-/** Returns what removes card numbers, secrets, HTTP logins and mail addresses from a text. */
-function masking(secrets: readonly string[]): Mask {
-  const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "");
-  const pattern = forms
-    .sort((a, b) => b.length - a.length)
-    .map((form) => patternOf(form))
-    .join("|");
-  const secret = new RegExp(pattern || "(?!)", "gu");
-  return (text) => {
-    // Secrets are looked for before masking, because one may be a part of a card number.
-    const withoutPans = maskPansInText(text);
-    let safe = "";
-    let from = 0;
-    for (const { 0: found, index } of text.matchAll(secret)) {
-      safe += withoutPans.slice(from, index) + REMOVED;
-      from = index + found.length;
-    }
-    safe += withoutPans.slice(from);
-    return safe.replace(httpLogin, `$1 ${REMOVED}`).replace(mailAddress, REMOVED);
-  };
-}
-
-/** Returns a secret as it stands in a text, in JSON, an address, XML and a masked log. */
-function formsOf(secret: string): string[] {
-  const inXml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  const inAddress = encodeURIComponent(secret.toWellFormed());
-  return [
-    secret,
-    inJson,
-    inAddress,
-    inXml,
-    inXml.replaceAll('"', "&quot;"),
-    maskPansInText(secret),
-  ];
-}
-
-function patternOf(form: string): string {
-  const literal = form.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
-  const isShort = form.length < SECRET_ANYWHERE_LENGTH;
-  return isShort ? `(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])` : literal;
+/** Returns what removes card numbers, secrets of the setup file, HTTP logins and mail addresses. */
+function masking(config: Config): Mask {
+  const settings = Object.keys(sharedFields).map((name) => ({
+    name,
+    value: [config[name as keyof Config] ?? []].flat().join(" "),
+  }));
+  const mask = secretMask(secretsOf(settings, sharedFields));
+  return (text) => mask(text).replace(httpLogin, `$1 ${REMOVED}`).replace(mailAddress, REMOVED);
 }
 
 /** Masks a line of a log, which is JSON or a text. */

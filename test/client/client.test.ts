@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
-import { ConnectorClient, ConnectorError } from "../../src/client/client.ts";
-import type { ConnectorEvent } from "../../src/client/event-types.ts";
+import { ConnectorClient, ConnectorError, type ConnectorEvent } from "../../src/client/client.ts";
 import { TestInstallation } from "../support/installation.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 

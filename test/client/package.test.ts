@@ -2,12 +2,10 @@ import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { z } from "zod";
-import type { Health, PaymentAnswer } from "../../src/client/client.ts";
-import type { EventMembers } from "../../src/client/event-types.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { eventTable } from "../../src/tp-manager/attempts/event-table.ts";
-import { health } from "../../src/tp-manager/http/openapi/health.ts";
-import { namedSchemas } from "../../src/tp-manager/http/openapi/known-answers.ts";
+import { exampleOf } from "../../src/tp-manager/http/openapi/examples.ts";
+import { known } from "../../src/tp-manager/http/openapi/known-answers.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -26,7 +24,8 @@ const env = { ...process.env, PATH: `${join(node, "..")}:${process.env["PATH"]}`
 
 beforeAll(async () => {
   const copy = join(folder, "sources");
-  for (const path of ["src/client", "scripts/client-package.ts", "package.json", "LICENSE"]) {
+  const sources = ["src/client", "scripts/client-package.ts", "docs/openapi.json"];
+  for (const path of [...sources, "package.json", "LICENSE"]) {
     cpSync(join(projectRoot, path), join(copy, path), { recursive: true });
   }
   symlinkSync(join(projectRoot, "node_modules"), join(copy, "node_modules"));
@@ -76,15 +75,13 @@ function told(event: ConnectorEvent): string {
 void connector.pay({ amount: 12 });
 `;
 
+const tsc = join(projectRoot, "node_modules", ".bin", "tsc");
+const switches = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext"];
+const lib = ["--target", "es2022", "--lib", "es2022,esnext.disposable,dom", "--types", ""];
+
 test("has types for both, of every event too", async () => {
-  writeFileSync(join(app, "sample.mts"), typed);
-  writeFileSync(join(app, "sample.cts"), typed);
-  const tsc = join(projectRoot, "node_modules", ".bin", "tsc");
-  const switches = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext"];
-  const lib = ["--target", "es2022", "--lib", "es2022,esnext.disposable,dom", "--types", ""];
-  const words = [...switches, ...lib, "sample.mts", "sample.cts"];
-  const { stdout } = await runToEnd(tsc, words, { cwd: app, env }).catch((error) => error);
-  expect(stdout).toBe("");
+  expect(await faultsIn("sample.mts", typed)).toBe("");
+  expect(await faultsIn("sample.cts", typed)).toBe("");
 });
 
 test("needs nothing of Node.js, and holds nothing but its build", () => {
@@ -94,47 +91,42 @@ test("needs nothing of Node.js, and holds nothing but its build", () => {
   expect(existsSync(join(installed, "dist/LICENSE"))).toBe(true);
 });
 
-type Plain<T> = T extends readonly (infer Item)[]
-  ? Plain<Item>[]
-  : T extends object
-    ? { -readonly [Key in keyof T]: Plain<T[Key]> }
-    : T;
-type Same<A, B> = [A, keyof A] extends [B, keyof B]
-  ? [B, keyof B] extends [A, keyof A]
-    ? true
-    : never
-  : never;
-
-test("its events are those of the connector, member by member", () => {
-  type Told = { [Name in keyof typeof eventTable]: z.infer<(typeof eventTable)[Name]["data"]> };
-  // TypeScript compares: `true` is no value of a row that differs.
-  const same: { [Name in keyof Told]: Same<Plain<EventMembers[Name]>, Told[Name]> } & Record<
-    keyof EventMembers,
-    true
-  > = {
-    payment: true,
-    delivery: true,
-    "end-of-day": true,
-    reconciliation: true,
-    alarm: true,
-    "fleet-request": true,
-    prompt: true,
-    terminal: true,
-    gap: true,
+test("its types are those of the document, member by member", async () => {
+  const types = {
+    PaymentAnswer: known.paymentAnswer,
+    Attempt: known.attempt,
+    Health: known.health,
+    Check: known.check,
   };
-  expect(Object.keys(same)).toEqual(Object.keys(eventTable));
+  const events = Object.entries(eventTable).map(([name, { data }]) => [name, exampleOf(data)]);
+  const values = [
+    ...Object.entries(types).map(([name, schema]) => [name, exampleOf<z.ZodType>(schema)] as const),
+    ["EventMembers", Object.fromEntries(events)] as const,
+  ];
+  const names = values.map(([name]) => name);
+  // An example has each member that is required, so TypeScript finds any member that differs.
+  const checked = [
+    `import type { ${names.join(", ")}, ApiError } from "${NAME}";`,
+    ...values.map(([name, value]) => `export const a${name}: ${name} = ${JSON.stringify(value)};`),
+    "type Must<T extends true> = T;",
+    "type Of<T, K extends keyof T> = T[K];",
+    'export type Error = Must<ApiError | null extends Of<PaymentAnswer, "error"> ? true : false>;',
+    "// @ts-expect-error a member that no answer has",
+    'export type None = Of<Health, "mood">;',
+    "// @ts-expect-error a value that no answer has",
+    'export const wrong: Of<Check, "cr"> = "3";',
+    "// @ts-expect-error every member is there",
+    'export const half: EventMembers["gap"] = { afterId: 1 };',
+    "",
+  ];
+  expect(await faultsIn("answers.mts", checked.join("\n"))).toBe("");
 });
 
-test("what it says of health and of a payment is what the connector answers", () => {
-  type There<T> = { [Key in keyof T]-?: Exclude<T[Key], undefined> };
-  type Fits<Schema extends z.ZodType, Type> =
-    There<z.output<Schema>> extends There<Type> ? true : never;
-  // TypeScript compares, as above; the document has one schema for each error.
-  const fits: {
-    health: Fits<typeof health, Health>;
-    payment: Fits<typeof namedSchemas.paymentAnswer, Omit<PaymentAnswer, "error">>;
-  } = { health: true, payment: true };
-  expect(Object.keys(health.shape)).toEqual(expect.arrayContaining(["troubles", "alarms"]));
-  expect(Object.keys(namedSchemas.paymentAnswer.shape)).toContain("chargedAmount");
-  expect(fits).toEqual({ health: true, payment: true });
-});
+/** What TypeScript says about a file that uses the package. */
+async function faultsIn(file: string, text: string): Promise<string> {
+  writeFileSync(join(app, file), text);
+  const { stdout } = await runToEnd(tsc, [...switches, ...lib, file], { cwd: app, env }).catch(
+    (error) => error,
+  );
+  return stdout;
+}

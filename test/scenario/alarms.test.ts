@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { ConnectorClient } from "../../src/client/client.ts";
-import type { ConnectorEvent } from "../../src/client/event-types.ts";
+import { ConnectorClient, type ConnectorEvent } from "../../src/client/client.ts";
 import { TestInstallation } from "../support/installation.ts";
 
 test("a queue that is paused is told by /events and /health, after restarts too", async () => {

@@ -31,14 +31,11 @@ const left: Readonly<Record<string, number>> = {
   "docs/decisions": 1,
   "docs/evidence": 19,
   "docs/operator": 4,
-  "docs/reference": 3,
+  "docs/reference": 1,
   "src/launcher/commands": 3,
   "src/launcher/doctor": 1,
   "src/simulator/terminal/concert/machine": 1,
   "src/tp-manager": 3,
-  "src/tp-manager/http/calls": 3,
-  "src/tp-manager/http/openapi": 5,
-  "src/tp-manager/http/status": 9,
   "src/tp-manager/matching": 1,
 };
 

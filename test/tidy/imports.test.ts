@@ -170,6 +170,11 @@ const rules: readonly Rule[] = [
     may: within("shared/", "simulator/[a-z-]+[.]ts$"),
     because: "what the simulators share knows neither of them",
   },
+  {
+    from: /^src\/client\/answer-types\.ts$/,
+    may: within("tp-manager/(attempts/event-table|http/(call|openapi/known-answers))[.]ts$"),
+    because: "the types of the answers are those of their schemas",
+  },
   { from: /^src\/client\//, may: within("client/"), because: "the client is copied elsewhere" },
   {
     from: /^src\/launcher\/(processes|schedule|demo|update|doctor)\//,

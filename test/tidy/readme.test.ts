@@ -4,6 +4,12 @@ import { describe, expect, test } from "vitest";
 import { generatedPages, withGeneratedParts } from "../../scripts/readme.ts";
 import { readArguments } from "../../src/launcher/arguments.ts";
 import { findingTable } from "../../src/shared/catalog/findings.ts";
+import { calls } from "../../src/tp-manager/http/calls/calls.ts";
+import { openApiFile } from "../../src/tp-manager/http/calls/program-calls.ts";
+import { openApiDocument } from "../../src/tp-manager/http/openapi/document.ts";
+import documentTexts from "../../src/tp-manager/http/openapi/document-en.json" with {
+  type: "json",
+};
 import { blocksOf, handbooks, shellBlocks } from "../support/pages.ts";
 import { repositoryFiles, root } from "./sources.ts";
 
@@ -20,6 +26,12 @@ test.each(generatedPages)(
     expect(await withGeneratedParts(page, text)).toBe(text);
   },
 );
+
+test("docs/openapi.json is made from the calls (npm run readme), each with its texts", () => {
+  const written = readFileSync(openApiFile, "utf8");
+  expect(written).toBe(`${JSON.stringify(openApiDocument(), null, 2)}\n`);
+  expect(Object.keys(documentTexts.calls)).toEqual(calls.map(({ path }) => path));
+});
 
 test("each finding of the doctor says more than values, and something of its own", () => {
   const rows = Object.values(findingTable);

@@ -1,22 +1,18 @@
-import { closeSync, fstatSync, openSync, readSync, statSync, writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { arch, freemem, release, type as systemType, totalmem, uptime } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import {
-  type ConfigFields,
-  credentialsWithin,
-  mayBePrinted,
-  metaOf,
-} from "../../shared/config/config-field.ts";
+import { type ConfigFields, mayBePrinted } from "../../shared/config/config-field.ts";
 import { type Entry, readEntries } from "../../shared/config/config-file.ts";
 import { sharedFields } from "../../shared/config/schema.ts";
+import { REMOVED, secretMask, secretsOf } from "../../shared/config/secrets.ts";
 import { cleanLine } from "../../shared/masking/log-cleaning.ts";
 import { osName, versionNumber } from "../../shared/process/installation.ts";
+import { linesAtEnd } from "../../shared/process/log-file.ts";
 import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 import type { CommandContext } from "../output.ts";
 import { entriesOf, readText } from "./check-surroundings.ts";
 
-const REMOVED = "[removed]";
 /** The bundle has the end of each log, newest logs first, up to these sizes. */
 const LOG_BYTES_MAX = 8 * 1024 * 1024;
 const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
@@ -26,14 +22,15 @@ const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
  * the logs. Every line passes the cleaning of the loggers once more, and every secret of the setup
  * file is taken out wherever it stands. The databases stay here. Throws when FILE exists.
  */
-export function writeBundle(
+export async function writeBundle(
   file: string,
   { dataDirectory, configFile, logDirectory, clock }: CommandContext,
   report: object,
-): void {
+): Promise<void> {
   const { entries } = readEntries(readText(configFile));
   const token = readText(join(dataDirectory, "run/token")).trim();
-  const clean = cleaner([...secretsOf(entries), token]);
+  const mask = secretMask([...secretsOf(entries, knownFields), token]);
+  const clean = (line: string): string => cleanLine(mask(line));
   const asFile = (name: string, text: string): ArchiveFile => ({
     name,
     content: Buffer.from(text.split("\n").map(clean).join("\n")),
@@ -42,7 +39,7 @@ export function writeBundle(
     asFile("doctor.json", `${JSON.stringify(report, null, 2)}\n`),
     asFile("machine.json", `${JSON.stringify(machine(), null, 2)}\n`),
     asFile("config.txt", entries.map(bundledEntry).join("")),
-    ...logTexts(logDirectory).map(({ name, text }) => asFile(`logs/${name}`, text)),
+    ...(await logTexts(logDirectory)).map(({ name, text }) => asFile(`logs/${name}`, text)),
   ];
   // "wx" overwrites nothing; the mode lets no other user read the bundle.
   writeFileSync(file, tarGz(files, clock.now()), { mode: 0o600, flag: "wx" });
@@ -66,80 +63,21 @@ function bundledEntry(entry: Entry): string {
   return `${entry.name}=${value}\n`;
 }
 
-const SECRET_CHARACTERS_MIN = 4;
-
-/** Every secret value, plain and in the encodings in which a log may hold it. */
-function secretsOf(entries: readonly Entry[]): string[] {
-  const hidden = entries.filter((entry) => !mayBePrinted(entry, knownFields) && !isLogin(entry));
-  const logins = entries.filter(isLogin);
-  const pairs = logins.flatMap((login) =>
-    hidden.map(({ value }) => Buffer.from(`${login.value}:${value}`).toString("base64")),
-  );
-  const values = hidden.flatMap((entry) => [
-    entry.value,
-    ...listed(entry),
-    ...credentialsWithin(entry.value),
-  ]);
-  const forms = values.flatMap((value) => [
-    value,
-    JSON.stringify(value).slice(1, -1),
-    encodeURIComponent(value),
-    value.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
-    Buffer.from(value).toString("base64"),
-  ]);
-  return [...pairs, ...forms];
-}
-
-function isLogin({ name }: Entry): boolean {
-  const field = knownFields[name];
-  return field !== undefined && metaOf(field).login === true;
-}
-
-/** The single secrets of a setting that holds a list of them. */
-function listed({ name, value }: Entry): string[] {
-  const field = knownFields[name];
-  return field && metaOf(field).list ? value.split(" ") : [];
-}
-
-function cleaner(secrets: readonly string[]): (line: string) => string {
-  // Longest first, because one secret may be a part of another.
-  const known = [...new Set(secrets)]
-    .filter((secret) => secret.length >= SECRET_CHARACTERS_MIN)
-    .sort((a, b) => b.length - a.length);
-  return (line) =>
-    cleanLine(known.reduce((text, secret) => text.replaceAll(secret, REMOVED), line));
-}
-
 /** The ends of the logs; none of an installation that was never started. */
-function logTexts(folder: string): Array<{ name: string; text: string }> {
+async function logTexts(folder: string) {
   const logs = entriesOf(folder).flatMap((name) => {
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });
     return stat?.isFile() && /^[\w.-]{1,90}$/.test(name) ? [{ name, writtenMs: stat.mtimeMs }] : [];
   });
+  const texts: Array<{ name: string; text: string }> = [];
   let left = ALL_LOGS_BYTES_MAX;
-  return logs
-    .toSorted((a, b) => b.writtenMs - a.writtenMs)
-    .flatMap(({ name }) => {
-      if (left <= 0) return [];
-      const text = endOf(join(folder, name), Math.min(left, LOG_BYTES_MAX));
-      left -= text.length;
-      return [{ name, text }];
-    });
-}
-
-/** The last whole lines of a file: half a line could hide a secret from the cleaning. */
-function endOf(path: string, bytesMax: number): string {
-  const descriptor = openSync(path, "r");
-  try {
-    const { size } = fstatSync(descriptor);
-    const from = Math.max(size - bytesMax, 0);
-    const buffer = Buffer.alloc(size - from);
-    const count = readSync(descriptor, buffer, 0, buffer.length, from);
-    const text = buffer.subarray(0, count).toString("utf8");
-    return from === 0 ? text : text.slice(text.indexOf("\n") + 1);
-  } finally {
-    closeSync(descriptor);
+  for (const { name } of logs.toSorted((a, b) => b.writtenMs - a.writtenMs)) {
+    if (left <= 0) break;
+    const text = await linesAtEnd(join(folder, name), Math.min(left, LOG_BYTES_MAX));
+    left -= text.length;
+    texts.push({ name, text });
   }
+  return texts;
 }
 
 interface ArchiveFile {

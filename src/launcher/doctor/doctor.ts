@@ -42,7 +42,7 @@ export async function runDoctor(
     }
   }
   if (file !== undefined) {
-    writeBundle(file, context, report);
+    await writeBundle(file, context, report);
     const note = `${file} holds no passwords and no card numbers; read it before you send it on.`;
     if (!json) output.note(note);
   }

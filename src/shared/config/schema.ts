@@ -47,7 +47,7 @@ function isSerialPort(value: string): boolean {
 
 const basicLogin = text(128).regex(/^[^:]*$/, "must not hold a colon");
 
-/** The gateway issues logins that are longer than its description allows (docs/gateway.md 2.2). */
+/** Returns a warning about a login that is longer than described (docs/gateway.md 2.2). */
 function longLogin(login: string): string | undefined {
   const { length } = [...login];
   return length > 32
@@ -55,7 +55,7 @@ function longLogin(login: string): string | undefined {
     : undefined;
 }
 
-/** HTTPS, unless the address is on this machine (docs/design.md 4.3). */
+/** An https address; http is allowed on this machine only (docs/design.md 4.3). */
 const safeUrl = z.string().refine(isSafeUrl, {
   error:
     "must be an https address without login, ? and #, " +
@@ -72,7 +72,7 @@ const anyUrl = text(255).refine(isWebAddress, {
   error: "must be an http or https address without login",
 });
 
-/** `customerIpAddress` has 15 characters (docs/design.md 12.10), fewer than a long IPv6 address. */
+/** An IP address of at most 15 characters, as `customerIpAddress` is (docs/design.md 12.10). */
 const ipAddress = z.string().refine((value) => isIP(value) !== 0 && value.length <= 15, {
   error: "must be an IP address of at most 15 characters",
 });
@@ -97,7 +97,7 @@ const origins = z.string().transform((value, context) => {
 
 const SECRETS_MAX = 8;
 
-/** The values are secrets, so the message repeats none. */
+/** A list of secrets; its message repeats none of them. */
 const secrets = text(SECRETS_MAX * 129).transform((value, context) => {
   const list = value.split(" ").filter((secret) => secret !== "");
   if (list.length <= SECRETS_MAX && list.every(({ length }) => length <= 128)) return list;
@@ -106,7 +106,7 @@ const secrets = text(SECRETS_MAX * 129).transform((value, context) => {
   return z.NEVER;
 });
 
-/** TLS, unless the broker is on this machine (docs/design.md 4.3). */
+/** An mqtts address; mqtt is allowed on this machine only (docs/design.md 4.3). */
 const brokerUrl = z.string().refine(isBrokerUrl, {
   error:
     "must be mqtts://host or mqtts://host:port without login and path, " +
@@ -120,7 +120,7 @@ function isBrokerUrl(value: string): boolean {
   return protocol === "mqtts:" || isLoopback(hostname);
 }
 
-/** All uploads go below this address. */
+/** The https address of a folder, below which all uploads go. */
 const uploadUrl = text(255).refine(
   (value) => isWebAddress(value) && /^https:[^?#]+\/$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
   { error: "must be an https address without login, ? and #, with a / at its end" },
@@ -230,7 +230,7 @@ const needs = [
   ["FLEET_KEY_FILE", "FLEET_CERT_FILE"],
 ] as const;
 
-/** Faults of settings that lack the one they need. */
+/** Returns the faults of settings that lack the setting they need. */
 export function lackingPairs(isGiven: (name: string) => boolean): readonly ValueFault[] {
   return needs.flatMap(([name, other]) =>
     isGiven(name) && !isGiven(other) ? [{ name, message: `${name} needs ${other} too` }] : [],
@@ -252,7 +252,7 @@ export const sharedFields = { ...terminalAndApi, ...gateway, ...fleet, ...daily 
  */
 export type Config = ValuesOf<typeof sharedFields>;
 
-/** The port of the operator's console; undefined: there is none (docs/console.md 1). */
+/** Returns the port of the operator's console; undefined: there is none (docs/console.md 1). */
 export function consolePortOf({
   CONSOLE_PORT: given,
   LOCAL_PORT: local,

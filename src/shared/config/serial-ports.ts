@@ -20,11 +20,11 @@ export interface SerialPortFound {
   readonly path: string;
   /** null: the port is built in. */
   readonly usb: (UsbIds & { readonly product: string | null }) | null;
-  /** Its names below /dev/serial/by-id, which stay when the ports are renumbered. */
+  /** The port's names below /dev/serial/by-id, which stay when the ports are renumbered. */
   readonly stableNames: readonly string[];
 }
 
-/** `usb:0403:6001` or `usb:0403:6001:A50285BI`; undefined when the text is something else. */
+/** Reads `usb:0403:6001` or `usb:0403:6001:A50285BI`; undefined: the text is something else. */
 export function parseUsbAddress(text: string): UsbIds | undefined {
   const match = /^usb:([0-9a-f]{4}):([0-9a-f]{4})(?::([^\s\p{Cc}]{1,126}))?$/iu.exec(text);
   const [, vendorId, productId, serial = null] = match ?? [];
@@ -47,8 +47,8 @@ export function isUsbDevice(wanted: UsbIds, found: UsbIds): boolean {
 }
 
 /**
- * The serial ports of a Linux machine, from /sys: `SerialPort.list()` runs udevadm, which small
- * systems and containers do not have. Empty on other systems.
+ * Returns the serial ports that /sys lists; empty on systems other than Linux. `SerialPort.list()`
+ * would run udevadm, which small systems and containers do not have.
  */
 export function listSerialPorts(roots: DeviceRoots = systemRoots): SerialPortFound[] {
   const tty = join(roots.sys, "class/tty");
@@ -64,7 +64,7 @@ export function listSerialPorts(roots: DeviceRoots = systemRoots): SerialPortFou
   });
 }
 
-/** The USB device of a port, which in sysfs is one of the folders above it. */
+/** Returns the USB device of a port: in sysfs it is one of the folders above the port's. */
 function usbOf(device: string): SerialPortFound["usb"] {
   for (let folder = device; folder !== dirname(folder); folder = dirname(folder)) {
     const vendorId = readLine(join(folder, "idVendor"));
@@ -122,8 +122,8 @@ interface PortUser {
 }
 
 /**
- * The processes that have a device open: those of this user, or all of them for root. Without the
- * process at the other end of a pseudo-terminal, which is itself the device.
+ * Returns the processes that have a device open: those of this user, or all of them for root. The
+ * process at the other end of a pseudo-terminal is left out, because it is itself the device.
  */
 export function usersOfDevice(path: string): PortUser[] {
   const target = realPath(path);
@@ -139,13 +139,13 @@ export function usersOfDevice(path: string): PortUser[] {
   });
 }
 
-/** The pseudo-terminal that belongs to an open /dev/ptmx. */
+/** Returns the pseudo-terminal that belongs to an open /dev/ptmx. */
 function ptyOf(fdinfo: string): string | undefined {
   const [, index] = /^tty-index:\s*(\d+)$/m.exec(readLine(fdinfo) ?? "") ?? [];
   return index === undefined ? undefined : `/dev/pts/${index}`;
 }
 
-/** The name of a process; Node 24 calls its own MainThread, which no operator knows. */
+/** Returns the name of a process; Node 24 calls itself "MainThread", here it is "node". */
 function commandOf(folder: string): string {
   const command = readLine(`${folder}/comm`) ?? "";
   return command === "MainThread" ? "node" : command;

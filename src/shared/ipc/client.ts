@@ -39,31 +39,21 @@ export class IpcError extends Error {
   }
 }
 
-/** More messages at once wait for one of these. */
+/** The largest number of open connections; further messages wait for one of them. */
 const CONNECTIONS_MAX = 8;
-/** The part of a refusal's text that people get. */
+/** The length in characters to which the text of a refusal is cut. */
 const REASON_CHARACTERS_MAX = 500;
 
-export interface IpcClient<M extends Messages> {
-  /**
-   * Sends one message and waits at most `timeoutMs` for the whole answer. Rejects with
-   * {@link IpcError}. Never repeats by itself.
-   */
-  call<K extends keyof M & string>(
-    name: K,
-    request: RequestOf<M, K>,
-    timeoutMs: number,
-  ): Promise<ResponseOf<M, K>>;
-  close(): void;
-}
+export type IpcClient<M extends Messages> = ReturnType<typeof createIpcClient<M>>;
 
+/** Returns a client for the messages of one program; `stores`: the sender's marks. */
 export function createIpcClient<M extends Messages>(
   runDirectory: string,
   program: Program,
   messages: M,
   clock: Clock,
   stores?: StoreExchange,
-): IpcClient<M> {
+) {
   const connections = new HttpConnections({
     clock,
     open: (path, take) => connect({ path, onread: readInto(take) }),
@@ -76,8 +66,8 @@ export function createIpcClient<M extends Messages>(
 
   /**
    * Sends a message to the known address. An address that does not answer, or refuses the token, is
-   * looked up again, because the other program may have been started anew; neither has carried the
-   * message out.
+   * looked up again, because the other program may have restarted; in neither case was the message
+   * carried out.
    */
   async function send(message: Message): Promise<Posted> {
     const before = known;
@@ -96,26 +86,33 @@ export function createIpcClient<M extends Messages>(
   }
 
   return {
-    async call(name, body, timeoutMs) {
+    /**
+     * Sends one message and waits at most `timeoutMs` for the whole answer. Rejects with
+     * {@link IpcError}. Never repeats by itself.
+     */
+    async call<K extends keyof M & string>(
+      name: K,
+      body: RequestOf<M, K>,
+      timeoutMs: number,
+    ): Promise<ResponseOf<M, K>> {
       const text = JSON.stringify(body);
       if (Buffer.byteLength(text) > IPC_BODY_BYTES_MAX) {
         throw new IpcError("refused", `${name} is larger than ${IPC_BODY_BYTES_MAX} bytes`);
       }
       const path = `/v${IPC_VERSION}/${name}`;
       const answer = await send({ path, body: text, timeoutMs, marks: stores?.outgoing() });
-      // Before the answer is used, because its database may have been lost.
+      const { status } = answer;
+      // The marks come first, because the answer may be of a database that was lost.
       stores?.receive(answer.marks);
-      if (answer.status !== 200) {
+      if (status !== 200) {
         const why = answer.text.slice(0, REASON_CHARACTERS_MAX);
-        const { status } = answer;
         throw new IpcError("refused", `${program} answered ${status}: ${why}`, { status });
       }
       const parsed = messages[name]?.response.safeParse(parseJson(answer.text));
       if (!parsed?.success) {
-        const why = `${program} answered ${name} in an unknown form`;
-        throw new IpcError("refused", why, { status: answer.status });
+        throw new IpcError("refused", `${program} answered ${name} in an unknown form`, { status });
       }
-      return parsed.data as ResponseOf<M, typeof name>;
+      return parsed.data as ResponseOf<M, K>;
     },
     close: () => connections.close(),
   };

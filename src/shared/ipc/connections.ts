@@ -3,17 +3,17 @@ import type { Duplex } from "node:stream";
 
 interface ConnectionLimits {
   readonly total: number;
-  /** From one source; missing: all connections count as one source. */
+  /** The largest number from one source; missing: all connections count as one source. */
   readonly ofSource?: number;
 }
 
 interface Connection {
   readonly source: string;
-  /** Its sender is authenticated. */
+  /** Whether the sender is authenticated. */
   trusted: boolean;
   /** Requests whose answer has not ended. */
   readonly open: Set<ServerResponse>;
-  /** A first answer has ended. */
+  /** Whether a first answer has ended. */
   ended: boolean;
 }
 
@@ -21,8 +21,8 @@ type Held = readonly [socket: Duplex, connection: Connection];
 
 /**
  * The connections of a server, limited in number. A full server closes the oldest unauthenticated
- * connection of the source that holds most of these, else the oldest idle one: a source with many
- * connections keeps nobody out, and a newcomer has the longest time to authenticate itself.
+ * connection of the source that has most of them, else the oldest idle one. So no source keeps
+ * others out, and the newest connection has the longest time to authenticate.
  */
 export class Connections {
   readonly #all = new Map<Duplex, Connection>();
@@ -38,7 +38,8 @@ export class Connections {
   }
 
   /**
-   * False when no connection can be closed for it, as each carries out an authenticated request.
+   * Takes a connection; false: it is full, and each connection carries out a known sender's
+   * request.
    */
   admit(socket: Duplex & { readonly remoteAddress?: string | undefined }): boolean {
     if (this.#ending) return false;
@@ -59,7 +60,7 @@ export class Connections {
     if (connection) connection.trusted = true;
   }
 
-  /** A request has begun. */
+  /** Records that a request has begun. */
   begin(response: ServerResponse): void {
     const connection = this.#all.get(response.req.socket);
     if (!connection) return;
@@ -72,9 +73,9 @@ export class Connections {
   }
 
   /**
-   * Ends the connections because the server stops (docs/design.md 9.4). A request that came whole
-   * is answered before its connection ends. Every other connection ends now, as Node.js would wait
-   * for a request that never comes, or comes only in part.
+   * Ends the connections because the server stops (docs/design.md 9.4). A request that arrived
+   * completely is answered before its connection ends. Every other connection ends now, because
+   * Node.js would wait for a request that never arrives.
    */
   end(): void {
     this.#ending = true;
@@ -85,7 +86,7 @@ export class Connections {
     return this.#all.get(socket) ?? { open: new Set(), ended: false };
   }
 
-  /** Closes the first of these that may be closed; they are in the order in which they came. */
+  /** Closes the oldest of the given connections that may be closed; false: none may. */
   #cutOne(held: readonly Held[]): boolean {
     const [spare] = oldestUnproven(held) ?? held.find(([, { open }]) => open.size === 0) ?? [];
     if (!spare) return false;
@@ -111,8 +112,8 @@ function oldestUnproven(held: readonly Held[]): Held | undefined {
 }
 
 /**
- * The source that an address belongs to: of IPv6 the network alone, because one sender has all
- * addresses of a /64. Pure.
+ * Returns the source that an address belongs to: the /64 network of an IPv6 address, because one
+ * sender has all its addresses. Pure.
  */
 export function sourceOf(address = ""): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];

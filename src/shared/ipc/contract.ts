@@ -48,21 +48,21 @@ export type Program = (typeof programs)[number];
 const deliverySchema = z.object({
   known: z.boolean(),
   state: deliveryStateSchema.nullable(),
-  /** The gateway has it: `notificationGatewaySent`. */
+  /** Whether the gateway has the transaction: `notificationGatewaySent`. */
   sent: z.boolean(),
 });
 
 const servedPage = z.object({
   name: z.string(),
   port: z.int(),
-  /** Why it is not served; null: it is. */
+  /** Why the page is not served; null: it is served. */
   fault: z.string().nullable(),
 });
 export type ServedPage = z.infer<typeof servedPage>;
 
 /** One item of the outbox, for an operator. */
 const outboxItemSchema = z.object({
-  /** Grows with every item; the cursor of a listing. */
+  /** The number of the item, which grows with every item; it is the cursor of a listing. */
   sequence: z.int(),
   transactionId: z.string(),
   orderId: z.string(),
@@ -71,13 +71,13 @@ const outboxItemSchema = z.object({
   currency: z.string(),
   exponent: z.int(),
   queuedAtMs: z.int(),
-  /** null unless it is pending. */
+  /** When the next try is due; null unless the item is pending. */
   nextTryAtMs: z.int().nullable(),
   settledAtMs: z.int().nullable(),
   tries: z.int(),
   /** The answer of at least one try was lost: the gateway may have the order. */
   ambiguous: z.boolean(),
-  /** Why it is parked or closed. */
+  /** Why the item is parked or closed. */
   reason: z.string().nullable(),
   lastTry: z
     .object({
@@ -91,14 +91,14 @@ const outboxItemSchema = z.object({
 });
 export type OutboxItem = z.infer<typeof outboxItemSchema>;
 
-/** "unknown": no such item. "running": a try is under way. Else the state it stays in. */
+/** Why a request about an item is refused: it is unknown, a try is running, or it has ended. */
 const outboxRefusals = ["unknown", "running", "sent", "closed"] as const;
 
 export const OUTBOX_PAGE_MAX = 200;
 export const ALARMS_PAGE_MAX = 200;
 export const FLEET_REQUEST = "fleet-request";
 export const NOTE_CHARACTERS_MAX = 500;
-/** A name and a login. */
+/** The longest text that names a person: a name and a login. */
 const PERSON_CHARACTERS_MAX = 500;
 
 const gatewayHistorySchema = z.object({
@@ -113,15 +113,15 @@ const gatewayHistorySchema = z.object({
       operation: z.string(),
       status: z.string(),
       transactionPublicId: z.string().nullable(),
-      /** How often the same document came. */
+      /** How often the same notification came. */
       copies: z.int(),
       details: z.record(z.string(), z.unknown()),
     }),
   ),
   operations: z.array(gatewayOperationSchema),
   /**
-   * How many transactions of the order the gateway may have, as long as that is uncertain. 0: it is
-   * certain. Missing: an older supervisor.
+   * How many transactions of the order the gateway may have, while that is uncertain; 0: the number
+   * is certain. Missing: an older supervisor.
    */
   possibleOrders: z.int().min(0).optional(),
   /**
@@ -129,14 +129,14 @@ const gatewayHistorySchema = z.object({
    * an older supervisor.
    */
   failed: z.array(z.string()).optional(),
-  /** The way of the order to the gateway, oldest first. Missing: an older supervisor. */
+  /** The steps of the order's way to the gateway, oldest first. Missing: an older supervisor. */
   sending: z.array(sendingStepSchema).optional(),
 });
 export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
 
 const empty = z.object({});
 
-/** The person who asks, and why; missing: not given, or an older tp-manager. */
+/** The person who asks, and why; missing: not given, or tp-manager is older. */
 const personSchema = {
   note: z.string().max(NOTE_CHARACTERS_MAX).optional(),
   by: z.string().max(PERSON_CHARACTERS_MAX).optional(),
@@ -147,7 +147,7 @@ const waitMsSchema = z.int().min(0).max(60_000);
 /** A transaction that is handed off. */
 const handedOver = z.object({
   transaction: transactionSchema,
-  /** Sent for the first time, so no lost database has it. Missing: uncertain, or an older one. */
+  /** It is handed off for the first time, so no lost database had it. Missing: uncertain. */
   isFirst: z.boolean().optional(),
 });
 
@@ -156,13 +156,13 @@ const outboxConditions = {
   oldestAtMs: z.int().nullable().optional(),
   pausedSinceMs: z.int().nullable().optional(),
   parkedSinceMs: z.int().nullable().optional(),
-  /** Certificate, redirect or denied access; null when the last answer showed none of them. */
+  /** Why the gateway's certificate or address is wrong, or access denied; null: neither is. */
   misconfigured: reasonSince.nullable().optional(),
-  /** The order lookup refuses our credentials; null when the last one that was answered did not. */
+  /** Why the gateway's lookup refuses the credentials; null: the last answered one did not. */
   lookupRefused: reasonSince.nullable().optional(),
 };
 
-/** Messages the supervisor answers. */
+/** The messages that the supervisor answers. */
 export const supervisorMessages = {
   /**
    * Stores a transaction durably before answering; a repeated id changes nothing. With `waitMs` the
@@ -205,7 +205,7 @@ export const supervisorMessages = {
     request: z.object({ transactionId: z.string(), ...personSchema }),
     response: z.object({ outcome: z.enum(["queued", ...outboxRefusals]) }),
   },
-  /** Closes an item that will not be sent, with an operator's reason. Again is harmless. */
+  /** Closes an item that will not be sent, with an operator's reason. A repetition is harmless. */
   "outbox-drop": {
     request: z.object({
       transactionId: z.string(),
@@ -215,7 +215,7 @@ export const supervisorMessages = {
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
   },
   ...operationsOfSupervisor,
-  /** An operator found out what became of the unknown operation of a transaction. */
+  /** Records what an operator found out about an unknown operation of a transaction. */
   "gateway-settle": {
     request: z.object({
       transactionPublicId: z.string(),
@@ -225,8 +225,8 @@ export const supervisorMessages = {
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
   /**
-   * An operator found no other transaction of an order at the gateway than those it has named, or
-   * one where it has named none. false: nothing is open, or the order may still be sent again.
+   * Records that an operator found no more transactions of an order at the gateway than it has
+   * named, or one if it has named none. `settled` is false if nothing is open or a send is due.
    */
   "gateway-copies": {
     request: z.object({
@@ -240,12 +240,12 @@ export const supervisorMessages = {
       orderReturnedMinor,
     }),
   },
-  /** All that a person has to find out at the gateway, at most `limit` of each kind. */
+  /** Lists what a person has to find out at the gateway, at most `limit` entries of each kind. */
   "gateway-open": {
     request: z.object({ limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: openAtGatewaySchema,
   },
-  /** The v3 lookup. Its proofs about open operations are kept. */
+  /** Reads a transaction by the gateway's lookup (v3), and keeps what it proves of operations. */
   "gateway-lookup": {
     request: z.object({ id: z.string() }),
     response: z.object({
@@ -255,15 +255,15 @@ export const supervisorMessages = {
     }),
   },
   /**
-   * Money that went back at the gateway, according to its notifications, no matter who asked for
-   * it: the transactions with a notification after `after`, each with its sum in all. `last` is the
-   * next `after`; a smaller `last` than before is that of another database.
+   * Lists money that went back at the gateway according to its notifications, no matter who asked:
+   * the transactions with a notification after `after`, each with its total sum. `last` is the next
+   * `after`; it becomes smaller only if the database is another one.
    */
   "gateway-returns": {
     request: z.object({ after: z.int().min(0), limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: z.object({
       returns: z.array(z.object({ transactionId: z.string(), returnedMinor: z.int().positive() })),
-      /** Transactions of which some money went back, but of the order not for certain. */
+      /** Transactions of which money went back, though perhaps not the order's money. */
       uncertain: z.array(z.string()).optional(),
       last: z.int().min(0),
       more: z.boolean(),
@@ -275,9 +275,9 @@ export const supervisorMessages = {
     response: gatewayHistorySchema,
   },
   /**
-   * Alarms after the id `after`, oldest first, and among them, named {@link FLEET_REQUEST}, the
-   * requests of the fleet. `origin` names their database: a sender that knows the ids of another
-   * database gets all alarms.
+   * Lists the alarms after the id `after`, oldest first. Requests of the fleet are among them, with
+   * the name {@link FLEET_REQUEST}. `origin` names the database of the ids: a sender that names
+   * another one gets all alarms.
    */
   alarms: {
     request: z.object({
@@ -329,12 +329,12 @@ export const supervisorMessages = {
           })
           .optional(),
       }),
-      /** Confirms, cancels and refunds whose answer was lost and that nobody has settled. */
+      /** How many confirms, cancels and refunds without an answer nobody has settled. */
       operations: z.object({ unknown: z.int(), unknownSinceMs: z.int().nullable() }).optional(),
       notifications: notificationFigures.optional(),
       /** Missing: an older supervisor, or one of a checkout. */
       updates: updateFigures.optional(),
-      /** A file of certificates that ends soon, or has. Missing: an older supervisor. */
+      /** Which certificate expires soon or has expired. Missing: an older supervisor. */
       certificates: reasonSince.nullable().optional(),
       /** Why its database cannot be written. Missing: an older supervisor. */
       unwritable: reasonSince.nullable().optional(),
@@ -343,7 +343,7 @@ export const supervisorMessages = {
   stop: { request: empty, response: z.object({ stopping: z.literal(true) }) },
 } as const;
 
-/** Messages tp-manager answers. */
+/** The messages that tp-manager answers. */
 export const tpManagerMessages = {
   status: {
     request: empty,
@@ -359,11 +359,11 @@ export const tpManagerMessages = {
         link: z.string(),
         problem: z.string().nullable(),
         terminalId: z.string(),
-        /** For people: ready, busy, what is wrong. */
+        /** The terminal's state for people: ready, busy, or what is wrong. */
         status: z.string(),
-        /** Since when; of a lost link since its loss. */
+        /** Since when the terminal is in this state; a lost link counts from its loss. */
         sinceMs: z.number().optional(),
-        /** The terminal gives another register number back than it is sent. */
+        /** The terminal answers with another register number than it was sent. */
         otherRegister: z.boolean().optional(),
         ...terminalGrounds,
       }),
@@ -385,7 +385,7 @@ export type Messages = Readonly<
 >;
 export type RequestOf<M extends Messages, K extends keyof M> = z.infer<M[K]["request"]>;
 export type ResponseOf<M extends Messages, K extends keyof M> = z.infer<M[K]["response"]>;
-/** One handler per message; nothing else is answered. */
+/** The handlers of a program, one for each message that it answers. */
 export type Handlers<M extends Messages> = {
   readonly [K in keyof M]: (
     request: RequestOf<M, K>,

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { conditionFigures, paymentFigures } from "./status-figures.ts";
 
-/** Events in one answer: a payment must not wait for the reading of many. */
+/** The most events in one answer; reading more would make a payment wait. */
 export const FLEET_PAGE_MAX = 50;
 
 const readinessSchema = z.object({
@@ -15,9 +15,9 @@ const readinessSchema = z.object({
   troubles: conditionFigures,
 });
 
-/** The one message of the fleet part to tp-manager, which is a question (docs/fleet.md 6.1). */
+/** The only message of the fleet part to tp-manager, which changes nothing (docs/fleet.md 6.1). */
 export const fleetMessages = {
-  /** Readiness, and the kept events after `after`, oldest first; null: no events are wanted. */
+  /** Asks for the readiness and the kept events after `after`, oldest first; null: no events. */
   "fleet-news": {
     request: z.object({
       after: z.int().min(0).nullable(),
@@ -26,7 +26,7 @@ export const fleetMessages = {
     response: readinessSchema.extend({
       version: z.string(),
       uptimeMs: z.number(),
-      /** The id of the newest event; smaller than before when the journal is another one. */
+      /** The id of the newest event; it becomes smaller only if the journal is another one. */
       lastId: z.int(),
       events: z.array(
         z.object({

@@ -21,7 +21,7 @@ export const gatewayOperationSchema = z.object({
   operationId: z.string(),
   kind: gatewayOperationKindSchema,
   transactionPublicId: z.string(),
-  /** null: all of it. */
+  /** The amount; null: all of it. */
   amountMinor: z.int().nullable(),
   /**
    * "done" and "refused": as the gateway answered. "not-sent": the operation was not carried out.
@@ -30,19 +30,19 @@ export const gatewayOperationSchema = z.object({
   state: z.enum(["sending", "done", "refused", "not-sent", "unknown"]),
   code: z.int().nullable(),
   description: z.string(),
-  /** A row of the fault table. */
+  /** The name of a row of the fault table. */
   class: z.string().nullable(),
   askedAtMs: z.int(),
   endedAtMs: z.int().nullable(),
 });
 export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
 
-/** All that a person has to find out at the gateway. */
+/** What a person has to find out at the gateway. */
 export const openAtGatewaySchema = z.object({
-  /** Their answer was lost. */
+  /** Operations whose answer was lost. */
   operations: z.array(
     gatewayOperationSchema.extend({
-      /** null: not one of this installation's orders. */
+      /** The order; null: it is not one of this installation's. */
       orderId: z.string().nullable(),
       currency: z.string(),
       exponent: z.int(),
@@ -59,11 +59,11 @@ export const openAtGatewaySchema = z.object({
       possibleOrders: z.int().min(2),
       /** The transactions that the gateway has named. */
       transactionPublicIds: z.array(z.string()),
-      /** The order still waits, and nothing can be settled. */
+      /** The order still waits to be sent, so nothing can be settled yet. */
       mayBeSent: z.boolean(),
     }),
   ),
-  /** There are others of one kind or the other. */
+  /** There are more operations or copies than are listed. */
   more: z.boolean(),
 });
 export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
@@ -76,11 +76,11 @@ export const sendingStepSchema = z.object({
    * answer of the gateway. requeue, drop: a person's decision.
    */
   step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
-  /** Of a try, from 1. */
+  /** The number of a try, from 1. */
   number: z.int().nullable(),
-  /** Of a try. not-known: the gateway may have it. */
+  /** The outcome of a try. not-known: the gateway may have the order. */
   outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
-  /** Of a try: a row of the fault table. */
+  /** The fault of a try: a row of the fault table. */
   class: z.string().nullable(),
   /** The gateway's text, the reason, or the person's note. */
   description: z.string(),
@@ -111,18 +111,16 @@ export type GatewayState = z.infer<typeof gatewayStateSchema>;
 const gatewayTransactionSchema = z.object({
   found: z.literal(true),
   transactionPublicId: z.string(),
-  /** null: not one of this installation's orders. */
+  /** The order; null: it is not one of this installation's. */
   orderId: z.string().nullable(),
   transactionId: z.string().nullable(),
   currency: z.string(),
   exponent: z.int(),
-  /**
-   * The sum that went back of this transaction already. Missing: not ours, or an older supervisor.
-   */
+  /** The sum that already went back of this transaction; missing: it is not known. */
   returnedMinor: z.int().min(0).optional(),
-  /** The rest that can be refunded. Missing: not known, nothing, or an older supervisor. */
+  /** The sum that can still be refunded. Missing: not known, nothing, or an older supervisor. */
   leftMinor: z.int().positive().optional(),
-  /** This supervisor knows keys, and refunds that are repeated. Missing: an older supervisor. */
+  /** The supervisor knows idempotency keys and repeated refunds. Missing: an older supervisor. */
   remembers: z.literal(true).optional(),
 });
 
@@ -141,22 +139,22 @@ const gatewayOperationRequest = z.object({
 });
 
 /**
- * The sum of our order that went back for certain: of an order that the gateway has twice, the sum
- * that went back of both. Missing: not our order, or an older supervisor.
+ * The sum of the order that certainly went back; if the gateway has the order twice, the sum of
+ * both. Missing: another installation's order, or an older supervisor.
  */
 export const orderReturnedMinor = z.int().min(0).optional();
 
 /**
- * The gateway has our order once, so a return adds to the earlier ones, of which this database may
- * lack some. Missing: the gateway has or may have it more often, or an older supervisor.
+ * The gateway has the order once, so a return adds to the earlier returns, some of which this
+ * database may lack. Missing: the gateway may have the order more often, or an older supervisor.
  */
 const isThereOnce = z.literal(true).optional();
 
-/** Answered by the supervisor. */
+/** The messages about operations that the supervisor answers. */
 export const operationsOfSupervisor = {
   /**
-   * Which transaction of the gateway is meant. An order id resolves only through a verified
-   * notification or a lookup; a transaction id that is new here is looked up.
+   * Finds the transaction of the gateway that an id names. An order id is resolved only by a
+   * verified notification or a lookup; a transaction id that is new here is looked up.
    */
   "gateway-resolve": {
     request: gatewayTarget,
@@ -173,22 +171,22 @@ export const operationsOfSupervisor = {
   "gateway-operation": {
     request: gatewayOperationRequest.extend({
       operationId: z.uuid(),
-      /** The caller's own, remembered with all that was asked for. */
+      /** The caller's own key, remembered with everything that was asked for. */
       key: z.object({ idempotencyKey: z.string(), asked: z.string() }).optional(),
-      /** A refund that equals one of the last day is not carried out. */
+      /** Whether a refund that equals one of the last 24 hours is refused. */
       unlessRepeated: z.boolean().optional(),
     }),
     response: z.object({
       operation: gatewayOperationSchema.nullable(),
       orderReturnedMinor,
       isThereOnce,
-      /** null: of the last day not everything is known. Missing: it repeats none. */
+      /** The refund that this one repeats; null: earlier ones may be unknown. Missing: none. */
       repeats: gatewayOperationSchema.nullable().optional(),
     }),
   },
   /**
-   * The operation that was asked for last with a caller's key, when it has ended. null: none, or
-   * none that is known; `mayBeLost`: this database was lost since the order was charged.
+   * Finds the last operation with a caller's key, if that operation has ended. `known` is null if
+   * there is none; `mayBeLost`: this database was lost after the order was charged.
    */
   "gateway-key": {
     request: z.object({ idempotencyKey: z.string(), target: gatewayTarget }),
@@ -207,14 +205,14 @@ export const operationsOfSupervisor = {
     }),
   },
   /**
-   * The end of an operation. An operation that never arrived is closed as "not-sent", so that its
-   * late message cannot be carried out; then the answer is null. One that was `asked` for before
-   * this database was lost may have been sent, and is unknown from then on.
+   * Finds the end of an operation. An operation that never arrived here is closed as "not-sent", so
+   * that its late message cannot be carried out; the answer is then null. An operation that was
+   * `asked` for before this database was lost may have been sent, so it becomes unknown.
    */
   "gateway-operation-end": {
     request: z.object({
       operationId: z.uuid(),
-      /** Missing: an older tp-manager. */
+      /** The request as tp-manager remembers it. Missing: an older tp-manager. */
       asked: gatewayOperationRequest.extend({ askedAtMs: z.int() }).optional(),
     }),
     response: z.object({

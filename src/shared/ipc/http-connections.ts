@@ -26,7 +26,7 @@ export type HttpEnd =
 
 interface Limits {
   readonly clock: Clock;
-  /** Names the timer. */
+  /** The name of the timer. */
   readonly name: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -37,9 +37,9 @@ interface Limits {
  * the program.
  */
 export class HttpExchange {
-  /** From now on the other side may read bytes of the request. */
+  /** Whether bytes of the request were written, so that the other side may have read them. */
   written = false;
-  /** Closes whatever carries the message, when it has ended without a whole answer. */
+  /** Closes the connection, or leaves the queue, if the exchange ended without a whole answer. */
   onGivenUp: () => void = () => undefined;
   #ended = false;
   readonly #signal: AbortSignal | undefined;
@@ -72,7 +72,7 @@ export class HttpExchange {
     this.onGivenUp();
   }
 
-  /** A fault of the connection. */
+  /** Ends the exchange with a fault of the connection. */
   failWith(error: Error): void {
     const { code = "" } = error as NodeJS.ErrnoException;
     const isCertificate = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS/.test(code);
@@ -96,9 +96,9 @@ function textOf(error: Error): string {
   return [code, ...new Set(texts)].filter((text) => text !== undefined).join(": ");
 }
 
-/** A POST with its body, or a GET without one. */
+/** A request: POST if it has a body, else GET. */
 export interface HttpRequest {
-  /** Where its connections lead: the origin of an address, or the path of a local socket. */
+  /** Where the connection leads: the origin of a web address, or the path of a local socket. */
   readonly origin: string;
   readonly host: string;
   readonly path: string;
@@ -108,14 +108,14 @@ export interface HttpRequest {
 
 interface Settings {
   readonly clock: Clock;
-  /** A socket that is being connected; it gives what it reads to `take`. */
+  /** Returns a socket that is being connected and gives what it reads to `take`. */
   readonly open: (origin: string, take: (piece: Buffer) => void) => Socket;
-  /** Asked before the first byte is written: whether the right process listens. */
+  /** Whether the right process listens; checked before the first byte is written. */
   readonly isRight?: (origin: string) => boolean;
   readonly answerBytesMax: number;
-  /** The header of an answer that is handed on, in lower case. */
+  /** The name of the answer's header that the sender wants, in lower case. */
   readonly header: string;
-  /** More messages at once wait for one of so many connections. */
+  /** The largest number of connections; further messages wait. Missing: no limit. */
   readonly connectionsMax?: number;
   /** Reads an answer that is not plain, from its pieces; missing: such an answer is a fault. */
   readonly readOther?: (
@@ -127,22 +127,22 @@ interface Settings {
 }
 
 /**
- * An idle connection is closed before common servers close it (5 s): a message that meets a
- * connection just closed would be without an answer.
+ * How long a connection is kept idle. Common servers close one after 5 s; a message on a connection
+ * that is being closed would stay without an answer.
  */
 export const IDLE_MS = 2_000;
-/** More pieces of a chunked answer are left to the other reader, which keeps its place in them. */
+/** The most pieces of a chunked answer that are read here; a longer one goes to `readOther`. */
 const CHUNKED_PIECES_MAX = 16;
 
 /**
- * HTTP over kept connections, each with one message at a time; Node's client costs a payment or an
- * order three times as much. A message is written once, in one piece, to an open connection, and
- * never again (docs/gateway.md 2.11).
+ * HTTP over connections that are kept, each with one message at a time; Node's own client takes
+ * three times as long. A message is written once, in one piece, to an open connection, and never
+ * again (docs/gateway.md 2.11).
  */
 export class HttpConnections {
   readonly #settings: Settings;
   readonly #open = new Set<Connection>();
-  /** The connection that was used last is used first, so that the others may close. */
+  /** Idle connections, the last used one last; it is used first, so that the others can close. */
   readonly #idle: Connection[] = [];
   readonly #waiting: (readonly [HttpRequest, Buffer, HttpExchange])[] = [];
 
@@ -201,7 +201,7 @@ interface ConnectionListener {
 
 const CLOSED = "the answer did not come: the connection was closed";
 
-/** One connection, and the exchange that it carries. */
+/** One connection with the exchange that it carries. */
 class Connection {
   readonly #origin: string;
   readonly #socket: Socket;
@@ -237,13 +237,13 @@ class Connection {
     });
   }
 
-  /** Whether a message to this place may be written to it. */
+  /** Whether the connection is idle and leads to this origin. */
   isFree(origin: string): boolean {
     const isKept = this.#settings.clock.monotonicMs() <= this.#idleEndMs;
     return origin === this.#origin && isKept && !this.#socket.destroyed;
   }
 
-  /** Only when it carries none. */
+  /** Carries an exchange. The connection must be idle. */
   carry(bytes: Buffer, method: "GET" | "POST", exchange: HttpExchange): void {
     this.#idle?.clear();
     this.#exchange = exchange;
@@ -276,7 +276,7 @@ class Connection {
 
   #take(piece: Buffer): void {
     const exchange = this.#exchange;
-    // Bytes without a request could be taken for the next answer.
+    // Bytes that no request asked for could be taken for the next answer.
     if (!exchange?.written || exchange.ended) {
       this.close();
       return;
@@ -333,12 +333,12 @@ class Connection {
     const { clock } = this.#settings;
     this.#idleEndMs = clock.monotonicMs() + idleMs;
     this.#idle = clock.startTimer("idle connection", idleMs, () => this.close());
-    // The socket keeps no program from ending; the timer does, for its two seconds at most.
+    // The idle socket does not keep the program alive; the timer does, for two seconds at most.
     this.#socket.unref();
     this.#listener.idle();
   }
 
-  /** Gives the connection to the other reader; it ends with this answer. */
+  /** Gives the connection to `readOther`; the connection ends with this answer. */
   #leave(exchange: HttpExchange): void {
     const { readOther } = this.#settings;
     if (!readOther) {
@@ -358,7 +358,7 @@ function takeOut<T>(list: T[], one: T): void {
   if (at !== -1) list.splice(at, 1);
 }
 
-/** The characters that Node allows in a header: nothing that would end its line. */
+/** The characters that a header's value may have, as in Node: none that would end its line. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 function bytesOf({ path, host, headers, body }: HttpRequest): Buffer {

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { isPresent, presentProcesses } from "../process/presence.ts";
 import type { Program } from "./contract.ts";
 
-/** The folder of named pipes on Windows: any user may make one there, and list all. */
+/** The folder of named pipes on Windows, where any user may make pipes and list them. */
 const PIPES = "\\\\.\\pipe\\";
 const RANDOM_BYTES = 16;
 const ownerForm = new RegExp(`-(\\d+)-[0-9a-f]{${RANDOM_BYTES * 2}}$`);
 
-/** A new name for this start of a program, which no other process can guess and take before. */
+/** Returns a new pipe name for this start of a program, which no other process can guess. */
 export function newPipe(program: Program): string {
   const random = randomBytes(RANDOM_BYTES).toString("hex");
   return `${PIPES}unattended-terminal-connector-${program}-${process.pid}-${random}`;
@@ -27,7 +27,7 @@ export function isPipeOfLiving(runDirectory: string, program: Program, address: 
     const pid = ownerForm.exec(address)?.[1];
     return pid === undefined ? isOfOlderVersion(base) : isPresent(base, Number(pid));
   } catch {
-    return false; // the folder is gone or closed to us: nothing is known of its owner
+    return false; // the folder is gone or cannot be read, so the pipe's owner is not known
   }
 }
 

@@ -1,31 +1,31 @@
 /**
- * An HTTP answer in the form that servers write in fact: the head in one piece, one length or plain
- * chunks. Whatever differs is not read here, so that there is nothing to be lenient about; the
- * gateway's is left to Node's own reader then (docs/gateway.md 2.11).
+ * The head of an HTTP answer in the plain form that servers write: complete in one piece, with one
+ * length or plain chunks. Any other form is refused instead of guessed; such an answer of the
+ * gateway is left to Node's own reader (docs/gateway.md 2.11).
  */
 export interface PlainHead {
   readonly httpStatus: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly headBytes: number;
-  /** null: in chunks. */
+  /** The length of the body; null: it comes in chunks. */
   readonly bodyBytes: number | null;
   /** How long the other side keeps the connection; 0: not at all. */
   readonly keptMs: number;
 }
 
-/** As long as Node allows a head to be. */
+/** The longest head, as in Node. */
 export const HEAD_BYTES_MAX = 16 * 1024;
-/** A server closes an announced second early, so that no request meets a closing connection. */
+/** How much earlier than announced a connection is given up, so that no request meets its end. */
 const EARLY_MS = 1_000;
 
 const statusLine = /^HTTP\/1\.1 ([2-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*)$/;
-/** Answers that end where their head ends, whatever it says. */
+/** The statuses of answers that have no body, whatever their head says. */
 const bodiless = new Set(["204", "304"]);
 
 /**
- * The head at the start of an answer, with the headers that mean something here and one that the
- * caller names; undefined when it is not whole, or not so plain.
+ * Returns the head at the start of an answer, with the headers that are used here and the header
+ * `also`; undefined: the head is not complete, or not plain.
  */
 export function readPlainHead(piece: Buffer, also?: string): PlainHead | undefined {
   const text = piece.toString("latin1", 0, Math.min(piece.length, HEAD_BYTES_MAX));
@@ -41,7 +41,7 @@ export function readPlainHead(piece: Buffer, also?: string): PlainHead | undefin
   return { httpStatus: Number(status), headers, headBytes: end + 4, bodyBytes, keptMs };
 }
 
-/** Those that mean something here; undefined when one is not plain, or says two things. */
+/** Returns the headers that are used here; undefined: one is not plain, or stands there twice. */
 function headersOf(
   lines: readonly string[],
   also: string | undefined,
@@ -86,8 +86,8 @@ function keptMsOf(headers: ReadonlyMap<string, string>): number | undefined {
 const chunkHead = /^([0-9A-Fa-f]{1,7})\r\n/;
 
 /**
- * The body out of its chunks, and how many bytes they took. "more": they have not all come;
- * undefined: they are not so plain.
+ * Returns the body out of its chunks, and the number of bytes that they took. "more": chunks are
+ * still to come; undefined: the chunks are not plain.
  */
 export function readChunks(
   coded: Buffer,

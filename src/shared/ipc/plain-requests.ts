@@ -24,13 +24,13 @@ interface PlainAnswer {
 
 /** How long a connection is kept, as by Node's own server; the answer announces it. */
 const KEPT_SECONDS = 5;
-/** Added so that a message on its way at the end of that time still finds the connection. */
+/** Added to {@link KEPT_SECONDS}, so that a message on its way still finds the connection. */
 const LATE_MS = 1_000;
 
 /**
- * Has plain messages answered by `answer`, which never rejects. A connection with any other message
- * is left to Node's reader for good, which costs a message several times as much and must be
- * listening to the server's connections already.
+ * Answers plain messages by `answer`, which never rejects. A connection with any other message is
+ * left for good to Node's reader, which is several times slower and must already listen to the
+ * server's connections.
  */
 export function answerPlain(
   server: Server,
@@ -99,10 +99,10 @@ function untilIdle(socket: Socket): Timer {
 const HEAD_END = "\r\n\r\n";
 const requestLine = /^POST (\/[\w/-]*) HTTP\/1\.1$/;
 const headerLine = /^([A-Za-z-]+): ([\x20-\x7e]*)$/;
-/** The headers that a plain message has in addition to our own. */
+/** The headers that a plain message may have in addition to the connector's own. */
 const meaningless = new Set(["host", "content-type", "content-length"]);
 
-/** The message in a piece; undefined: it is not whole, not the only one, or not plain. */
+/** Returns the message in a piece; undefined: it is incomplete, not the only one, or not plain. */
 function readPlainRequest(piece: Buffer): PlainRequest | undefined {
   const bodyAt = piece.indexOf(HEAD_END) + HEAD_END.length;
   if (bodyAt < HEAD_END.length) return undefined;

@@ -1,11 +1,11 @@
 import type { OnReadOpts } from "node:net";
 
-/** A message between two programs, or of a terminal, nearly always comes whole. */
+/** The size of the buffer; a message of a program or a terminal nearly always fits. */
 const READ_BYTES_MAX = 8 * 1024;
 
 /**
- * Option of a socket: its bytes come out of one buffer, as copies, without an allocation of 64 KiB
- * and a stream's bookkeeping for each. Such a socket emits no "data", and cannot be piped.
+ * Returns a socket's option `onread`: it reads into one buffer and gives copies to `take`, which
+ * saves 64 KiB and a stream's work for each piece. The socket emits no "data" and has no pipe.
  */
 export function readInto(take: (bytes: Buffer) => void): OnReadOpts {
   return {

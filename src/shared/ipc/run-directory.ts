@@ -16,10 +16,10 @@ import { invariant } from "../invariant.ts";
 import type { Program } from "./contract.ts";
 import { newPipe } from "./pipe.ts";
 
-/** sockaddr_un holds 108 bytes on Linux and fewer elsewhere, the closing zero included. */
+/** The longest path of a socket; sockaddr_un has room for 108 bytes on Linux, elsewhere fewer. */
 const SOCKET_PATH_BYTES_MAX = 100;
 
-/** The folder in which the processes of one installation find each other; owner only. */
+/** Makes the owner's folder in which the processes of one installation find each other. */
 export function openRunDirectory(dataDirectory: string): string {
   const directory = join(dataDirectory, "run");
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -31,9 +31,9 @@ const TOKEN_BYTES = 32;
 const tokenForm = new RegExp(`^[0-9a-f]{${TOKEN_BYTES * 2}}$`);
 
 /**
- * The secret of every local request. The program that starts first makes it: written to another
- * file, synced and linked, so that no program reads half of it. A token that was damaged on the
- * disk is replaced, because an empty one would admit everyone.
+ * Returns the secret token of every local request. The program that starts first makes it: it
+ * writes another file, syncs and links it, so that no program reads half a token. A token that was
+ * damaged on the disk is replaced, because an empty token would admit everyone.
  */
 export function ipcToken(runDirectory: string): string {
   const path = join(runDirectory, "token");
@@ -79,7 +79,7 @@ export function claimAddress(runDirectory: string, program: Program): string {
   return address;
 }
 
-/** Where a program listens, or undefined when it has never been started. */
+/** Returns the address that a program listens at; undefined: it was never started. */
 export function addressOf(runDirectory: string, program: Program): string | undefined {
   // The file may be empty after a power cut, which counts as missing.
   return readIfThere(join(runDirectory, `${program}.address`)) || undefined;
@@ -91,7 +91,7 @@ function chooseAddress(runDirectory: string, program: Program): string {
   if (isShortEnough(near)) return near;
   const earlier = addressOf(runDirectory, program);
   if (earlier && isShortEnough(earlier) && isOwnFolder(dirname(earlier))) return earlier;
-  // TMPDIR may be long as well; /tmp never is.
+  // TMPDIR may be too long as well; /tmp is short.
   const parent = [tmpdir(), "/tmp"].find((folder) =>
     isShortEnough(join(folder, "utc-123456", `${program}.sock`)),
   );

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from "node:crypto";
+import { once } from "node:events";
 import { chmodSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -11,13 +12,13 @@ import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contr
 import { answerPlain } from "./plain-requests.ts";
 import { claimAddress, ipcToken } from "./run-directory.ts";
 
-/** A transaction with a basket of 64 KiB and its echo fit many times over. */
+/** The largest body of a message; a transaction with a basket of 64 KiB is far smaller. */
 export const IPC_BODY_BYTES_MAX = 1024 * 1024;
 export const IPC_TOKEN_HEADER = "x-connector-token";
-/** JSON: the marks of the two databases (docs/rules/17-loss.md). */
+/** The header with the marks of the two databases as JSON (docs/rules/17-loss.md). */
 export const IPC_STORES_HEADER = "x-connector-stores";
 const MESSAGE_PATH = new RegExp(`^/v${IPC_VERSION}/([a-z-]+)$`);
-/** For a whole request to come in; its sender is on this machine. */
+/** The time within which a request must arrive completely; its sender is on this machine. */
 const REQUEST_MS_MAX = 10_000;
 
 /** Thrown by a handler that refuses one message, and will refuse it again. */
@@ -34,14 +35,14 @@ interface Answer {
   readonly stores?: StoreMarks | undefined;
 }
 
-/** An answer as it is sent. */
+/** An answer in the form in which it is sent. */
 interface Answered extends Pick<Answer, "status"> {
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 type Request = Pick<IncomingMessage, "method" | "url" | "headers">;
-/** null: too large; read to the end, as a sender that is cut off would not get the answer. */
+/** Reads the body to its end, so that its sender gets the answer; null: it is too large. */
 type BodyOf = () => Promise<string | null> | string;
 
 interface IpcServerOptions<M extends Messages> {
@@ -65,7 +66,7 @@ export async function startIpcServer<M extends Messages>(
 ): Promise<IpcServer> {
   const { runDirectory, program, messages, log, stores } = options;
   ipcToken(runDirectory);
-  // The names are keys of `messages`, and so of the handlers.
+  // The cast is right, because each name is a key of `messages`.
   const handlers = options.handlers as Record<string, (request: unknown) => unknown>;
   const address = claimAddress(runDirectory, program);
   const connections = new Connections(() => ipcToken(runDirectory));
@@ -93,7 +94,7 @@ export async function startIpcServer<M extends Messages>(
     }
     connections.begin(socket);
     const standing = stores?.receive(storeMarksOf(request.headers[IPC_STORES_HEADER]));
-    // The mark is read after the work, so that it counts what the answer reports.
+    // The mark is read after the handler's work, so that it includes what the answer reports.
     const done = await handle(parsed.data);
     return { status: 200, body: done, stores: stores?.outgoing(standing) };
   }
@@ -125,15 +126,16 @@ export async function startIpcServer<M extends Messages>(
     over: () => connections.end(socket),
   }));
   server.on("connection", (socket) => connections.add(socket));
-  await listen(server, address);
+  server.listen(address);
+  await once(server, "listening");
+  if (process.platform !== "win32") chmodSync(address, 0o600);
   return { close: () => close(server, connections) };
 }
 
 function close(server: Server, connections: Connections): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    connections.closeIdle();
-  });
+  const closed = server[Symbol.asyncDispose]();
+  connections.closeIdle();
+  return closed;
 }
 
 /** The answer to a message whose handler failed. */
@@ -152,7 +154,7 @@ function faultOf(
   return { status: 500, body: { error: "failed, see the log" } };
 }
 
-/** The connections of the server; Node's own closing would wait for idle ones. */
+/** The connections of the server; when it closes, the idle ones are cut. */
 class Connections {
   closing = false;
   readonly #all = new Set<Socket>();
@@ -173,13 +175,13 @@ class Connections {
   isLetIn(socket: Socket, given: string | string[] | undefined): boolean {
     const known = this.#tokens.get(socket);
     if (known !== undefined && isToken(given, known)) return true;
-    // Read for each connection, as the other program may have replaced a damaged token.
+    // The token is read for each connection, because the other program may have replaced it.
     const token = this.#readToken();
     this.#tokens.set(socket, token);
     return isToken(given, token);
   }
 
-  /** A message that came whole is being carried out. */
+  /** Records that a complete message is being carried out. */
   begin(socket: Socket): void {
     this.#busy.add(socket);
   }
@@ -200,7 +202,7 @@ function isToken(given: string | string[] | undefined, token: string): boolean {
   return bytes.length === expected.length && timingSafeEqual(bytes, expected);
 }
 
-/** The marks in a header; undefined: it is missing or of an unknown form. */
+/** Returns the marks in a header; undefined: the header is missing or malformed. */
 export function storeMarksOf(header: string | string[] | null | undefined): StoreMarks | undefined {
   if (typeof header !== "string") return undefined;
   return storeMarksSchema.safeParse(parseJson(header)).data;
@@ -215,15 +217,4 @@ function send(response: ServerResponse, { status, text, headers }: Answered, las
     ...(last ? { connection: "close" } : {}),
   });
   response.end(text);
-}
-
-function listen(server: Server, address: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(address, () => {
-      server.off("error", reject);
-      if (process.platform !== "win32") chmodSync(address, 0o600);
-      resolve();
-    });
-  });
 }

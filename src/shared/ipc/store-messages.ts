@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-messages.ts";
 
-/** A charged order, for a journal that was lost or restored (docs/rules/17-loss.md). */
+/** A charged order that is given to a journal that was lost or restored (docs/rules/17-loss.md). */
 const knownOrderSchema = z.object({
   transaction: transactionSchema,
   state: deliveryStateSchema,
@@ -15,7 +15,7 @@ const knownOrderSchema = z.object({
 });
 export type KnownOrder = z.infer<typeof knownOrderSchema>;
 
-/** A transaction that the journal had handed off, for a supervisor whose database was lost. */
+/** A transaction that the journal hands off again to a supervisor whose database was lost. */
 const resyncItemSchema = z.object({
   transaction: transactionSchema,
   state: deliveryStateSchema,
@@ -23,14 +23,14 @@ const resyncItemSchema = z.object({
 });
 export type ResyncItem = z.infer<typeof resyncItemSchema>;
 
-/** The transactions of one message, which so are never too large for it. */
+/** The most transactions of one message, so that the message is never too large. */
 export const STORE_PAGE_MAX = 10;
 
-/** Answered by the supervisor. */
+/** The messages about lost databases that the supervisor answers. */
 export const storesOfSupervisor = {
   /**
-   * The charged orders of this database, all of them or those of one order id. `whole`: every
-   * transaction that was ever handed off is here; false after a loss of this database.
+   * Lists the charged orders of this database, all or those of one order id. `whole`: this database
+   * has every transaction that was ever handed off; false after a loss of this database.
    */
   "known-orders": {
     request: z.object({
@@ -40,20 +40,20 @@ export const storesOfSupervisor = {
     }),
     response: z.object({
       orders: z.array(knownOrderSchema),
-      /** The next `after`. */
+      /** The `after` of the next page. */
       last: z.int().min(0),
       more: z.boolean(),
       whole: z.boolean(),
     }),
   },
-  /** Whether the gateway has an order of this number, when no database here knows. */
+  /** Finds whether the gateway has an order with this id, when no database here knows it. */
   "order-at-gateway": {
     request: z.object({ orderId: z.string() }),
     response: z.object({ found: z.enum(["absent", "present", "untold"]), why: z.string() }),
   },
   /**
-   * Stores transactions once more after this database was lost or restored. Repeating the message
-   * is harmless. `last`: a journal without a gap has handed off all it has.
+   * Stores transactions again after this database was lost or restored. Repeating the message is
+   * harmless. `last`: the journal has no gap and has handed off everything.
    */
   "take-over": {
     request: z.object({
@@ -64,7 +64,7 @@ export const storesOfSupervisor = {
   },
 } as const;
 
-/** Answered by tp-manager. */
+/** The messages about lost databases that tp-manager answers. */
 export const storesOfTpManager = {
   /** Reads the journal gap, or closes it on an operator's request. null: there is no gap. */
   stores: {
@@ -75,7 +75,7 @@ export const storesOfTpManager = {
           sinceMs: z.int(),
           because: z.string(),
           takenOver: z.boolean(),
-          /** Sales of the terminal that no order has, as texts. */
+          /** The terminal's sales that belong to no order, in words. */
           ofNoOrder: z.array(z.string()),
         })
         .nullable(),

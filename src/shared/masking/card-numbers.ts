@@ -1,12 +1,12 @@
 /**
- * The stretches of digits that count as a card number (docs/design.md 6.2): scheme prefix, length
- * and check digit are those of a card, and the number is no other one for certain.
+ * Finds the stretches of digits that count as a card number (docs/design.md 6.2): scheme prefix,
+ * length and check digit are those of a card, and the number is not certainly something else.
  */
 
 export const PAN_DIGITS_MIN = 12;
 const PAN_DIGITS_MAX = 19;
 
-/** Digits that are read as one number. */
+/** Digits of a text that are read as one number. */
 export interface Run {
   readonly text: string;
   readonly digits: readonly number[];
@@ -22,7 +22,7 @@ export interface Stretch {
   readonly length: number;
 }
 
-/** Every stretch of a run that counts as a card number. */
+/** Yields every stretch of a run that counts as a card number. */
 export function* cardNumbersIn(run: Run): Generator<Stretch> {
   const { digits } = run;
   const [plainFromEven, plainFromOdd] = luhnSums(digits);
@@ -31,7 +31,7 @@ export function* cardNumbersIn(run: Run): Generator<Stretch> {
     for (let length = PAN_DIGITS_MAX; lengths !== 0 && length >= PAN_DIGITS_MIN; length--) {
       const end = first + length;
       if ((lengths & (1 << length)) === 0 || end > digits.length) continue;
-      // The check digit counts plain, as does every second one before it.
+      // In the Luhn sum the check digit and every second digit before it count as they are.
       const sums = (end - 1) % 2 === 0 ? plainFromEven : plainFromOdd;
       if (((sums[end] as number) - (sums[first] as number)) % 10 !== 0) continue;
       if (!isKnownOtherNumber(run, first, length)) yield { first, length };
@@ -39,9 +39,7 @@ export function* cardNumbersIn(run: Run): Generator<Stretch> {
   }
 }
 
-/**
- * Running sums in which the digits at even, or at odd, indices are plain and the others doubled.
- */
+/** Returns running sums; in `even` the digits at odd indices are doubled, in `odd` the others. */
 function luhnSums(digits: readonly number[]): readonly [even: Int32Array, odd: Int32Array] {
   const even = new Int32Array(digits.length + 1);
   const odd = new Int32Array(digits.length + 1);
@@ -52,7 +50,7 @@ function luhnSums(digits: readonly number[]): readonly [even: Int32Array, odd: I
   return [even, odd];
 }
 
-/** Issuer prefixes (ISO/IEC 7812), four digits, with the lengths their schemes use. */
+/** The issuers' prefixes (ISO/IEC 7812), four digits, with the lengths of their card numbers. */
 const schemes: ReadonlyArray<readonly [from: number, to: number, min: number, max: number]> = [
   [4000, 4999, 13, 19], // Visa
   [5100, 5599, 16, 16], // Mastercard
@@ -72,7 +70,7 @@ const schemes: ReadonlyArray<readonly [from: number, to: number, min: number, ma
   [9792, 9792, 16, 16], // Troy
 ];
 
-/** For each four-digit prefix the bits of the lengths a card number with it may have. */
+/** For each prefix of four digits a bit set of the lengths that a card number with it may have. */
 const lengthsByPrefix = new Uint32Array(10_000);
 for (const [from, to, min, max] of schemes) {
   for (let prefix = from; prefix <= to; prefix++) {
@@ -93,9 +91,9 @@ function numberAt(digits: readonly number[], first: number, count: number): numb
 }
 
 /**
- * Whether a number is certainly something else, although prefix, length and check digit are those
- * of a card. Each kind is known by a form that no card number in use has: a log stays readable, but
- * never at the price of a card number.
+ * Whether a number is certainly no card number, although prefix, length and check digit are those
+ * of a card. Each kind of number is recognised by a form that no card number in use has, so that
+ * logs stay readable and show no card number.
  */
 function isKnownOtherNumber(run: Run, first: number, length: number): boolean {
   return (
@@ -115,7 +113,7 @@ const UUID_CHARACTERS = 36;
 const UUID_FIRST_HYPHEN = 8;
 const uuid = /(?<!\w)[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}(?!\w)/iy;
 
-/** The last four of a UUID's first group begin the one stretch that is grouped like a card. */
+/** Where in a UUID the only stretch begins that is grouped like a card: 4-4-4-4. */
 const UUID_CARD_OFFSET = 4;
 
 function isInUuid({ text, positions }: Run, first: number, length: number): boolean {
@@ -131,7 +129,7 @@ function isInUuid({ text, positions }: Run, first: number, length: number): bool
 
 const ARTICLE_DIGITS = 13;
 
-/** EAN-13 on its own with a correct check digit; cards of 13 digits are no longer issued. */
+/** Whether a number is an EAN-13 with a correct check digit; no new cards have 13 digits. */
 function isArticleNumber(run: Run, first: number, length: number): boolean {
   let start = first;
   while (first - start < ARTICLE_DIGITS && !startsGroup(run, start)) start--;
@@ -148,14 +146,14 @@ function isArticleNumber(run: Run, first: number, length: number): boolean {
 
 const TELEPHONE_DIGITS_MAX = 13;
 
-/** "+49 151 23456789": a plus sign and a country code of one to three digits set apart. */
+/** Whether a number is a telephone number with a separate country code: "+49 151 23456789". */
 function isTelephoneNumber(run: Run, first: number, length: number): boolean {
   const begins = run.text[(run.positions[0] as number) - 1] === "+";
   const apart = [1, 2, 3].find((index) => startsGroup(run, index));
   return begins && apart !== undefined && first < apart && length <= TELEPHONE_DIGITS_MAX;
 }
 
-/** Maestro allows 12 to 15 digits as well, which fit numbers such as 20261121-0001234. */
+/** Whether a number of up to 15 digits (Maestro) belongs to one like 20261121-0001234. */
 function isInDatedNumber(run: Run, first: number, length: number): boolean {
   if (length > 15 || ![5, 6].includes(run.digits[first] as number)) return false;
   for (let start = Math.max(0, first - 7); start < first; start++) {

@@ -1,8 +1,8 @@
-/** Text without control characters, line separators and bidirectional marks. */
+/** The form of a text without control characters, line separators and bidirectional marks. */
 export const plainForm = /^[^\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]*$/u;
 
-/** Something that a person can read. */
+/** The form of a text with at least one letter or digit. */
 export const readableForm = /[\p{L}\p{N}]/u;
 
-/** A person's name in lists and logs. */
+/** The longest name of a person in lists and logs. */
 export const NAME_CHARACTERS_MAX = 80;

@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { maskPansInText } from "./mask.ts";
 
-/** Names of members with secrets or card data, anywhere in a logged object, in any case. */
+/** The names, in lower case, of members with secrets or card data at any depth of an object. */
 const secretNames = new Set([
   "authorization",
   "proxy-authorization",
@@ -19,18 +19,18 @@ const secretNames = new Set([
   "redirecturl",
 ]);
 
-/** Passwords and shared secrets, also as part of a longer name: wsPassword, GATEWAY_PWD. */
+/** The ending of the names of passwords and shared secrets, such as wsPassword and GATEWAY_PWD. */
 const secretEnding = /(password|passwd|pwd|secrets?)$/i;
 
 const REMOVED = "[removed]";
 
-/** Deep enough for any answer of a library, and a limit for objects without an end. */
+/** The depth to which a logged object is copied, which is enough for the answer of any library. */
 const DEPTH_MAX = 12;
 
 /**
- * A copy of a logged object without secrets, which are found by name at every depth, also inside
- * errors and their causes. A number that holds a card number becomes masked text, so that the line
- * stays JSON. Never throws, because a log call must not break what it reports about.
+ * Returns a copy of a logged object without secrets, which are found by name at every depth, also
+ * inside errors and their causes. A number that holds a card number becomes masked text, so that
+ * the line stays JSON. Never throws, because a log call must not break the work it reports about.
  */
 export function withoutSecrets(logged: object): Record<string, unknown> {
   try {
@@ -40,7 +40,7 @@ export function withoutSecrets(logged: object): Record<string, unknown> {
   }
 }
 
-/** Members for the logger's serializers, which take from a request what may be logged. */
+/** Members that are left to the logger's serializers, which pick what may be logged. */
 const requestNames: readonly string[] = ["req", "res"];
 
 function cleanEntries(
@@ -61,7 +61,7 @@ function isSecretName(name: string): boolean {
   return secretNames.has(name.toLowerCase()) || secretEnding.test(name);
 }
 
-/** A getter may throw. */
+/** Returns a member of an object, or a note if its getter throws. */
 function propertyOf(object: object, name: string): unknown {
   try {
     return (object as Record<string, unknown>)[name];
@@ -95,11 +95,11 @@ function cleanNumber(value: number | bigint): unknown {
   return typeof value === "bigint" || maskPansInText(text) !== text ? maskPansInText(text) : value;
 }
 
-/** Credentials that travel inside longer texts: header lines and SOAP envelopes. */
+/** Finds credentials inside longer texts: in header lines and SOAP envelopes. */
 const textSecrets =
   /\b(Basic|Bearer) [\w.~+/=-]+|(<(?:\w+:)?(?:wsPassword|password)\b[^>]*>)[^<]*/gi;
 
-/** A whole line with card numbers masked and credentials in texts removed: the last net. */
+/** Returns a log line with card numbers masked and credentials removed; each passes here last. */
 export function cleanLine(line: string): string {
   return maskPansInText(line).replace(
     textSecrets,

@@ -9,7 +9,7 @@ import { type Form, nothing, numbersOf, type Region, readingsOf, walk } from "./
 const KEPT_FIRST = 6;
 const KEPT_LAST = 4;
 
-/** Masks a card number given as digits, with any character already masking some of them. */
+/** Masks a card number, some digits of which may already be masked by any character. */
 export function maskPan(pan: string): string {
   const length = pan.length;
   if (length <= KEPT_FIRST + KEPT_LAST) return "X".repeat(length);
@@ -23,24 +23,24 @@ function digitOrMask(c: string): string {
 }
 
 /**
- * Replaces every card number in a text, also one inside a longer run of digits. A stretch counts as
- * a card number when scheme prefix, length and check digit fit; however its digits are written, the
- * text keeps its length. Takes time in proportion to the length of the text: every log line passes
- * here.
+ * Masks every card number in a text, also one inside a longer run of digits. A stretch counts as a
+ * card number if scheme prefix, length and check digit are those of a card, however its digits are
+ * written. The text keeps its length. The time is proportional to the length of the text, because
+ * every log line passes here.
  */
 export function maskPansInText(text: string): string {
   return hidden(text, text);
 }
 
-/** {@link maskPansInText} for an address, in which a plus sign is a blank. */
+/** Like {@link maskPansInText}, for an address, in which a plus sign is a blank. */
 export function maskPansInUrl(url: string): string {
   return hidden(url, url.replaceAll("+", " "));
 }
 
-/** Deeper than any answer of the gateway. */
+/** The depth to which a value is masked; no answer of the gateway is deeper. */
 const NESTING_MAX = 20;
 
-/** A JSON value with the card numbers in its texts masked, and in whole numbers if wanted. */
+/** Masks the card numbers in a JSON value's texts; `withNumbers`: in its whole numbers too. */
 export function maskPansInValue(value: unknown, withNumbers = false, depth = 0): unknown {
   if (depth > NESTING_MAX) return null;
   if (typeof value === "string") return maskPansInText(value);
@@ -54,7 +54,7 @@ export function maskPansInValue(value: unknown, withNumbers = false, depth = 0):
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
 }
 
-/** `read` has for each character of `text` the one that it is read as. */
+/** Masks `text`; `read` has for each of its characters the one that it is read as. */
 function hidden(text: string, read: string): string {
   const walked = walk(read);
   if (walked === nothing) return text;
@@ -75,7 +75,7 @@ function hidden(text: string, read: string): string {
   return result + text.slice(copied);
 }
 
-/** The positions of all digits to be masked. */
+/** Yields the positions of all digits to be masked. */
 function* positionsIn(text: string, regions: readonly Region[]): Generator<number> {
   for (const { run, number } of numbersIn(text, regions)) {
     const { first, length } = number;
@@ -85,7 +85,7 @@ function* positionsIn(text: string, regions: readonly Region[]): Generator<numbe
   }
 }
 
-/** The rest of a magnetic stripe: expiry, service code and the issuer's own data. */
+/** The rest of a magnetic stripe after the number: expiry, service code, the issuer's data. */
 const trackRest = /(?:[=d]|\^[^^]{2,26}\^)(?<data>\d{7,})/iy;
 
 function* restOfTrack(text: string, end: number): Generator<number> {
@@ -98,7 +98,7 @@ function* restOfTrack(text: string, end: number): Generator<number> {
 interface CardNumber {
   readonly run: Run;
   readonly number: Stretch;
-  /** One or more whole groups of digits, and not entries of a list. */
+  /** Whether the number is one or more whole groups of digits, and not entries of a list. */
   readonly isOwn: boolean;
 }
 
@@ -114,7 +114,7 @@ function* numbersIn(text: string, regions: readonly Region[]): Generator<CardNum
   }
 }
 
-/** The card numbers of a form; a list is one card number as a whole, or none. */
+/** Yields the card numbers of a form; a list is one card number as a whole, or none. */
 function* numbersOfForm({ run, isList, ...form }: Form): Generator<CardNumber> {
   for (const number of cardNumbersIn(run)) {
     const isAll = number.length === run.digits.length;

@@ -1,7 +1,7 @@
 import { cardNumbersIn } from "./card-numbers.ts";
 import { containsPan, maskPan, maskPansInText } from "./mask.ts";
 
-/** Printed lines as one ticket; a card number that is broken at the end of a line is masked too. */
+/** Joins printed lines to a ticket; a card number that two lines share is masked too. */
 export function ticketOfLines(lines: readonly string[]): string {
   const broken = lines.map((line) => line.replace(lineEnd, "\n").split("\n").map(plain));
   const pieces = withoutBrokenPans(broken.flat());
@@ -48,12 +48,12 @@ interface Position {
   readonly at: number;
 }
 
-/** Digits that one line ends with and the next begins with. */
+/** The digits that one line ends with and the next line begins with. */
 interface Joined {
   readonly digits: number[];
   /** The position of each digit. */
   readonly positions: Position[];
-  /** A line without digits came after them. */
+  /** Whether a line without digits came after them. */
   isInterrupted: boolean;
 }
 
@@ -88,7 +88,7 @@ interface Part {
   readonly isAll: boolean;
 }
 
-/** The digits at the beginning of a line, unless they are of an amount, a date or a time. */
+/** Returns the digits at a line's beginning; null: none, or those of an amount, date or time. */
 function headOf(text: string): Part | null {
   const found = /^(?<before>\s*=?)(?<digits>\d+)(?!\d|[.,:/-]\d)/.exec(text);
   const { before = "", digits = "" } = found?.groups ?? {};
@@ -112,10 +112,10 @@ function addDigits(joined: Joined, line: number, { at, digits }: Part): Joined {
   return joined;
 }
 
-/** With fewer digits many numbers of other kinds would be masked. */
+/** The shortest card number that lines may share; shorter ones would match by accident. */
 const DIGITS_MIN = 13;
 const LINES_MAX = 3;
-/** The digits in the first and in the last line: two more complete many numbers by accident. */
+/** The fewest digits in the first and last line; with two, many would match by accident. */
 const PART_MIN = 3;
 
 function hide(lines: string[], { digits, positions }: Joined): void {
@@ -137,7 +137,7 @@ function hide(lines: string[], { digits, positions }: Joined): void {
   }
 }
 
-/** The masked rest of a magnetic stripe after the number; "" where the line has none. */
+/** Returns the masked rest of a magnetic stripe after the number; "": the line has none. */
 function restOf(number: string, line = "", at: number): string {
   const rest = line.slice(at + 1);
   return /^[=d^]/i.test(rest) ? maskPansInText(number + rest).slice(number.length) : "";

@@ -2,13 +2,13 @@ import { isUtf8 } from "node:buffer";
 import { PAN_DIGITS_MIN, type Run } from "./card-numbers.ts";
 
 /**
- * The ways to write digits so that a person or a program still reads one number (docs/design.md
- * 6.2). A text is read once; only regions with enough digits close together are read further.
+ * Finds the digits that a person or a program reads as one number (docs/design.md 6.2). A text is
+ * read once; only regions with enough digits close together are read further.
  */
 
 /**
- * Full stop, and blank and hyphen in every form that Unicode has, because a page or a printer sets
- * typographic ones by itself.
+ * Separators within a number: the full stop, and blank and hyphen in every form of Unicode, because
+ * pages and printers set typographic forms by themselves.
  */
 const separators =
   "- .\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f" +
@@ -48,7 +48,7 @@ const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xff10, 0xff19],
 ];
 
-/** The kinds of characters; text with those from `encoding` on is read a second time. */
+/** The kinds of characters; a text with the kinds from `encoding` on is read a second time. */
 const kind = { other: 0, digit: 1, separator: 2, joint: 3, listMark: 4, encoding: 5, invisible: 6 };
 
 const kinds = new Uint8Array(0x10000);
@@ -62,10 +62,10 @@ kinds.fill(kind.digit, 0x30, 0x3a);
 
 const kindAt = (text: string, at: number): number => kinds[text.charCodeAt(at)] as number;
 
-/** A receipt may spread a card number over its width, in blanks or to the next line. */
+/** The widest gap in a card number; a receipt may spread one over its width or to the next line. */
 const GAP_MAX = 40;
 
-/** Digits further apart are one number only if their groups are those of a card. */
+/** The most separators within a number; wider gaps are only between the groups of a card. */
 const SEPARATORS_MAX = 2;
 
 /** Digits with nothing but separators, marks and invisible characters between them. */
@@ -82,10 +82,10 @@ interface Walk {
 }
 
 const none: readonly Region[] = [];
-/** The result for most texts. */
+/** The result for most texts: no region. */
 export const nothing: Walk = { regions: none, isEncoded: false };
 
-/** The regions of a text with as many digits as the shortest card number. */
+/** Returns the regions of a text that have at least as many digits as the shortest card number. */
 export function walk(text: string): Walk {
   const { length } = text;
   if (length < PAN_DIGITS_MIN) return nothing;
@@ -114,7 +114,7 @@ export function walk(text: string): Walk {
   return regions === none && !isEncoded ? nothing : { regions, isEncoded };
 }
 
-/** Makes the list with the first region, as most texts have none. */
+/** Adds a region; the list is made with the first one, because most texts have none. */
 function withRegion(regions: readonly Region[], start: number, last: number): Region[] {
   const list = regions === none ? [] : (regions as Region[]);
   list.push({ start, end: last + 1 });
@@ -129,7 +129,7 @@ interface Group {
   readonly first: number;
   readonly length: number;
   readonly isApart: boolean;
-  /** The gap before them is as between two entries of a list. */
+  /** Whether the gap before them is like that between two entries of a list. */
   readonly isEntry: boolean;
 }
 
@@ -141,12 +141,12 @@ interface Numbers {
   readonly forms: readonly Form[];
 }
 
-/** The first of its digits begins the card number. */
+/** Digits in the groups of a card, or one by one, of which the first begins a card number. */
 export interface Form {
   readonly run: Run;
   readonly beginsGroup: boolean;
   readonly endsGroup: boolean;
-  /** Entries of a list that have the groups of a card: the list is not longer. */
+  /** Whether the digits are the entries of a list, all of which have the groups of a card. */
   readonly isList: boolean;
 }
 
@@ -163,12 +163,12 @@ function forms(whole: Run, groups: readonly Group[]): Form[] {
   return groups.flatMap(({ length }, i) => {
     const ends = length >= 4 ? endsOfCardGroups(groups, i) : endsOfSingles(groups, i);
     const found = ends.map((to) => formOf(whole, groups, i, to));
-    // The longest holds the others too, but for a list.
+    // The longest form includes the shorter ones, except in a list.
     return found.flatMap((form, at) => (form && (form.isList || at === 0) ? [form] : []));
   });
 }
 
-/** undefined: the form is too short, or part of a longer list. */
+/** Returns the form from group `i` to digit `to`; undefined: too short, or part of a list. */
 function formOf(whole: Run, groups: readonly Group[], i: number, to: number): Form | undefined {
   const { first, length } = groups[i] as Group;
   const from = first + Math.max(length - 4, 0);
@@ -195,8 +195,8 @@ function part({ text, digits, positions }: Run, from: number, to: number): Run {
 }
 
 /**
- * 4-4-4-4-3 or 4-6-5; the first and the last group may be part of a longer one. Dates, times and
- * lists of amounts have other groups.
+ * Returns where groups like those of a card end: 4-4-4-4-3 or 4-6-5. The first and the last group
+ * may be part of a longer one. Dates, times and lists of amounts have other groups.
  */
 function endsOfCardGroups(groups: readonly Group[], i: number): number[] {
   const [second, third, fourth, fifth] = groups.slice(i + 1, i + 5);
@@ -211,7 +211,7 @@ function endsOfCardGroups(groups: readonly Group[], i: number): number[] {
 
 const DIGITS_MAX = 19;
 
-/** Each digit by itself; the last one may be followed by another number. */
+/** Returns where digits end that stand one by one; another number may follow. */
 function endsOfSingles(groups: readonly Group[], i: number): number[] {
   const singles = groups.slice(i, i + DIGITS_MAX);
   const other = singles.findIndex(({ length }) => length > 1);
@@ -236,7 +236,7 @@ function groupsOf(text: string, { start, end }: Region) {
     }
     if (at - last > 1) {
       groups.push(group);
-      // A stroke may have blanks around it.
+      // A slash with blanks around it separates no entries.
       isEntry ||= !isApart && at - last > SEPARATORS_MAX + 1;
       group = { first: digits.length, length: 0, isApart: isApart || isEntry, isEntry };
     }
@@ -251,7 +251,7 @@ function groupsOf(text: string, { start, end }: Region) {
   return { digits, positions, groups };
 }
 
-/** A text as it is read: `starts` and `ends` say where each of its characters is written. */
+/** A text as it is read; `starts` and `ends`: where each of its characters is written. */
 interface Reading {
   readonly text: string;
   readonly starts: readonly number[];
@@ -265,9 +265,9 @@ const reference = String.raw`&(?:#x(?<hex>[\da-f]{1,6})|#(?<decimal>\d{1,7})|nbs
 const encoded = new RegExp(`${longEscape}|${shortEscape}|${percents}|${reference}`, "giu");
 
 /**
- * The other readings of a text. In both, escapes of JSON and JavaScript, percent signs of an
- * address and references of HTML are decoded, and digits of other scripts are 0 to 9; invisible
- * characters stand between two groups in the first, and are left out of the second.
+ * Yields two further readings of a text. In both, the escapes of JSON and JavaScript, the percent
+ * signs of an address and the references of HTML are decoded, and digits of other scripts become 0
+ * to 9. In the first reading invisible characters separate groups; in the second they are left out.
  */
 export function* readingsOf(text: string): Generator<Reading> {
   const whole = decoded(text);
@@ -307,7 +307,7 @@ function copy(read: Characters, text: string, from: number, to: number): void {
   }
 }
 
-/** Adds one unit for each character, so that all positions are counted alike. */
+/** Adds one unit for each character, so that all positions count the same. */
 function add(read: Characters, character: string, start: number, end: number): void {
   read.text += plainOf(character);
   read.starts.push(start);
@@ -320,7 +320,7 @@ function plainOf(character: string): string {
   return digit === undefined ? "?" : String(digit);
 }
 
-/** The decimal digits of Unicode stand in blocks that begin with zero; others are made of ASCII. */
+/** Returns a digit's value in any script: it decomposes to ASCII, or its block begins with zero. */
 function digitOf(character: string): number | undefined {
   const compatible = character.normalize("NFKC");
   if (/^\d$/.test(compatible)) return Number(compatible);

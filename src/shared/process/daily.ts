@@ -11,14 +11,14 @@ import type { Logger } from "./logger.ts";
 export interface Chore {
   readonly name: string;
   readonly run: () => void | Promise<void>;
-  /** Deletes what an earlier run left when it was cut off. */
+  /** Deletes what an interrupted run left. */
   readonly clear?: () => void;
 }
 
 interface DailyOptions {
   /** UPDATE_TIME, hh:mm local time. */
   readonly at: string;
-  /** Chores wait while this says no, and are given up for the day after an hour. */
+  /** Whether nothing else goes on; chores wait for that, but not longer than an hour. */
   readonly idle: () => boolean;
   readonly chores: readonly Chore[];
   readonly clock: Clock;
@@ -28,13 +28,13 @@ interface DailyOptions {
 const AFTER_START_MS = 100;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
-/** Copies of each database that are kept: the newest, and one from before it was damaged. */
+/** How many copies of each database are kept: the newest, and one from before it was damaged. */
 const BACKUPS_KEPT = 2;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Does the daily chores at their time, when nothing else goes on. The package for the time is
- * large, so it is loaded when the program is ready.
+ * Does the daily chores at their time, when nothing else goes on. node-cron is large, so it is
+ * loaded when the program is ready.
  */
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   let task: Promise<ScheduledTask> | undefined;
@@ -107,7 +107,7 @@ export function backupChore(
   const folder = join(dirname(databasePath), "backup");
   const name = basename(databasePath, ".db");
   const unfinished = join(folder, `${name}.unfinished`);
-  // Half a copy takes room, and the disk may be full because of it.
+  // An unfinished copy takes room, and may be why the disk is full.
   const clear = (): void => {
     for (const ending of ["", "-journal"]) rmSync(`${unfinished}${ending}`, { force: true });
   };
@@ -118,7 +118,7 @@ export function backupChore(
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       clear();
       try {
-        // The name may lead to another file than the one that is open.
+        // The name may lead to another file than the open one.
         proof?.assertKept();
         await copyDatabase(databasePath, unfinished);
         proof?.assertKept();
@@ -136,7 +136,7 @@ export function backupChore(
   };
 }
 
-/** Rejects with the error of the copying program, which ends when this process does. */
+/** Copies a database in another process, which ends with this one. Rejects with its error. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   const { done, kill } = startCopying(from, to);
   process.once("exit", kill);

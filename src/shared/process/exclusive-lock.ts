@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import type { Program } from "../ipc/contract.ts";
 import { exitCodes, ProgramExit } from "./exit-codes.ts";
 
-/** sqlite.org, result codes; the upper bits hold the extended code. */
+/** Result codes of SQLite (sqlite.org); the upper bits of an error hold the extended code. */
 const SQLITE_BUSY = 5;
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
@@ -38,8 +38,8 @@ export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLoc
 }
 
 /**
- * Processes that start at the same moment refuse each other; they try again for this long, so that
- * one of them wins. A second instance waits as long before it is refused.
+ * How long a process tries to get the lock: of several that start together and first refuse each
+ * other, one gets it within this time.
  */
 const CONTENTION_MS = 500;
 

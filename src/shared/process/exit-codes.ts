@@ -8,7 +8,7 @@ export const exitCodes = {
   configuration: 78,
 } as const;
 
-/** Whether a program that ends so is itself at fault: not the disk, another one, or the setup. */
+/** Whether the program itself is at fault, and not the disk, another program or the setup. */
 export function isOwnFault(exitCode: number): boolean {
   const { unavailable, alreadyRunning, configuration } = exitCodes;
   return ![unavailable, alreadyRunning, configuration].some((code) => code === exitCode);

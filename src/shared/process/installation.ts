@@ -4,14 +4,14 @@ import { join, resolve } from "node:path";
 import { readEntries } from "../config/config-file.ts";
 import { projectRoot } from "../version-files.ts";
 
-/** Where one installation keeps what it writes. */
+/** The paths of one installation. */
 export interface Installation {
   readonly dataDirectory: string;
   readonly configFile: string;
   readonly logDirectory: string;
 }
 
-/** The installation with this data folder: `--data DIR`, else `data` next to package.json. */
+/** Returns the installation with a data folder: `--data DIR`, else `data` next to package.json. */
 export function installationAt(dataDirectory: string): Installation {
   const directory = resolve(dataDirectory);
   return {
@@ -27,12 +27,12 @@ export function settingsIn(file: string): (name: string) => string | undefined {
   return (wanted) => entries.find(({ name }) => name === wanted)?.value;
 }
 
-/** The number in package.json. */
+/** The version number in package.json. */
 export const versionNumber: string = (
   JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { version: string }
 ).version;
 
-/** `linux_x64`, `windows_x64`: as in the version string (docs/design.md 12.8). */
+/** Returns the system as the version string has it, such as `linux_x64` (docs/design.md 12.8). */
 export function osName(): string {
   return `${platform() === "win32" ? "windows" : platform()}_${arch()}`;
 }

@@ -3,11 +3,11 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 
 /*
- * The ticket with which the kiosk's own page begins a session (docs/browser-kiosk.md 2): a process
- * that may write into the data folder writes it, and the page sends it.
+ * The ticket with which the kiosk's own page begins a session (docs/browser-kiosk.md 2). A process
+ * that may write into the data folder writes the ticket; the page sends it.
  */
 
-/** A ticket that is older opens nothing. */
+/** How long a ticket is valid. */
 export const TICKET_GOOD_MS = 60_000;
 const TICKET_BYTES = 32;
 
@@ -23,7 +23,7 @@ export function writeTicket(runDirectory: string): string {
   return ticket;
 }
 
-/** Whether this is the present ticket and young enough; it is removed then. */
+/** Whether `brought` is the current ticket and still valid; the ticket is then removed. */
 export function useTicket(runDirectory: string, brought: string, now: number): boolean {
   const path = ticketFile(runDirectory);
   try {

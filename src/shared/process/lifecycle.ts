@@ -15,12 +15,12 @@ import { createLogger, type RootLogger } from "./logger.ts";
 import { announcePresence } from "./presence.ts";
 import { keepHeapSmall } from "./small-heap.ts";
 
-/** Where a program logs. */
+/** Returns the log file of a program. */
 export function logFileOf({ logDirectory }: Installation, program: Program): string {
   return join(logDirectory, `${program}.log`);
 }
 
-/** The surroundings a program is given at start; {@link onStop} takes the parts to close. */
+/** What a program gets at its start; {@link onStop} registers parts that must be closed. */
 export interface ProgramContext {
   readonly config: Config;
   readonly installation: Installation;
@@ -34,9 +34,9 @@ export interface ProgramContext {
 }
 
 interface ProgramExtras {
-  /** Names of the setup file besides the shared ones. */
+  /** The settings of the drivers. */
   readonly added?: ConfigPart;
-  /** Opens the database, which migrates it, checks that it is whole, and closes it. */
+  /** Opens the database, which migrates it, checks that it is not damaged, and closes it. */
   readonly checkStore?: (installation: Installation) => void;
 }
 
@@ -80,7 +80,7 @@ export async function runProgram(
   }
 }
 
-/** The exit for a disk that is full or not writable, which needs no stack. */
+/** Returns the exit for a disk that is full or cannot be written; its message needs no stack. */
 function storageExit(cause: unknown, installation?: Installation): ProgramExit | undefined {
   const text = installation && storageFault(cause, installation.dataDirectory);
   return text === undefined ? undefined : new ProgramExit(exitCodes.unavailable, text, { cause });
@@ -152,7 +152,7 @@ async function runUntilStopped(
   };
   await Promise.race([start(context), broken]);
   if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
-  // Node.js writes it at an ordered end only, and a kiosk that loses power has none.
+  // Node.js itself writes the compile cache only at an ordered end, and a kiosk may lose power.
   flushCompileCache();
   keepHeapSmall();
   await Promise.race([stopRequested, broken]);

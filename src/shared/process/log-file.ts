@@ -4,12 +4,12 @@ import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
 import { type Clock, systemClock } from "../time.ts";
 
-/** What a line of a log can be, the least first. */
+/** The levels of a log's lines, the lowest first. */
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 
-/** Other users of the file's group may read a log; nobody else may. A log holds no secrets. */
+/** The mode of a log: its owner writes it and its group reads it. A log holds no secrets. */
 const LOG_FILE_MODE = 0o640;
-/** A log this large is renamed before its day is over. */
+/** The size from which a log is renamed before its day is over. */
 const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
 const DAY_MS = 24 * 3_600_000;
 
@@ -30,7 +30,7 @@ export function openLogFile(path: string, clock: Clock = systemClock): Destinati
       const count = writeSync(file.descriptor, bytes, written);
       written += count;
       file.bytes += count;
-      // The line after one that was cut begins on a line of its own.
+      // After a line that was cut, the next line begins with a line break.
       rest = written < bytes.length ? "\n" : "";
     }
   };
@@ -70,7 +70,7 @@ function rename(path: string, file: OpenFile, clock: Clock): OpenFile {
   try {
     renameSync(path, `${path}.${stamp}`);
   } catch {
-    // Another program has the file open (Windows), or the disk is full: it is used for another day.
+    // Another program has the file open (Windows), or the disk is full: it is used another day.
     return { descriptor: file.descriptor, day: dayOf(clock.now()), bytes: 0 };
   }
   const next = open(path, clock);
@@ -78,12 +78,12 @@ function rename(path: string, file: OpenFile, clock: Clock): OpenFile {
   return { ...next, day: dayOf(clock.now()) };
 }
 
-/** Days since 1970 (UTC). */
+/** Returns the number of days since 1970 (UTC). */
 function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS);
 }
 
-/** The whole lines within the last `bytesMax` bytes of a log; "" when there is no such file. */
+/** Returns the complete lines in the last `bytesMax` bytes of a log; "": there is no file. */
 export async function linesAtEnd(path: string, bytesMax: number): Promise<string> {
   try {
     const file = await openToRead(path);

@@ -9,21 +9,21 @@ export type Logger = Pick<PinoLogger, "debug" | "info" | "warn" | "error" | "fat
 export type RootLogger = PinoLogger;
 
 /**
- * One JSON line per event. Secrets are removed by name, and every line is searched for card numbers
- * once more before it leaves (docs/design.md 6.2): the second net, not the first.
+ * Returns a logger that writes one JSON line per event. Secrets are removed by name, and every line
+ * is searched for card numbers, which callers mask already (docs/design.md 6.2).
  */
 export function createLogger(options: {
   readonly program: string;
   readonly level: Config["LOG_LEVEL"];
-  /** A file, made with its folder when missing. Written synchronously: a crash loses no line. */
+  /** The log file, made with its folder if missing; a crash loses no line. */
   readonly file?: string;
-  /** Also to this stream, for a program that runs in the foreground. */
+  /** A second stream, for a program that runs in the foreground. */
   readonly stream?: DestinationStream;
 }): RootLogger {
   const streams: Array<{ level: Config["LOG_LEVEL"]; stream: DestinationStream }> = [];
   if (options.file) streams.push({ level: options.level, stream: openLogFile(options.file) });
   if (options.stream) streams.push({ level: options.level, stream: options.stream });
-  // The logger has their level itself.
+  // All streams have the level of the logger.
   const [only] = streams.length === 1 ? streams : [];
   const log = pino(
     {
@@ -43,7 +43,7 @@ export function createLogger(options: {
   return log;
 }
 
-/** pino has no formatter that reaches the fields of child loggers; every child inherits this. */
+/** Cleans the fields of child loggers, which pino's formatters do not reach. */
 function cleanChildren(log: RootLogger): void {
   const child = log.child;
   log.child = function cleanedChild(this: RootLogger, bindings, options) {
@@ -51,7 +51,7 @@ function cleanChildren(log: RootLogger): void {
   } as RootLogger["child"];
 }
 
-/** Never the headers: they hold the kiosk's credentials. */
+/** Returns what is logged of a request; its headers are left out, because they hold credentials. */
 function describeRequest(request: { method?: string; url?: string }): object {
   return { method: request?.method, url: request?.url && maskPansInUrl(request.url) };
 }

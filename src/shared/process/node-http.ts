@@ -1,22 +1,22 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * node:http without an `import`, which would read all exports; one of them, `WebSocket`, makes Node
- * load undici, which costs more than an empty start of Node.
+ * Functions of node:http, loaded without an `import`. An import would read all exports; the export
+ * `WebSocket` makes Node load undici, which takes longer than an empty start of Node.
  */
 export const { createServer, request: httpRequest } = process.getBuiltinModule("node:http");
 
 /**
- * The largest head of a request to a port that serves pages. A browser sends it the cookies of all
- * ports of the same host name, at most 180 with 4,096 bytes each in Chromium and two bytes between
- * them, so that the cookies of another program do not keep the pages away.
+ * The largest head of a request to a port that serves pages. A browser sends the cookies of all
+ * ports of the same host name: in Chromium at most 180, with 4,096 bytes each and two bytes between
+ * them. A smaller limit would let another program's cookies block the pages.
  */
 export const PAGE_HEADER_BYTES_MAX = 768 * 1024;
 
 /**
- * The whole text of a message; null when it is larger than `bytesMax`: at its end, or at once where
- * `tooLarge` then ends it. Rejects when it is cut off. By events: what lies in the socket has been
- * read before anything else is done.
+ * Returns the text of a message; null if it is larger than `bytesMax`: after its end, or at once if
+ * `tooLarge` is given, which then ends the message. Rejects if the message is cut off. It reads by
+ * events, so that what is in the socket has been read before anything else happens.
  */
 export function readText(
   message: IncomingMessage,

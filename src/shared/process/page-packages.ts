@@ -2,8 +2,8 @@ import { extname, join } from "node:path";
 import { assetFile, projectRoot } from "../version-files.ts";
 
 /**
- * Files of packages that pages load: where a page finds them, below `src`, and where the package
- * has them, below node_modules. A bundle holds a copy in the page's place.
+ * Files of packages that pages load: their paths below `src`, as pages name them, and below
+ * node_modules. A bundle has copies at the paths below `src`.
  */
 export const packageFiles: Readonly<Record<string, string>> = {
   "simulator/terminal/page/vendor/htm-preact.js": "htm/preact/standalone.module.js",
@@ -12,7 +12,7 @@ export const packageFiles: Readonly<Record<string, string>> = {
   "tp-manager/console/pages/vendor/uplot.js": "uplot/dist/uPlot.esm.js",
 };
 
-/** The file that a page asks for as `path`, which is below `src`. */
+/** Returns the file that a page loads as `path`, a path below `src`. */
 export function pageFile(path: string): string {
   const inPackage = packageFiles[path];
   const isBundled = extname(import.meta.filename) === ".js";

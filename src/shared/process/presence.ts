@@ -10,16 +10,16 @@ import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
  * belongs to another process has no such lock.
  */
 
-/** Held until the process ends, however that happens. */
+/** The locks of this process, which are held until it ends in whatever way. */
 const held: ExclusiveLock[] = [];
 
-/** A process that checks the file holds its lock for a moment. */
+/** How long to wait for a lock that another process holds while it checks the file. */
 const CONTENTION_MS = 2_000;
 
 /** `base` is the path that {@link presentProcesses} is asked with; its folder must exist. */
 export function announcePresence(base: string): void {
   const file = `${base}.${process.pid}.alive`;
-  // Again, if another process has removed the file as a dead one's before it was locked.
+  // Repeated if another process removed the file before it was locked.
   do {
     const lock = takeExclusiveLock(file, CONTENTION_MS);
     invariant(lock !== undefined, `${file} bears the pid of this process alone`);
@@ -27,7 +27,7 @@ export function announcePresence(base: string): void {
   } while (!existsSync(file));
 }
 
-/** The pids of the living processes that have announced themselves; removes what dead ones left. */
+/** Returns the pids of living processes that announced themselves; removes dead ones' files. */
 export function presentProcesses(base: string): number[] {
   const [folder, name] = [dirname(base), basename(base)];
   return namesIn(folder).flatMap((file) => {
@@ -38,8 +38,8 @@ export function presentProcesses(base: string): number[] {
 }
 
 /**
- * Whether the process with this pid is one of them. The pid must be in use, too, because a process
- * that checks a dead one's file holds its lock for a moment.
+ * Whether the process with this pid has announced itself and lives. The pid must be in use as well,
+ * because a process that checks a dead process's file holds its lock for a moment.
  */
 export function isPresent(base: string, pid: number): boolean {
   const file = `${base}.${pid}.alive`;
@@ -61,7 +61,7 @@ function isHeld(file: string): boolean {
   if (!lock) return true;
   const removed = remove(file);
   lock.release();
-  // Windows removes no file that is open, and so none that a new process has just made.
+  // Windows does not remove an open file, so this cannot remove the file of a new process.
   if (!removed) remove(file);
   return false;
 }

@@ -4,23 +4,23 @@ import { syncFolder, writeSynced } from "../store/store-file.ts";
 import type { Clock, Timer } from "../time.ts";
 import { probationMarkOf } from "../version-files.ts";
 
-/** Short enough that a kiosk does not notice. */
+/** How often it is checked whether the probation is over. */
 const CHECK_EVERY_MS = 100;
 
-/** Where an update keeps its record and these marks. */
+/** Returns the folder with the record of an update and the marks of the probation. */
 export function updateFolderOf(dataDirectory: string): string {
   return join(dataDirectory, "update");
 }
 
-/** The file exists as long as nothing has come that must not be lost with the stores. */
+/** Returns the mark that exists as long as the stores hold nothing new that must not be lost. */
 const untouchedIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "untouched");
 
 /**
- * The time in which a new version shows that it works before it may take a payment
+ * The probation of a new version: it must show that it works before it may take a payment
  * (docs/updates.md 4.3). The launcher writes a mark into the data folder before it starts the new
  * programs, and removes the mark when it has recorded that the version stays. So a program that
- * finds no mark may admit payments, and the stores are never put back after a payment.
+ * finds no mark may take payments, and the stores are never put back after a payment.
  */
 export class Probation {
   readonly #dataDirectory: string;
@@ -39,21 +39,21 @@ export class Probation {
     return this.#isOn;
   }
 
-  /** Resolves when there is no probation any more; never when the program ends on it. */
+  /** Resolves when the probation is over; never if the program ends during it. */
   get over(): Promise<void> {
     return this.#over.promise;
   }
 
-  /** Runs `begin` outside a probation: now, or when it is over. */
+  /** Runs `begin` now, or after the probation. */
   async after(begin: () => void | Promise<void>): Promise<void> {
     if (this.#isOn) void this.over.then(begin);
     else await begin();
   }
 
   /**
-   * Records that something came that must not be lost with the stores, such as a result of the
-   * terminal: an update that goes back then leaves them as they are. On disk when this returns. A
-   * mark is removed for that, as a full disk has no room for a new one.
+   * Records that the stores hold something new that must not be lost, such as a result of the
+   * terminal, so that an update that is taken back does not put the stores back. On disk when this
+   * returns. The record is the removal of a mark, because a full disk has no room for a new file.
    */
   received(): void {
     if (this.#isOn) admitPayments(this.#dataDirectory);
@@ -72,7 +72,7 @@ export class Probation {
   }
 }
 
-/** Programs that start from now on are on probation; nothing has come. On disk when it returns. */
+/** Begins a probation for the programs that start from now on. On disk when it returns. */
 export function beginProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -81,7 +81,7 @@ export function beginProbation(dataDirectory: string): void {
   syncFolder(folder);
 }
 
-/** Programs on probation go on without it at once. */
+/** Ends the probation; programs that run notice it within {@link CHECK_EVERY_MS}. */
 export function endProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   if (!existsSync(folder)) return;
@@ -91,7 +91,7 @@ export function endProbation(dataDirectory: string): void {
   syncFolder(folder);
 }
 
-/** From now on an update that goes back leaves the stores as they are. On disk when it returns. */
+/** Records that no update may put the stores back from now on. On disk when it returns. */
 export function admitPayments(dataDirectory: string): void {
   const file = untouchedIn(dataDirectory);
   if (!existsSync(file)) return;
@@ -99,7 +99,7 @@ export function admitPayments(dataDirectory: string): void {
   syncFolder(updateFolderOf(dataDirectory));
 }
 
-/** Whether anything came on the probation that must not be lost with the stores. */
+/** Whether the stores got anything during the probation that must not be lost. */
 export function receivedOnProbation(dataDirectory: string): boolean {
   return !existsSync(untouchedIn(dataDirectory));
 }

@@ -1,11 +1,11 @@
-/** Percent of what is alive, or 8 MB where that is more. */
+/** How far the heap may grow before a collection, in percent of the live objects, or 8 MB. */
 const HEAP_GROWTH_PERCENT = 20;
 
 /**
- * The settings of V8 that keep the memory of a program at work small (docs/performance.md). Left to
- * itself the heap may grow to three times what is alive before it is collected: the more, the
- * busier the kiosk. Functions that run once for each payment are all compiled after the same one:
- * one compilation follows the other then, and is forgotten when it is done.
+ * The settings of V8 that keep the memory of a working program small (docs/performance.md). By
+ * default the heap may grow to three times the live objects before it is collected. Functions that
+ * run once for each payment are all due for compilation after the same payment; with one thread
+ * they are compiled one after the other, and the memory of each compilation is freed.
  */
 const switches = [
   `--heap-growing-percent=${HEAP_GROWTH_PERCENT}`,
@@ -14,9 +14,9 @@ const switches = [
 ];
 
 /**
- * Sets them once a program is ready: Node's own compiled modules are for a process without such
- * switches, so they would cost a third of a start on the command line. A runtime that does not know
- * one says so on its standard error, and runs on.
+ * Sets the switches once a program is ready. On the command line they would make a start a third
+ * slower, because Node's own compiled modules are for a process without them. A runtime that does
+ * not know a switch reports that on its standard error and goes on.
  */
 export function keepHeapSmall(): void {
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");

@@ -19,9 +19,9 @@ import { copySynced, syncFolder } from "./store-file.ts";
 const DAY = "\\d{4}-\\d\\d-\\d\\d";
 
 /**
- * The days of a store's nightly copies, the oldest first. A day in the future is of a wrong clock:
- * such a copy counts as older than the others, so that it is neither put back before them nor kept
- * instead of them (docs/rules/17-loss.md).
+ * Returns the days of a store's nightly copies, the oldest first. A day in the future comes from a
+ * wrong clock: its copy counts as the oldest, so that it is neither put back before the others nor
+ * kept instead of them (docs/rules/17-loss.md).
  */
 export function daysOfCopies(folder: string, store: string, nowMs: number): string[] {
   return namesOf(new RegExp(`^${store}-(${DAY})\\.db$`), folder, nowMs);
@@ -29,7 +29,7 @@ export function daysOfCopies(folder: string, store: string, nowMs: number): stri
 
 /**
  * Like {@link daysOfCopies}, with the saved copies (docs/design.md 1.3). The name of a nightly copy
- * has no time, so of one day's copies the file that was written last is the newest.
+ * has no time, so the last written file of one day counts as the newest copy.
  */
 export function copiesOf(folder: string, store: string, nowMs: number): string[] {
   return namesOf(new RegExp(`^${store}-(${DAY}(?:-saved-\\d{6})?)\\.db$`), folder, nowMs);
@@ -51,24 +51,24 @@ function namesOf(pattern: RegExp, folder: string, nowMs: number): string[] {
   return copies.map(({ name }) => name);
 }
 
-/** The day, as in the names of copies. */
+/** Returns the day, as the names of copies have it. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** The name of a copy of a database whose file was lost while it was open. */
+/** Returns the name of a copy of a database whose file was lost while it was open. */
 export function savedName(ms: number): string {
   return `${dayOf(ms)}-saved-${fileTime(ms).slice(11, 19).replaceAll("-", "")}`;
 }
 
-/** The time, as in the names of files that are kept under another name. */
+/** Returns the time, as the names of renamed files have it. */
 export function fileTime(ms: number): string {
   return isoTime(ms).replaceAll(":", "-").slice(0, 23);
 }
 
 /**
- * Writes a snapshot of a database that is in use into another file, checks all of the copy and
- * syncs it. Throws when the copy is not good, and leaves what there is of it.
+ * Writes a snapshot of a database that is in use into another file, checks the whole copy and syncs
+ * it. Throws if the copy is damaged, and leaves the file.
  */
 export function copyChecked(database: DatabaseSync, copyPath: string): void {
   database.prepare("VACUUM INTO ?").run(copyPath);
@@ -76,8 +76,8 @@ export function copyChecked(database: DatabaseSync, copyPath: string): void {
 }
 
 /**
- * Like {@link copyChecked}, from an open file that holds all of a database and is not written
- * meanwhile. The copy gets its name when it is good.
+ * Like {@link copyChecked}, from an open file that holds a whole database and is not written
+ * meanwhile. The copy gets its name after the check.
  */
 export function saveChecked(file: number, copyPath: string): void {
   const unfinished = unfinishedOf(copyPath);
@@ -97,7 +97,7 @@ export function saveChecked(file: number, copyPath: string): void {
 
 const unfinishedOf = (copyPath: string): string => `${copyPath}.saving`;
 
-/** Takes away the leftovers of a {@link saveChecked} that was killed. */
+/** Removes the leftovers of a {@link saveChecked} that was killed. */
 export function clearUnfinished(copyPath: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) {
     rmSync(`${unfinishedOf(copyPath)}${ending}`, { force: true });
@@ -119,24 +119,24 @@ function check(copyPath: string): void {
   }
 }
 
-/** A limit, because a write-ahead log cannot begin anew while its database is copied. */
+/** The longest time for a copy; the write-ahead log grows until the copy has ended. */
 const COPY_LIMIT_MS = 3_600_000;
 
-/** Instead of a name: the program gets the file open. */
+/** Stands in place of a name: the program gets the file open. */
 export const OPEN_FILE = "-";
-/** The descriptor of that file in the program. */
+/** The descriptor of the open file in the program. */
 export const OPEN_FILE_AT = 3;
 
 interface Copying {
   /** Rejects with the error text of the program. */
   readonly done: Promise<void>;
-  /** Ends the program; the copy is not needed any more. */
+  /** Ends the copying program. */
   kill(): void;
 }
 
 /**
  * Copies a database in a program of its own (copy-database.ts), so that payments go on meanwhile.
- * `from`: its name, or the descriptor of an open file that holds all of it.
+ * `from`: the database's name, or the descriptor of an open file that holds all of it.
  */
 export function startCopying(from: string | number, to: string): Copying {
   const [name, files] = typeof from === "number" ? [OPEN_FILE, [from]] : [from, []];

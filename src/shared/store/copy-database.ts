@@ -11,7 +11,7 @@ import { openForReading } from "./sqlite.ts";
  * exit code is 1, and standard error has the reason.
  */
 
-/** All other processes of the machine come first. */
+/** The priority of this program, lower than that of other processes. */
 const LOW_PRIORITY = 10;
 
 const [from = "", to = ""] = process.argv.slice(2);

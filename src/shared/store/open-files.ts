@@ -17,42 +17,42 @@ import { clearUnfinished, copyChecked, fileTime, savedName, startCopying } from 
 import { copyBackAt, emptyLog, numberOf, prepared, renewLog, schemaOf } from "./sqlite.ts";
 import { declareRestored, syncFolder } from "./store-file.ts";
 
-/** The page that is checked, and its content at the last check. */
+/** The page of the file that is checked, and its content at the last check. */
 interface Known {
   /** The number of the schema: a VACUUM, which alone moves pages and shortens files, changes it. */
   readonly cookie: number;
-  /** The offset of the page. */
+  /** The offset of the page in the file. */
   readonly offset: number;
   content: Buffer;
   number: number;
   bytes: number;
 }
 
-/** The format of SQLite's files (sqlite.org, fileformat2). */
+/** The head of SQLite's files, with the schema number in it (sqlite.org, fileformat2). */
 const HEAD_BYTES = 100;
 const COOKIE_AT = 40;
 
-/** sqlite.org, CORRUPT and NOTADB. */
+/** SQLite's result codes CORRUPT and NOTADB (sqlite.org). */
 const NO_DATABASE: readonly number[] = [11, 26];
 
 /**
- * Whether the file of an open database still holds what SQLite has written into it, or was cut or
- * overwritten by another program (docs/design.md 1.3). SQLite would not notice, as it works with
- * its memory and its log. So the file is read directly: the head, and the page with the identity of
- * the database and the number of the last proof. A page in the file is always a committed one, and
- * no older one ever follows it, however much of the log was copied into the file.
+ * Checks whether the file of an open database still holds what SQLite has written into it, or was
+ * cut or overwritten by another program (docs/design.md 1.3). SQLite would not notice that, because
+ * it works with its memory and its log. So the file is read directly: the head, and the page with
+ * the identity of the database and the number of the last proof. A page in the file is always a
+ * committed one, and never becomes an older one, however much of the log was copied into the file.
  */
 class FileContent {
   /**
-   * A second handle to the file that SQLite has open. SQLite closes its own first, because a
-   * process that closes any handle to a file loses all its locks on it.
+   * A second handle to the file that SQLite has open. It is closed after SQLite's own, because a
+   * process that closes any handle to a file loses all its locks on that file.
    */
   readonly file: number;
   readonly #database: DatabaseSync;
   readonly #identity: string;
   readonly #pageBytes: number;
   readonly #read: Buffer;
-  /** undefined: the file has too little of the database yet to be recognised. */
+  /** The page as last checked; undefined: the file holds too little to be recognised. */
   #known: Known | undefined;
 
   constructor(database: DatabaseSync, path: string) {
@@ -63,12 +63,12 @@ class FileContent {
     this.file = openSync(path, "r");
     this.#learn();
     if (this.#known) return;
-    // All of a new database is in its log.
+    // A new database is still wholly in its log.
     emptyLog(database);
     this.#learn();
   }
 
-  /** Changes nothing, and reports a fault only when it is certain. `bytes`: length of the file. */
+  /** Whether a file of this length still holds the database; false only for certain. */
   isKept(bytes: number): boolean {
     try {
       return this.#isKept(bytes);
@@ -88,7 +88,7 @@ class FileContent {
       return true;
     }
     if (known?.cookie === this.#cookie) return false;
-    // Another program has compacted the database: its pages are elsewhere, or soon will be.
+    // Another program has compacted the database, so its pages have moved or are about to.
     this.#learn();
     return true;
   }
@@ -98,12 +98,12 @@ class FileContent {
     closeSync(this.file);
   }
 
-  /** Adds 1 to the proof in the database, and so in the file, when the log is copied. */
+  /** Adds 1 to the proof in the database; the file gets it when the log is copied. */
   count(): void {
     prepared(this.#database, "UPDATE store_proof SET number = number + 1").run();
   }
 
-  /** The schema number that SQLite knows, the log included. */
+  /** Returns the schema number that SQLite knows, the log included. */
   get #cookie(): number {
     return numberOf(this.#database, "schema_version");
   }
@@ -134,17 +134,17 @@ class FileContent {
 
 const rootSql = "SELECT rootpage FROM sqlite_schema WHERE name = 'store_proof'";
 
-/** The format of SQLite's files: a page that holds a whole table. */
+/** The type of a page with a whole table, and where its first row begins (fileformat2). */
 const LEAF = 0x0d;
 const FIRST_ROW_AT = 8;
 /** Offsets in a row, after the lengths of its content, of its key and of its head. */
 const TEXT_TYPE_AT = 3;
 const NUMBER_TYPE_AT = 4;
 const TEXT_AT = 5;
-/** Bytes of a number, by its type; the types 8 and 9 are the numbers 0 and 1. */
+/** The bytes of a number by its type; the types 8 and 9 are the numbers 0 and 1. */
 const numberBytes = [0, 1, 2, 3, 4, 6];
 
-/** The number in the one row with this text; undefined: the page is not that table. */
+/** Returns the number in the row with this text; undefined: the page is not that table. */
 function numberWith(text: string, page: Buffer): number | undefined {
   const row = page.subarray(page.readUInt16BE(FIRST_ROW_AT));
   const numberAt = TEXT_AT + text.length;
@@ -159,20 +159,20 @@ function numberWith(text: string, page: Buffer): number | undefined {
   return bytes && numberAt + bytes <= row.length ? row.readIntBE(numberAt, bytes) : undefined;
 }
 
-/** A larger file is saved by another program: a copy of this size takes some 30 ms. */
+/** The largest file that is saved in this process, in about 30 ms; others are saved elsewhere. */
 const AT_ONCE_BYTES = 4 * 1024 * 1024;
-/** A copy at once stops all else, so it may take one part in so many of the time. */
+/** The time's share, one part in so many, for copies in this process, which stop all else. */
 const AT_ONCE_SHARE = 20;
-/** A copy that could not be made is tried again after so long. */
+/** The pause before a copy that failed is tried again. */
 const AGAIN_MS = 5_000;
 
-/** A copy of what is open, and how much had been written then. */
+/** A copy of the open database, and the number of changes that it holds. */
 interface Copy {
   readonly path: string;
   readonly changes: number;
 }
 
-/** Saves what an open database holds whose file is lost (docs/design.md 1.3). */
+/** Saves the content of an open database whose file is lost (docs/design.md 1.3). */
 class Rescue {
   readonly #database: DatabaseSync;
   readonly #path: string;
@@ -180,9 +180,9 @@ class Rescue {
   #saved: Copy | undefined;
   /** The next copy, which another program is making. */
   #saving: { readonly stop: () => void } | undefined;
-  /** Why the last try gave no copy. */
+  /** Why the last try made no copy. */
   #unsaved: string | undefined;
-  /** On the monotonic clock. */
+  /** When the next copy may begin, on the monotonic clock. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
 
   /** `file`: the descriptor of the open file. */
@@ -192,7 +192,7 @@ class Rescue {
     this.#file = file;
   }
 
-  /** The state of the rescue, for an operator. */
+  /** Returns the state of the rescue in words for an operator. */
   says(steps: string): string {
     if (this.#unsaved !== undefined) {
       const why = this.#unsaved;
@@ -203,7 +203,7 @@ class Rescue {
     return "what it holds is saved as soon as nothing runs";
   }
 
-  /** Saves what was written since the last copy, at once on the last occasion. */
+  /** Saves what was written since the last copy; on the last occasion, in this process at once. */
   save(clock: Clock, occasion: "next" | "last"): void {
     const changes = Number(prepared(this.#database, "SELECT total_changes() AS n").get()?.["n"]);
     if (this.#saved?.changes === changes) return;
@@ -236,7 +236,7 @@ class Rescue {
     this.#notBeforeMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Saves the file by another program; nothing is written into it meanwhile. */
+  /** Saves the file by another program; meanwhile nothing is written into the file. */
   #saveElsewhere(copy: Copy, ended: (unsaved: string | undefined) => void): void {
     if (!emptyLog(this.#database)) throw new Error("another program reads it");
     const program = startCopying(this.#file, copy.path);
@@ -289,18 +289,18 @@ class Rescue {
 
 const logEndings = ["-wal", "-shm"] as const;
 
-/** Why a name no longer leads to the open file. */
+/** How the files under their names differ from the open ones. */
 type Change = "missing" | "replaced" | "cut" | "log-gone";
 
 /**
- * Whether the files of an open database are still those under their names. SQLite goes on writing
- * into a file that was deleted, moved away or replaced; the loss would show at the next start
- * (docs/design.md 1.3). Windows allows no such change to an open database.
+ * Checks whether the files under the names of an open database are still the open ones. SQLite goes
+ * on writing into a file that was deleted, moved away or replaced, and the loss would show only at
+ * the next start (docs/design.md 1.3). Windows allows no such change to an open database.
  */
 export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  /** The path of the log without its ending: next to the file, even when a link leads there. */
+  /** The path of the log without its ending: next to the file, even if the name is a link. */
   readonly #log: string;
   readonly content: FileContent;
   readonly #rescue: Rescue;
@@ -320,7 +320,7 @@ export class OpenFiles {
     this.#own = this.#found();
   }
 
-  /** Why the next start would not find what is written now, for an operator. Changes nothing. */
+  /** Returns for an operator why the next start would not find what is written; changes nothing. */
   get fault(): string | undefined {
     const change = this.#database.isOpen ? this.#change() : undefined;
     if (change === undefined) return undefined;
@@ -332,8 +332,8 @@ export class OpenFiles {
 
   /**
    * Saves what would be lost, and mends what can be mended without an operator. On the last
-   * occasion, at a stop, it saves at once what was written since the last copy. Returns the fault
-   * that is left.
+   * occasion, at a stop, it saves in this process what was written since the last copy. Returns the
+   * fault that is left.
    */
   attend(clock: Clock, occasion: "next" | "last" = "next"): string | undefined {
     if (!this.#database.isOpen) return undefined;
@@ -350,8 +350,8 @@ export class OpenFiles {
   }
 
   /**
-   * Closes the database, unless that would delete a log under its name that belongs to another one,
-   * or write into a file that holds something else by now.
+   * Closes the database, unless closing would delete the log of another database or write into a
+   * file that now holds something else.
    */
   close(): void {
     if (this.#isCut) return;
@@ -387,14 +387,14 @@ export class OpenFiles {
     return new Map([["", foundAt(this.#path)], ...logs]);
   }
 
-  /** Begins a new log; the content of the former one goes into the database first. */
+  /** Begins a new log, after the content of the old one was copied into the database. */
   #renewLog(): void {
     try {
       renewLog(this.#database);
       this.#own = new Map([...this.#found(), ["", this.#own.get("")]]);
       this.#onMended(`${this.#logGone}, and was made anew with all that it held`);
     } catch {
-      // A reader has the database: the fault stays until the next try.
+      // Another program reads the database, so the fault stays until the next try.
     }
   }
 
@@ -412,12 +412,12 @@ export class OpenFiles {
         renameSync(`${this.#log}${end}`, `${this.#log}${end}.orphan-${at}`);
       }
     } catch {
-      // The folder is not writable: the fault stays, and the next check tries again.
+      // The folder cannot be written, so the fault stays and the next check tries again.
     }
   }
 }
 
-/** The end of a sentence about the file. */
+/** What happened to the file: the end of a sentence about it. */
 const happened = {
   missing: "deleted or moved away",
   replaced: "replaced by another file",
@@ -426,12 +426,12 @@ const happened = {
 
 /** A file that was found under a name. */
 interface FileFound {
-  /** No other file gets it as long as this one is open. */
+  /** The device and number of the file; no other file gets them while this one is open. */
   readonly identity: string;
   readonly bytes: number;
 }
 
-/** The files, by the endings of their names. */
+/** The files of a database by the endings of their names. */
 type Files = ReadonlyMap<string, FileFound | undefined>;
 
 function foundAt(path: string): FileFound | undefined {

@@ -5,12 +5,12 @@ import { type Migration, openDatabase } from "./sqlite.ts";
 import { copySynced, declareRestored, readStoreFile, syncFolder } from "./store-file.ts";
 
 /**
- * How a copy replaces a database (docs/rules/17-loss.md): it is written next to the database, an
- * entry in the file of the store decides, and only then files are moved. After a power cut before
- * the entry all is as it was; after a later one the next start moves the files.
+ * Replaces a database by a copy (docs/rules/17-loss.md). The copy is written next to the database;
+ * then an entry in the file of the store decides, and only after it files are moved. A power cut
+ * before the entry changes nothing; after a later one the next start moves the files.
  */
 
-/** Writes a copy next to the database, on disk when it returns; it replaces nothing yet. */
+/** Writes a copy next to the database and replaces nothing yet. On disk when it returns. */
 export function stageCopy(databasePath: string, copy: string, at: string): void {
   const folder = dirname(databasePath);
   const earlier = `${basename(databasePath)}.restore-`;
@@ -21,13 +21,13 @@ export function stageCopy(databasePath: string, copy: string, at: string): void 
   syncFolder(folder);
 }
 
-/** From here on the copy is the database: this process moves the files, or the next start does. */
+/** Makes the copy the database: this process moves the files, or else the next start does. */
 export function decidePutBack(databasePath: string, at: string, because: string): void {
   declareRestored(databasePath, because, at);
   finishPutBack(databasePath);
 }
 
-/** Moves what is left to be moved; the files that were there are kept. */
+/** Moves the files that are not moved yet; the replaced files are kept in {@link keptIn}. */
 export function finishPutBack(databasePath: string): void {
   const at = readStoreFile(databasePath)?.restoredAt;
   const copy = at === undefined ? "" : copyPathOf(databasePath, at);
@@ -40,19 +40,19 @@ export function finishPutBack(databasePath: string): void {
     const file = `${databasePath}${ending}`;
     if (existsSync(file)) renameSync(file, join(aside, basename(file)));
   }
-  // SQLite would apply the former database's log to the new one.
+  // The old log must be gone on the disk first, because SQLite would apply it to the new database.
   syncFolder(aside);
   syncFolder(folder);
   renameSync(copy, databasePath);
   syncFolder(folder);
 }
 
-/** The folder with the files that were there before. */
+/** Returns the folder with the files that were replaced. */
 export function keptIn(databasePath: string, at: string): string {
   return join(dirname(databasePath), "backup", `before-restore-${at}`);
 }
 
-/** {@link openDatabase}, after finishing a restore that was cut off. */
+/** Finishes a restore that was cut off, then opens the database as {@link openDatabase} does. */
 export function openStore(path: string, migrations: readonly Migration[]): DatabaseSync {
   finishPutBack(path);
   return openDatabase(path, migrations);

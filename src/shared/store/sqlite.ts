@@ -15,18 +15,18 @@ import { invariant } from "../invariant.ts";
  */
 export type Migration = string | { readonly goesOn: string };
 
-/** The room that the write-ahead log keeps on the disk. */
+/** The size to which the write-ahead log is cut after it has grown. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
-/** SQLite's default: a commit that finds more pages in the log copies them back. */
+/** From so many pages in the log a commit copies them into the database; SQLite's default. */
 const LOG_PAGES = 1_000;
 /** How long one process waits for another one's write lock before the statement fails. */
 const BUSY_TIMEOUT_MS = 2_000;
 
 /**
- * Opens a durable database: WAL, every commit synced to disk (docs/design.md 1.3), foreign keys on,
- * schema brought up to the last migration. The file can be read by its owner only. Throws when the
- * file was written by a newer version of this program that has not left it readable for this one,
- * or cannot be opened or migrated.
+ * Opens a durable database: with a write-ahead log, every commit synced to the disk (docs/design.md
+ * 1.3), foreign keys on, and the schema of the last migration. Only the file's owner can read it.
+ * Throws if the file cannot be opened or migrated, or if a newer version of this program has
+ * written it and not left it readable for this one.
  */
 export function openDatabase(path: string, migrations: readonly Migration[]): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true });
@@ -70,13 +70,13 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Throws on a drive where SQLite keeps another journal mode, such as some network drives. */
+/** Sets a write-ahead log and synced commits. Throws if the drive, as on a network, has none. */
 function makeDurable(database: DatabaseSync): void {
   const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
   database.exec("PRAGMA synchronous = FULL");
   // A log that grew while a copy was made shrinks again.
   database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
-  // The setting may have been turned off before the log was renewed.
+  // The setting may have been 0 before the log was renewed.
   database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
   if (mode !== "wal" || synchronous !== 2) {
@@ -100,7 +100,7 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
   }
   const from = smallestReader(migrations);
   if (version === known && readableFrom(database) === from) return;
-  // One wait for the disk for all steps; a step that fails leaves the file as it was.
+  // All steps are one transaction, with one wait for the disk: a failure changes nothing.
   transaction(database, () => {
     for (const migration of migrations.slice(version)) database.exec(sqlOf(migration));
     database.exec(`PRAGMA user_version = ${known}`);
@@ -112,36 +112,36 @@ export function sqlOf(migration: Migration): string {
   return typeof migration === "string" ? migration : migration.goesOn;
 }
 
-/** A number in the head of the file that SQLite leaves to programs and copies into backups. */
+/** The number in the file's head for {@link readableFrom}, which SQLite leaves to programs. */
 const READABLE_FROM = "application_id";
 
-/** The number of the last migration that ran. */
+/** Returns the number of the last migration that ran. */
 export function schemaOf(database: DatabaseSync): number {
   return numberOf(database, "user_version");
 }
 
-/** The smallest schema whose programs can use the database; undefined: not recorded. */
+/** Returns the smallest schema whose programs can use the database; undefined: not recorded. */
 export function readableFrom(database: DatabaseSync): number | undefined {
   return numberOf(database, READABLE_FROM) || undefined;
 }
 
-/** The number of the last step after which programs of the previous schema cannot go on. */
+/** Returns the number of the last migration that programs of earlier schemas do not survive. */
 function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
 
-/** The answer of SQLite to a PRAGMA. */
+/** Returns SQLite's answer to a PRAGMA as a number. */
 export function numberOf(database: DatabaseSync, name: string, column = name): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
 }
 
-/** Copies the log into the file. False: another program still reads the log. */
+/** Copies the log into the database file. False: another program still reads the log. */
 export function emptyLog(database: DatabaseSync): boolean {
   const found = database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
   return found?.["busy"] === 0 && found["log"] === found["checkpointed"];
 }
 
-/** Sets the pages in the log from which a commit copies them back; 0: never. Returns the former. */
+/** Sets from how many pages a commit copies the log back; 0: never. Returns the old number. */
 export function copyBackAt(database: DatabaseSync, pages: number): number {
   const before = numberOf(database, "wal_autocheckpoint");
   database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
@@ -149,8 +149,8 @@ export function copyBackAt(database: DatabaseSync, pages: number): number {
 }
 
 /**
- * Begins the write-ahead log in a new file; what was in the former one is in the database then.
- * Throws at once when another program reads the database, and may be called again.
+ * Begins the write-ahead log in a new file, after the content of the old one was copied into the
+ * database. Throws at once if another program reads the database, and may be called again.
  */
 export function renewLog(database: DatabaseSync): void {
   withoutWaiting(database, () => {
@@ -161,7 +161,7 @@ export function renewLog(database: DatabaseSync): void {
   });
 }
 
-/** Throws at once when another program has the lock that is needed. */
+/** Runs `work`; throws at once if another program has a lock that is needed. */
 export function withoutWaiting(database: DatabaseSync, work: () => void): void {
   const waitMs = numberOf(database, "busy_timeout", "timeout");
   database.exec("PRAGMA busy_timeout = 0");
@@ -180,13 +180,13 @@ export function assertWhole(database: DatabaseSync): void {
 
 type Values = readonly SQLOutputValue[];
 type Row = Record<string, SQLOutputValue>;
-/** Named values come first, in one object. */
+/** Values of a statement; named ones come first, in one object. */
 type Given = SQLInputValue | Record<string, SQLInputValue>;
 type Reader<T> = (...values: Given[]) => T;
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
-/** A statement that runs often: prepared when it is first used, kept as long as the database. */
+/** Returns a statement that is prepared at its first use and kept as long as the database. */
 export function prepared(database: DatabaseSync, sql: string): StatementSync {
   let kept = statements.get(database);
   if (!kept) {
@@ -202,9 +202,9 @@ export function prepared(database: DatabaseSync, sql: string): StatementSync {
 }
 
 /**
- * Makes the rows of a statement into objects here. Each object that node:sqlite makes of a row has
- * a hidden class of its own, 72 bytes that stay until V8 clears its old space, and takes twice as
- * long to read; a queue that drains reads two rows for each order.
+ * Makes the objects of a statement's rows here instead of in node:sqlite. There each object gets a
+ * hidden class of its own, which takes 72 bytes until V8 clears its old space, and reading takes
+ * twice as long. A queue that is being sent reads two rows for each order.
  */
 function lightRows(statement: StatementSync): StatementSync {
   const names = statement.columns().map(({ name }) => name);
@@ -225,7 +225,7 @@ function lightRows(statement: StatementSync): StatementSync {
   return statement;
 }
 
-/** Runs `work` as a part of the transaction that is running, else in one of its own. */
+/** Runs `work` in the running transaction, else in one of its own. */
 export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   return database.isTransaction ? work() : transaction(database, work);
 }

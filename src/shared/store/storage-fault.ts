@@ -1,14 +1,14 @@
 import { statfsSync } from "node:fs";
 
-/** With less free the disk counts as full: SQLite's shared memory alone takes 32 KiB. */
+/** The free space below which a disk counts as full; SQLite's shared memory alone takes 32 KiB. */
 const FREE_BYTES_MIN = 256 * 1024;
 
-/** sqlite.org, result codes. */
+/** Result codes of SQLite (sqlite.org). */
 const sqlite = { permission: 3, readOnly: 8, ioError: 10, full: 13, cannotOpen: 14 } as const;
 
 /**
- * Why the disk of a folder cannot be written, with advice for an operator; undefined: the error is
- * of another kind.
+ * Returns why the disk of a folder cannot be written, with advice for an operator; undefined: the
+ * error has another reason.
  */
 export function storageFault(error: unknown, folder: string): string | undefined {
   const fault = error as NodeJS.ErrnoException & { readonly errcode?: number };
@@ -23,7 +23,7 @@ export function storageFault(error: unknown, folder: string): string | undefined
     return `${folder} cannot be written: it is read-only, or its files belong to others`;
   }
   if (result === sqlite.ioError) return `the disk of ${folder} fails: ${message}`;
-  // With a path: a socket may be refused for other reasons.
+  // Only an error with a path is about a file; a socket may be refused for other reasons.
   const denied = path !== undefined && ["EACCES", "EPERM"].includes(code);
   if (denied || result === sqlite.permission || result === sqlite.cannotOpen) {
     return (

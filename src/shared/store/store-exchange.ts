@@ -9,11 +9,11 @@ import { type StoreMark, storeMarkSchema } from "./store-file.ts";
 export const storeMarksSchema = z.object({
   /** The sender's own mark; null: its database has not begun. */
   mine: storeMarkSchema.nullable(),
-  /** The last mark of the receiver that the sender remembers. */
+  /** The receiver's last mark, as the sender remembers it. */
   yours: storeMarkSchema.nullable(),
-  /** The last `yours` that the sender has received and judged, on disk. */
+  /** The last `yours` that the sender received and judged, with the result on disk. */
   answered: storeMarkSchema.nullable(),
-  /** The sender's database does not hold what `answered` names: it was lost or restored. */
+  /** Whether the sender's database lacks a part of what `answered` names, after a loss. */
   lacks: z.boolean(),
 });
 export type StoreMarks = z.infer<typeof storeMarksSchema>;
@@ -22,7 +22,7 @@ function sameMark(a: StoreMark | null, b: StoreMark | null): boolean {
   return a?.store === b?.store && a?.session === b?.session && a?.count === b?.count;
 }
 
-/** The mark of this database in the peer's memory, and whether the database lacks a part of it. */
+/** The mark of this database that the peer remembers, and whether a part is missing here. */
 type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
 interface ExchangeParts {
@@ -34,10 +34,10 @@ interface ExchangeParts {
 }
 
 /**
- * Exchanges the marks of both databases with every message (docs/rules/17-loss.md). Each side
- * judges its own database by what the other side remembers. The memory of a former session is given
- * up only when the other side has judged itself by it, on disk, so that a crash in between hides no
- * loss.
+ * Exchanges the marks of the two databases with every message (docs/rules/17-loss.md). Each program
+ * judges its own database by the mark that the peer remembers. A program forgets the mark of the
+ * peer's previous session only after the peer has judged itself by it, with the result on disk, so
+ * that a crash in between hides no loss.
  */
 export class StoreExchange {
   readonly #parts: ExchangeParts;
@@ -51,12 +51,12 @@ export class StoreExchange {
     this.#written = this.#other;
   }
 
-  /** The marks to send. `standing`: as received with the message that is answered. */
+  /** Returns the marks to send. `standing`: the result of {@link receive} that is answered. */
   outgoing(standing: Standing = this.#standing): StoreMarks {
     return { mine: this.#parts.store.mark, yours: this.#other, ...standing };
   }
 
-  /** Judges this database by the other side's marks; undefined: an older version sends none. */
+  /** Judges this database by the peer's marks; undefined: an older version sends none. */
   receive(marks: StoreMarks | undefined): Standing {
     const { store, onMissing, onOtherLacks } = this.#parts;
     if (!marks) return this.#standing;
@@ -70,7 +70,7 @@ export class StoreExchange {
     return this.#standing;
   }
 
-  /** Writes the other side's mark, in a commit that is made anyway. */
+  /** Writes the peer's mark; called in a commit that is made anyway. */
   remember(): void {
     if (!this.#other || sameMark(this.#other, this.#written)) return;
     this.#parts.store.rememberOther(this.#other);
@@ -83,7 +83,7 @@ export class StoreExchange {
     if (same && mine.count <= known.count) return;
     if (known && !same && !judged) return;
     this.#other = mine;
-    // A new session is written at once, a new count with the next commit.
+    // A new session is written at once; a new count is written with the next commit.
     if (!same) this.remember();
   }
 }

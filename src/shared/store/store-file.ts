@@ -13,33 +13,33 @@ import {
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 
-/** A point in the life of one database. */
+/** A mark: one point in the life of a database. */
 export const storeMarkSchema = z.object({
-  /** Identity of the database, made at its creation. */
+  /** The identity of the database, made when it was created. */
   store: z.string(),
-  /** The part of its life since a start or nightly copy: a copy has only earlier sessions. */
+  /** The part of its life since a start or nightly copy; a copy has only earlier sessions. */
   session: z.string(),
-  /** Grows with each write, and is sent only when the write is on disk. */
+  /** A count that grows with each write and is sent only after the write is on disk. */
   count: z.int().min(0),
 });
 export type StoreMark = z.infer<typeof storeMarkSchema>;
 
-/** A file next to the database, so that a lost database is noticed (docs/rules/17-loss.md). */
+/** A file next to the database, by which a lost one is noticed (docs/rules/17-loss.md). */
 const storeFileSchema = storeMarkSchema.extend({
-  /** The database was put back on purpose: by what, from when. */
+  /** Why the database was put back on purpose. */
   restored: z.string().optional(),
-  /** When; the name of the copy has it as long as the copy has not replaced the database. */
+  /** When it was put back; the copy's name has this time until it replaces the database. */
   restoredAt: z.string().optional(),
 });
 type StoreFile = z.infer<typeof storeFileSchema>;
 
-/** The file is in a folder of its own, so that it stays when a database's files are deleted. */
+/** Returns the file's path, in another folder, so that it stays when a database is deleted. */
 function storeFileOf(databasePath: string): string {
   const name = `${basename(databasePath, ".db")}.json`;
   return join(dirname(databasePath), "stores", name);
 }
 
-/** undefined: there is no such file, as before the first start. */
+/** Returns the content of the file; undefined: there is none, or it is malformed. */
 export function readStoreFile(databasePath: string): StoreFile | undefined {
   try {
     const text = readFileSync(storeFileOf(databasePath), "utf8");
@@ -57,14 +57,14 @@ export function declareRestored(databasePath: string, restored: string, restored
   writeStoreFile(databasePath, { ...known, restored, restoredAt });
 }
 
-/** On disk when it returns; the file is the old one or the new one, never a part of it. */
+/** Writes the file of a store, whole at any time. On disk when it returns. */
 export function writeStoreFile(databasePath: string, content: StoreFile): void {
   const path = storeFileOf(databasePath);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   replaceSynced(path, `${JSON.stringify(content)}\n`);
 }
 
-/** The file's bytes are on disk when this returns; its name is once the folder is synced. */
+/** Writes a file and syncs its bytes; its name is on disk after {@link syncFolder}. */
 export function writeSynced(
   path: string,
   bytes: Buffer | string,
@@ -81,7 +81,7 @@ export function writeSynced(
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The bytes of the copy are on disk when this returns. `from`: a name, or an open file. */
+/** Copies a file and syncs the copy's bytes. `from`: a name, or an open file's descriptor. */
 export function copySynced(from: string | number, to: string, mode = 0o600): void {
   const source = typeof from === "number" ? from : openSync(from, "r");
   try {
@@ -103,7 +103,7 @@ export function copySynced(from: string | number, to: string, mode = 0o600): voi
   }
 }
 
-/** On disk when it returns; the file is the old one or the new one, never a part of it. */
+/** Replaces a file, which is the old or the new one at any time. On disk when it returns. */
 export function replaceSynced(path: string, text: string, mode = 0o600): void {
   const unfinished = `${path}.unfinished`;
   writeSynced(unfinished, text, { mode });

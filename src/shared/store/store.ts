@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { type Migration, transaction } from "./sqlite.ts";
 import { readStoreFile, type StoreMark, writeStoreFile } from "./store-file.ts";
 
-/** A step of the schema of every database with a {@link Store} (docs/rules/17-loss.md). */
+/** The migration of every database with a {@link Store} (docs/rules/17-loss.md). */
 export const storeMigration = `
   CREATE TABLE store_identity (store TEXT NOT NULL) STRICT;
   INSERT INTO store_identity VALUES (lower(hex(randomblob(16))));
@@ -22,7 +22,9 @@ export const storeMigration = `
   ) STRICT;
 `;
 
-/** A later step of the same schema: the file is recognised by it (docs/design.md 1.3). */
+/**
+ * A later migration of the same databases, whose table identifies the file (docs/design.md 1.3).
+ */
 export const proofMigration = {
   goesOn: `
   -- One row, of the page of which nothing else is; each proof that can be written counts.
@@ -31,12 +33,12 @@ export const proofMigration = {
   `,
 } satisfies Migration;
 
-/** Whether a database is the one that was here at the last start, and as complete. */
+/** Whether a database is the one that was here at the last start, and whether it is complete. */
 export type StoreFinding =
   | { readonly kind: "whole" }
   /** The file was missing or empty, and was made anew. */
   | { readonly kind: "lost"; readonly because: string }
-  /** The file is that of another database. */
+  /** The file holds another database. */
   | { readonly kind: "other"; readonly because: string }
   /** The file is an older copy, put back by the restore command or by hand. */
   | { readonly kind: "older"; readonly because: string };
@@ -65,10 +67,10 @@ export class Store {
   readonly #sql: Record<keyof typeof texts, StatementSync>;
   readonly #count: () => number;
   #session: string | undefined;
-  /** The count that was read last: it only grows. */
+  /** The count as last read, which only grows. */
   #countedLast = 0;
 
-  /** `count`: how much was written so far, all of it on disk. */
+  /** `count` returns how many writes are on disk. */
   constructor(database: DatabaseSync, path: string, count: () => number) {
     this.#database = database;
     this.#path = path;
@@ -94,13 +96,13 @@ export class Store {
     this.#writeFile();
   }
 
-  /** Begins a new session after a copy was made, which from now on is an older one. */
+  /** Begins a new session after a copy was made, which is now an older state of the database. */
   copied(): void {
     this.#session = this.#newSession();
     this.#writeFile();
   }
 
-  /** Where this database stands, all of it on disk; null before {@link begin}. */
+  /** Returns the current mark of this database, all on disk; null before {@link begin}. */
   get mark(): StoreMark | null {
     if (this.#session === undefined) return null;
     return { store: this.identity, session: this.#session, count: this.#counted };
@@ -116,7 +118,7 @@ export class Store {
     return count <= Number(next?.["first_count"] ?? this.#counted);
   }
 
-  /** The last mark of the other program's database. */
+  /** Returns the last mark of the other program's database; null: none was received. */
   get other(): StoreMark | null {
     const row = this.#sql.other.get();
     if (!row) return null;
@@ -133,7 +135,7 @@ export class Store {
     return this.#countedLast;
   }
 
-  /** Returns a session that is on disk; one that a full disk refused would look like a loss. */
+  /** Returns a new session that is on disk; one that is not would look like a loss. */
   #newSession(): string {
     const session = randomBytes(16).toString("hex");
     this.#sql.begin.run(session, this.#counted);

@@ -5,29 +5,29 @@ import { OpenFiles } from "./open-files.ts";
 import { withoutWaiting } from "./sqlite.ts";
 import { fullDisk, isFull, storageFault } from "./storage-fault.ts";
 
-/** A proof holds so long; then a write proves again that the database can be written. */
+/** How long a proof holds; then another write must prove that the database can be written. */
 const PROVED_FOR_MS = 60_000;
-/** A database that could not be written is tried again after so long. */
+/** The pause before a database that could not be written is tried again. */
 const FAILED_FOR_MS = 5_000;
 
-/** Another program that reads the database locks it for less than this. */
+/** The longest time that another program's lock on the database counts as usual. */
 const BUSY_FOR_MS = 10_000;
-/** sqlite.org, BUSY. */
+/** SQLite's result code BUSY (sqlite.org). */
 const BUSY = 5;
 
-/** sqlite.org, TOOBIG, CONSTRAINT, MISMATCH and RANGE: the row was refused, not the disk. */
+/** SQLite's codes TOOBIG, CONSTRAINT, MISMATCH and RANGE: the row is at fault, not the disk. */
 const REFUSED_ROWS: readonly number[] = [18, 19, 20, 25];
 
 interface WriteFault {
-  /** For an operator. */
+  /** The fault in words for an operator. */
   readonly says: string;
   readonly sinceMs: number;
 }
 
 /**
- * Whether a database can be written, and if not, why: a disk may be full, read-only or fail, or the
- * files may be gone, long before the next payment. A write that fails shows it at once; without
- * writes, a caller gets a small commit when the last proof is old (docs/design.md 1.3).
+ * Proves that a database can be written, or reports why not: the disk may be full, read-only or
+ * failing, or the files may be gone, long before the next payment. A write that fails shows it at
+ * once. Without writes, a small commit proves it when the last proof is old (docs/design.md 1.3).
  */
 export class WriteProof {
   readonly #database: DatabaseSync;
@@ -38,13 +38,13 @@ export class WriteProof {
   onMended: (says: string) => void = () => {};
   /** Why the last write failed. */
   #failed: string | undefined;
-  /** On the monotonic clock; undefined: not tried yet, or out of date. */
+  /** When the last try was, on the monotonic clock; undefined: none yet, or it no longer counts. */
   #triedMs: number | undefined;
   #sinceMs: number | undefined;
-  /** Since then each try has found another program at the write lock; on the monotonic clock. */
+  /** Since when another program has locked the database at each try, on the monotonic clock. */
   #busySinceMs: number | undefined;
 
-  /** `clock`: undefined: no proofs are written. */
+  /** `clock`: undefined if no proofs are to be written. */
   constructor(database: DatabaseSync, path: string, clock: Clock | undefined) {
     this.#database = database;
     this.#folder = dirname(path);
@@ -69,7 +69,7 @@ export class WriteProof {
     }
   }
 
-  /** The fault as last known; writes nothing. */
+  /** Returns the fault as last known; undefined: none. Writes nothing. */
   get known(): WriteFault | undefined {
     return this.#faultWith(this.#files.fault);
   }
@@ -85,7 +85,7 @@ export class WriteProof {
     return { says, sinceMs: this.#sinceMs };
   }
 
-  /** The fault as it is, or was a short time ago; may write a proof. */
+  /** Returns the fault now, or a short time ago; undefined: none. May write a proof. */
   get proved(): WriteFault | undefined {
     const ofFiles = this.#attend();
     const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
@@ -94,7 +94,7 @@ export class WriteProof {
     return this.#faultWith(ofFiles);
   }
 
-  /** The fault before a write, which is itself a proof: only a known fault is tried again. */
+  /** Returns the fault before a write, itself a proof: only a known fault is tried again. */
   get standing(): WriteFault | undefined {
     const ofFiles = this.#attend();
     if (this.#failed !== undefined) this.#prove();
@@ -141,7 +141,7 @@ export class WriteProof {
     this.#triedMs = this.#clock?.monotonicMs();
   }
 
-  /** A lock of another program is a fault only when it lasts. */
+  /** Records that another program has the lock, which becomes a fault only if it lasts. */
   #busy(): void {
     this.#triedMs = this.#clock?.monotonicMs();
     this.#busySinceMs ??= this.#triedMs ?? 0;
@@ -151,7 +151,7 @@ export class WriteProof {
       "it goes on when it lets go";
   }
 
-  /** undefined: the database refused a row, and not the write as such. */
+  /** Returns the fault of a failed write; undefined: the database refused only the row. */
   #faultOf(error: unknown): string | undefined {
     const { code, errcode = 0 } = error as { readonly code?: unknown; readonly errcode?: number };
     if (code !== "ERR_SQLITE_ERROR" || REFUSED_ROWS.includes(errcode % 256)) return undefined;

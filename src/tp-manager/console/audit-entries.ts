@@ -21,9 +21,9 @@ const about = z.object({
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The number of its audit entry; null: the request changes nothing. */
+    /** The number of the request's audit entry; null: the request changes nothing. */
     act: number | null;
-    /** Who does it and why; missing: it came by another door, or does nothing. */
+    /** Who makes the request and why; missing: it came by another port, or changes nothing. */
     person?: { readonly by: string; readonly reason: string } | null;
   }
 }
@@ -49,7 +49,7 @@ export function keepAuditEntries(
     request.person = { by: `${act.name} (${act.login})`, reason: act.reason };
     done();
   });
-  // Not when the answer has been sent: a browser that has left takes none, and the action is done.
+  // The end is kept before the answer is sent, because a browser that has left takes no answer.
   app.addHook("onSend", ({ act }, { statusCode }, payload, done) => {
     try {
       const code = statusCode === 200 ? null : codeIn(payload);
@@ -61,7 +61,7 @@ export function keepAuditEntries(
   });
 }
 
-/** The code of a refusal. */
+/** Returns the code of a refusal; null: there is none. */
 function codeIn(payload: unknown): string | null {
   if (typeof payload !== "string") return null;
   const answer = JSON.parse(payload) as [{ readonly error?: { readonly code: string } | null }];

@@ -39,13 +39,13 @@ function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOpti
     login,
     role,
     idleSeconds: SESSION_IDLE_MS / 1000,
-    /** Without the operator's own pair some calls are nobody's. */
+    /** Whether the operator has a login; without it nobody may make some calls. */
     hasOperator: options.operator !== undefined,
   });
   app.post("/session", { config: { open: "log-in" } }, async (request, reply) => {
     const { login, password } = checkedBody(pair, plain(request.body));
     const role = credentials.roleOf(login, password);
-    // The kiosk's pair is no operator's, where the operator has one.
+    // The kiosk's login may not log in here if the operator has one.
     const isGood = role === "operator" || (role === "kiosk" && options.operator === undefined);
     if (role === undefined || !isGood) return await refuseLogin(options.failures, login, reply);
     app.connections.trust(request.raw.socket);

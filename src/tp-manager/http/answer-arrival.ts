@@ -6,8 +6,8 @@ import type { CallContext } from "./call-context.ts";
 type At = Pick<CallContext, "orders" | "log">;
 
 /**
- * docs/rules/11-unread.md: an answer that was not written completely blocks a second one of its
- * kind. An answer to HEAD has no body, so nobody has read anything.
+ * Records that the kiosk has read an answer once it is written completely
+ * (docs/rules/11-unread.md). An answer to HEAD has no body, so it is not recorded.
  */
 export function whenWritten(
   { method }: FastifyRequest,
@@ -26,8 +26,8 @@ export function whenWritten(
 }
 
 /**
- * docs/rules/11-unread.md: an answer with a charge is followed until it has arrived, or not.
- * A repetition that does not arrive takes nothing from what the kiosk knows.
+ * Records whether an answer with a charge arrived at the kiosk (docs/rules/11-unread.md). A
+ * repeated answer that does not arrive changes nothing, because the kiosk knows the charge already.
  */
 export function followCharge(
   { method }: FastifyRequest,

@@ -30,13 +30,13 @@ declare module "fastify" {
     about: About | null;
   }
   interface FastifyInstance {
-    /** Those of every address it listens on. */
+    /** The connections of every address that the server listens on. */
     connections: Connections;
     limits: ServerLimits;
   }
 }
 
-/** The local API without a port: everything that `inject` can test. */
+/** Returns the local API without a port, so that tests call it by `inject`. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = createInstance(options, apiLimits);
   await installAccess(app, options);
@@ -45,7 +45,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** A server with the bodies and the error answers of the local API, without a door. */
+/** Returns a server with the bodies and error answers of the API, which checks no caller. */
 export function createInstance(
   { orders, log }: Pick<ApiOptions, "orders" | "log">,
   limits: ServerLimits,
@@ -76,7 +76,7 @@ export function createInstance(
   return app;
 }
 
-/** Every call of the local API below `prefix`, with streams of events that end with the server. */
+/** Opens every call of the API below `prefix`, with event streams that end with the server. */
 export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""): void {
   const events = eventStreams(options.monitor, options.clock, options.log);
   app.addHook("preClose", (done) => {
@@ -86,7 +86,7 @@ export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""
   installCalls(app, { ...options, events, hasOperator: options.operator !== undefined }, prefix);
 }
 
-/** Numbers keep their text (json-body.ts); anything but JSON is refused by the framework. */
+/** Installs the only parser, that of JSON, whose numbers keep their text (json-body.ts). */
 function installBodyParser(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
@@ -102,7 +102,7 @@ function installBodyParser(app: FastifyInstance): void {
 
 function countAnswers(app: FastifyInstance, { metrics }: Monitor): void {
   app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
-    // A stream lasts as long as its reader; that is no answer time.
+    // A stream lasts until its reader leaves, so its time is no answer time.
     if (!routeOptions.config?.call?.streams) {
       metrics.answered(method, routeOptions.url ?? "none", reply.statusCode, reply.elapsedTime);
     }

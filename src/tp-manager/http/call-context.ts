@@ -29,7 +29,7 @@ export interface CallContext {
   readonly auditEntries: AuditEntryRows;
   readonly acknowledged: AcknowledgedRows;
   readonly days: DayRows;
-  /** The hours of the journal and what is counted since. */
+  /** The hours of the journal, with what was counted since. */
   readonly hours: Pick<HourWatch, "hours">;
   readonly defaultCurrency: string;
   /** OPERATOR_LOGIN is set. */

@@ -27,83 +27,81 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly path: Path;
   /** A second path of the same call. */
   readonly alias?: string;
-  /** The path before the call was renamed: the same call, deprecated. */
+  /** The former path of a renamed call, which still works and is deprecated. */
   readonly formerPath?: string;
-  /** Missing: GET of a call that reads, else POST. */
+  /** The methods; missing: GET for a call that reads, else POST. */
   readonly methods?: readonly Method[];
   /**
-   * Its GET changes nothing. Only such a call may be made from a browser's address bar, and only
-   * such a call has HEAD: a GET without this member may change something.
+   * The GET of the call changes nothing, so it has HEAD and may be made from a browser's address
+   * bar. A GET without this member may change something.
    */
   readonly reads?: true;
-  /** The answer goes on until its reader leaves, so there is no HEAD of it. */
+  /** The answer goes on until its reader leaves, so the call has no HEAD. */
   readonly streams?: true;
   /**
-   * Who may call it where OPERATOR_LOGIN is set; missing: both pairs. "own-operator": without that
-   * setting nobody may.
+   * Who may make the call if OPERATOR_LOGIN is set; missing: kiosk and operator. "own-operator":
+   * without that setting nobody may.
    */
   readonly role?: "operator" | "own-operator";
-  /** In the reference and in the document. */
-  readonly summary: string;
-  readonly description?: string;
-  /** A member `id` of the path is that of a transaction of ours; missing: an order's. */
+  /** What `id` in the path names: a transaction of this installation; missing: an order. */
   readonly idOf?: "transaction";
-  /** The member that may hold an id of the gateway, of an order that is not known then. */
+  /** The member that may hold an id of the gateway; the order of such an id is not known yet. */
   readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
-  /** The orders that a body names in another way; it may not have been checked. */
+  /** Returns the orders that a body names in another way; the body may be unchecked. */
   readonly ordersOf?: (body: unknown) => readonly string[];
-  /** Of the path's members; one that is not named here is any text. */
+  /** The schema of the path's members; a member that is missing here may be any text. */
   readonly params?: z.ZodObject;
   readonly query?: z.ZodType<Query>;
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType<Body>;
   /** The handler reads the body itself, because it names every fault at once. */
   readonly readsBody?: true;
-  /** The call changes something, and may be carried out while a new version is on probation. */
+  /** The call changes something and is carried out even while a new version is on probation. */
   readonly whileUpdating?: true;
   /** The call answers a payment, so its refusals have the members that every payment has. */
   readonly answersPayment?: true;
-  /** Evaluated by the document's generator and by tests only; a running process never does. */
+  /** Returns what the document says of the call. Only the document's generator and tests ask. */
   document(known: Known): Documented<Answer>;
-  /** Answers what {@link Documented} says, or sends its answer itself. */
+  /** Carries the call out. Returns the answer, or sends one itself. */
   handle(
     call: Call<Path, Body, Query>,
     at: CallContext,
   ): Handled<Answer> | Promise<Handled<Answer>>;
 }
 
-/** A call in the document, apart from its input. */
+/** A call in the document, apart from its input; its texts are in openapi/document-en.json. */
 export interface Documented<Answer = unknown> {
   readonly bodyExample?: Json;
-  /** Of a list: of one of its elements. */
+  /** The schema of the answer; for a list, of one element. */
   readonly answer: z.ZodType<unknown, Answer>;
-  /** Missing: that of the schema. */
+  /** The example of the answer; missing: that of the schema. */
   readonly example?: Json;
   /** The answer is a list of any length instead of one object. */
   readonly list?: true;
-  /** Statuses other than 200 that it may come with. */
+  /** The statuses other than 200 that the answer may have. */
   readonly also?: readonly number[];
-  /** The media type of an answer that is none of our JSON lists, and what it is. */
+  /** The media type and description of an answer that is not a JSON list with one object. */
   readonly type?: string;
   readonly description?: string;
-  /** Codes of this call; the generator adds what every call can answer. */
+  /** The error codes of this call; the generator adds those of every call. */
   readonly errors: readonly ErrorCode[];
 }
 
-/** One request for a call, checked. */
+/** One checked request for a call. */
 interface Call<Path extends string, Body, Query> {
   readonly params: ParamsOf<Path>;
   readonly query: Query;
-  /** Those that the record names. */
+  /** The headers that the record names. */
   readonly headers: Headers;
   readonly body: Body;
-  /** The body with the text of its numbers, for amounts. */
+  /** The body with the texts of its numbers, from which amounts are read. */
   readonly raw: Readonly<Record<string, unknown>>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
 
-type Still<T> = T extends object ? { readonly [Name in keyof T]: Still<T[Name]> } : T;
+/** A value with read-only members at every depth. */
+export type Still<T> = T extends object ? { readonly [Name in keyof T]: Still<T[Name]> } : T;
 type Handled<Answer> =
   | FastifyReply
   | Still<NoInfer<Answer>>
@@ -117,7 +115,7 @@ export type AnyCall = CallRecord<string, unknown, unknown, object> & {
   readonly methods: readonly Method[];
 };
 
-/** Infers the types of body, query, path and answer for the handler. */
+/** Returns a call; infers the types of body, query, path and answer for its handler. */
 export function call<const Path extends string, Body, Query, Answer>(
   record: CallRecord<Path, Body, Query, Answer>,
 ): AnyCall {
@@ -128,12 +126,12 @@ export function pathsOf({ path, alias, formerPath }: AnyCall): string[] {
   return [path, alias, formerPath].filter((each) => each !== undefined);
 }
 
-/** The methods of a call. A GET that may change something has no HEAD. */
+/** Returns the methods of a call, with HEAD if its GET changes nothing. */
 export function methodsOf({ methods, reads, streams }: AnyCall): string[] {
   return reads && !streams ? [...methods, "HEAD"] : [...methods];
 }
 
-/** Whether a request for a call may change something. Without a call nothing is done at all. */
+/** Whether a request may change something; a GET or HEAD without a call changes nothing. */
 export function isActing(method: string, record: AnyCall | undefined): boolean {
   const asksToRead = method === "GET" || method === "HEAD";
   return !(asksToRead && (record === undefined || record.reads));
@@ -167,13 +165,13 @@ export function carryOut(
   return answer instanceof Promise ? answer.then((one) => sent(one, reply)) : sent(answer, reply);
 }
 
-/** Sends what a handler answered. A reply that sent itself becomes undefined in a promise. */
+/** Sends a handler's answer, unless it sent one itself: then it gives the reply or undefined. */
 function sent(answer: Handled<object> | undefined, reply: FastifyReply): FastifyReply {
   if (answer === undefined || answer === reply) return reply;
   return sendList(reply, reply.statusCode, Array.isArray(answer) ? answer : [answer]);
 }
 
-/** Whether a pair may make a call at all, whatever it asks for (docs/design.md 5.14). */
+/** Whether this role may make a call at all (docs/design.md 5.14). */
 export function mayCall({ role }: AnyCall, given: Role | null, hasOperator: boolean): boolean {
   return role === undefined || (hasOperator ? given === "operator" : role !== "own-operator");
 }

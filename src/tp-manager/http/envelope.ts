@@ -6,7 +6,7 @@ import type { PaymentResult } from "../orders/orders.ts";
 /** The first member of an answer that is neither a payment nor a list. */
 export const success = { status: "Success" } as const;
 
-/** Every body is a JSON array with one object (docs/design.md 5.4). */
+/** Sends one object; every body is a JSON array with one object (docs/design.md 5.4). */
 export function sendOne(reply: FastifyReply, http: number, body: object): FastifyReply {
   return sendList(reply, http, [body]);
 }
@@ -15,18 +15,18 @@ export function sendList(reply: FastifyReply, http: number, list: readonly objec
   return sendText(reply, http, jsonText(list));
 }
 
-/** A longer text is made bytes once, instead of once for its length and again with its head. */
+/** The longest text that is sent as text; a longer one is encoded here, once instead of twice. */
 const SHORT_CHARACTERS = 16_384;
 
-/** A body that is JSON text already. */
+/** Sends a JSON text. */
 export function sendText(reply: FastifyReply, http: number, text: string): FastifyReply {
   const body = text.length > SHORT_CHARACTERS ? Buffer.from(text) : text;
   return reply.code(http).type("application/json; charset=utf-8").send(body);
 }
 
 /**
- * The error answer of any call; `more`: its further members. `status` is about what was
- * asked for, `charged` about its order: of a charged order a refund can be unknown.
+ * Sends the error answer of any call; `more`: its further members. `status` is about the request
+ * and `charged` about its order: the refund of a charged order can be unknown.
  */
 export function sendError(reply: FastifyReply, error: AppError, more: object = {}): FastifyReply {
   const { http } = errorTable[error.code];
@@ -44,7 +44,7 @@ export function sendResult(reply: FastifyReply, result: PaymentResult): FastifyR
   return sendOne(reply, http, { ...body, replayed: true, answeredAt: answeredAt.toISOString() });
 }
 
-/** A JSON text as a file has it: the next prompt of a terminal is on a line of its own. */
+/** Returns a JSON text with a line break at its end, so that a shell's prompt comes below. */
 export function jsonText(body: object): string {
   return `${JSON.stringify(body)}\n`;
 }

@@ -11,11 +11,11 @@ import { sendError } from "./envelope.ts";
 /** The members that were understood of a request that was refused later. */
 export interface About {
   readonly orderId: string;
-  /** Members of the request that its refusal repeats. */
+  /** The members of the request that the refusal repeats. */
   readonly echo: object;
 }
 
-/** Codes of the HTTP framework and their meaning here. */
+/** The error codes for codes of the HTTP framework. */
 const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: "BODY_TOO_LARGE",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "CONTENT_TYPE_REFUSED",
@@ -45,8 +45,8 @@ type Proof = Pick<PaymentAnswer, "receipt" | "ticket" | "notificationGatewaySent
 const noProof: Proof = { receipt: emptyReceipt(), ticket: "", notificationGatewaySent: false };
 
 /**
- * A refusal of a call that answers payments has the members that every payment has: those of the
- * order that it is about, when that is stored, else empty ones. Before authentication nothing.
+ * Returns the further members of a refusal. A call that answers payments has those of every
+ * payment: the order's if it is stored, else empty ones. Before authentication there are none.
  */
 async function more(
   { role, about, routeOptions }: FastifyRequest,
@@ -62,7 +62,7 @@ async function proofOf(orderId: string, orders: Orders): Promise<Proof> {
     const { receipt, ticket, notificationGatewaySent } = answerOf(attempt, delivery).body;
     return { receipt, ticket, notificationGatewaySent };
   } catch {
-    return noProof; // not stored, or the journal cannot be read: the error itself says so
+    return noProof; // the order is not stored or cannot be read, as the error itself says
   }
 }
 
@@ -83,10 +83,10 @@ function toAppError(error: unknown): AppError {
 }
 
 /**
- * `charged` of the order that a request is about, whatever it was that failed
- * (docs/rules/23-asked.md). undefined: the request names no order that was ever asked for, so the
- * row of the error holds. Before authentication nothing is said: a call about orders is `unknown`
- * then, because a charged customer's kiosk may have lost its session.
+ * Returns `charged` of the order that a request is about, no matter what failed
+ * (docs/rules/23-asked.md); undefined: the request names no known order, so the error's own value
+ * holds. Before authentication it is `unknown` for a call about orders, because a charged
+ * customer's kiosk may have lost its session.
  */
 function chargedOfAsked(
   request: FastifyRequest,
@@ -100,7 +100,7 @@ function chargedOfAsked(
   const orderId = error.orderId ?? namedOrder(request, orders);
   const asked = orderId === undefined ? ordersOf?.(request.body) : [orderId];
   const charged = chargedOfAll(asked ?? [], orders);
-  // The gateway's id says of which order it is only when the supervisor has said so.
+  // The order of a gateway's id is known only after the supervisor has found it.
   const byGatewayId = gatewayId !== undefined && member(request[gatewayId.in], gatewayId.name);
   return charged ?? (byGatewayId ? "unknown" : undefined);
 }
@@ -111,7 +111,7 @@ function isAboutOrders({ path, body, idOf, gatewayId, ordersOf }: AnyCall): bool
   return named || idOf !== undefined || gatewayId !== undefined || ordersOf !== undefined;
 }
 
-/** `charged` of several orders: "unknown" where they differ. */
+/** Returns `charged` of several orders; "unknown" if they differ. */
 function chargedOfAll(orderIds: readonly string[], orders: Orders): Charged | undefined {
   const [first, ...others] = orderIds;
   if (first === undefined) return undefined;
@@ -128,13 +128,13 @@ function namedOrder(request: FastifyRequest, orders: Orders): string | undefined
     : id;
 }
 
-/** A text of a request that may not have been checked. */
+/** Returns a text member of a request that may be unchecked; undefined: there is none. */
 function member(of: unknown, name: string): string | undefined {
   const value = (of as Record<string, unknown> | null | undefined)?.[name];
   return typeof value === "string" ? value : undefined;
 }
 
-/** The details of an error; another order in them has a `charged` of its own. */
+/** Returns the details of an error; another order in them gets its own `charged`. */
 function detailsOf({ details }: AppError, orders: Orders): AppError["details"] {
   const { orderId } = details ?? {};
   if (typeof orderId !== "string") return details;

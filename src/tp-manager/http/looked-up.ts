@@ -10,19 +10,19 @@ import type { CallContext } from "./call-context.ts";
 
 interface LookedUp {
   readonly found: FoundOrder;
-  /** Of the order's own answer. */
+  /** The status of the order's own answer. */
   readonly http: number;
   readonly body: Answer<"lookup">;
-  /** The `warnings` of the body. */
+  /** The warnings whose texts are in the body. */
   readonly warnings: readonly Warning[];
-  /** undefined: the gateway was never given the order. */
+  /** The order's state at the gateway; undefined: the gateway never got the order. */
   readonly gatewayState: GatewayState | undefined;
 }
 
-/** An order with every attempt, its evidence and its standing at the gateway. */
+/** Returns an order with every attempt, its evidence and its state at the gateway. */
 export async function lookedUp(at: CallContext, orderId: string): Promise<LookedUp> {
   await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-    if (!(error instanceof AppError)) throw error; // the return stays open, and is shown so
+    if (!(error instanceof AppError)) throw error; // the return stays open, as the answer shows
   });
   const found = await at.orders.lookUp(orderId);
   const { http, body } = answerOf(found.attempt, found.delivery);
@@ -42,7 +42,7 @@ export async function lookedUp(at: CallContext, orderId: string): Promise<Looked
   };
 }
 
-/** One attempt of the order with everything that happened to it, masked as it was stored. */
+/** Returns one attempt of the order with all its events, masked as they were stored. */
 function history(attempt: FoundOrder["attempts"][number]): Answer<"attempt"> {
   const { body } = answerOf(attempt, null);
   return {
@@ -60,7 +60,7 @@ function history(attempt: FoundOrder["attempts"][number]): Answer<"attempt"> {
   };
 }
 
-/** An event as it was stored. A return at the gateway has a kind too, which gets another name. */
+/** Returns an event as it was stored. The kind of a return at the gateway becomes `returnKind`. */
 function eventOf({ atMs, kind, detail }: FoundOrder["attempts"][number]["events"][number]) {
   const { kind: returnKind, ...others } = detail;
   const own = returnKind === undefined ? {} : { returnKind };
@@ -76,9 +76,9 @@ const returnedStates: readonly GatewayHistory["state"][] = [
 ];
 
 /**
- * Money that went back at the gateway without us (a merchant's own refund, a chargeback) is known
- * only by its notifications: the terminal must not return it again (docs/rules/07-returns.md). A
- * supervisor that does not answer keeps nobody from a reversal.
+ * Throws if the order's money went back at the gateway without this connector, by a merchant's
+ * refund or a chargeback: the terminal must not return it again (docs/rules/07-returns.md). Only
+ * notifications show that. A supervisor that does not answer prevents no reversal.
  */
 export async function assertNotReturnedElsewhere(
   { orders, supervisor }: CallContext,
@@ -95,7 +95,7 @@ export async function assertNotReturnedElsewhere(
   });
 }
 
-/** The warnings that `GET /payment/{orderId}` adds about the gateway. */
+/** Returns the warnings that `GET /payment/{orderId}` adds about the gateway. */
 function gatewayWarnings(standing: Answer<"gatewayStanding">): Warning[] {
   const known = standing && "failed" in standing ? standing : undefined;
   const { possibleOrders: count = 0, failed = [] } = known ?? {};
@@ -111,7 +111,7 @@ function gatewayWarnings(standing: Answer<"gatewayStanding">): Warning[] {
   ];
 }
 
-/** `gateway` of `GET /payment/{orderId}`; null for an order the supervisor was never given. */
+/** Returns `gateway` of `GET /payment/{orderId}`; null: the supervisor never got the order. */
 async function gatewayStanding(
   { supervisor }: CallContext,
   orderId: string,

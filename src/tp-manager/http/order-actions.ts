@@ -6,7 +6,7 @@ import { rowOf } from "../attempts/phase-table.ts";
 export const orderActions = ["reverse", "capture", "cancel", "refund", "settle"] as const;
 type OrderAction = (typeof orderActions)[number];
 
-/** The call that carries each out. */
+/** The path of the call that carries out each action. */
 const paths: Readonly<Record<OrderAction, string>> = {
   reverse: "/reversal",
   capture: "/gateway/confirm",
@@ -16,13 +16,13 @@ const paths: Readonly<Record<OrderAction, string>> = {
 };
 
 interface Circumstances {
-  /** The terminal cannot reverse. */
+  /** Whether the terminal cannot reverse. */
   readonly lacksReversal: boolean;
-  /** undefined: the gateway was never given the order. */
+  /** The order's state at the gateway; undefined: the gateway never got the order. */
   readonly gatewayState: GatewayState | undefined;
 }
 
-/** The actions that an order allows by the table of phases; each call judges again. */
+/** Returns the actions that an order's phase allows; each call checks again. */
 export function actionsOf(
   attempt: Attempt,
   { lacksReversal, gatewayState }: Circumstances,

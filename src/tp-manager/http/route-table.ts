@@ -12,7 +12,7 @@ declare module "fastify" {
 }
 
 /**
- * Every path with what it looks like, so that a wrong method is distinguished from a wrong path.
+ * The form and methods of every path, by which a wrong method is distinguished from a wrong path.
  */
 const forms = calls.flatMap((record) =>
   pathsOf(record).map((path) => ({
@@ -22,8 +22,8 @@ const forms = calls.flatMap((record) =>
 );
 
 /**
- * A route for each path of each call, below `prefix`; any other request is answered with what there
- * is.
+ * Installs a route for each path of each call, below `prefix`; other requests get an error with a
+ * hint.
  */
 export function installCalls(app: FastifyInstance, context: CallContext, prefix = ""): void {
   for (const record of calls) {
@@ -40,7 +40,7 @@ export function installCalls(app: FastifyInstance, context: CallContext, prefix 
     const url = request.url.startsWith(prefix) ? request.url.slice(prefix.length) : request.url;
     const methods = allowedMethods(url);
     if (methods.length > 0) void reply.header("allow", methods.join(", "));
-    // Which order a wrong path means is a guess, and so is what became of that order.
+    // Which order a wrong path means is uncertain, and so is whether that order is charged.
     const charged = /^\/+payment\/+./i.test(url) ? ({ charged: "unknown" } as const) : {};
     const error =
       methods.length > 0
@@ -51,13 +51,13 @@ export function installCalls(app: FastifyInstance, context: CallContext, prefix 
   });
 }
 
-/** The methods a path knows; none when there is no such call. */
+/** Returns the methods of a path; none: there is no such call. */
 function allowedMethods(url: string): string[] {
   const path = url.split("?")[0] ?? "";
   return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
 }
 
-/** An orderId that was not encoded fits no call, and was asked for all the same. */
+/** Returns the order id in a path that was not encoded and so belongs to no call. */
 function orderIn(url: string): string | undefined {
   const named = /^\/payment\/([^?]+)/.exec(url)?.[1];
   try {
@@ -67,7 +67,7 @@ function orderIn(url: string): string | undefined {
   }
 }
 
-/** A hint at the right path, for a path that is nearly one of ours; undefined for the others. */
+/** Returns a hint at the right path for one that differs in case or slashes, else undefined. */
 function hintFor(url: string): string | undefined {
   const path = url.split("?")[0] ?? "";
   const known = path

@@ -5,9 +5,9 @@ import { packageFiles, pageFile } from "../../shared/process/page-packages.ts";
 import { assetFile } from "../../shared/version-files.ts";
 
 /**
- * A page may load files of its own origin and speak with it, and nothing else: no script and no
- * style inside the page, no frame around it. `media`: images, and what else the pages load; `more`:
- * what else holds for them.
+ * Returns the content security policy of pages: they may load files of their own origin and talk to
+ * it only, without inline scripts or styles and without a frame. `media`: directives for images and
+ * the like; `more`: further directives.
  */
 export const contentPolicy = (media: readonly string[], more: readonly string[] = []): string =>
   [
@@ -22,11 +22,11 @@ export const contentPolicy = (media: readonly string[], more: readonly string[] 
     ...more,
   ].join("; ");
 
-/** No text becomes a script. */
+/** Directives by which no text can become a script. */
 const trusted = ["require-trusted-types-for 'script'", "trusted-types 'none'"];
 const pagePolicy = contentPolicy(["img-src 'self'"], trusted);
 
-/** A file of another kind is not served. */
+/** The content types of files by their endings; other files are not served. */
 export const fileTypes: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
@@ -48,9 +48,9 @@ export const fileTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Serves the files of a folder below `src`, and those of packages that belong into it, without a
- * session: they hold no data. `index.html` is `/`. They are part of the program, so each is read
- * once.
+ * Serves the files of a folder below `src`, with the packages' files that belong into it, without a
+ * session, because they hold no data. `index.html` is `/`. Each file is read once, because it
+ * belongs to the program.
  */
 export function serveFiles(app: FastifyInstance, folder: string): void {
   for (const path of filesIn(folder)) {
@@ -68,7 +68,7 @@ export function serveFiles(app: FastifyInstance, folder: string): void {
   }
 }
 
-/** Paths below the folder, with forward slashes. */
+/** Returns the paths below the folder, with forward slashes. */
 function filesIn(folder: string): string[] {
   const own = readdirSync(assetFile(folder), { recursive: true, encoding: "utf8" })
     .map((path) => path.replaceAll("\\", "/"))

@@ -16,7 +16,7 @@ const policy = contentPolicy(media);
 interface AppFolder {
   /** KIOSK_APP */
   readonly folder: string;
-  /** Nothing in it is served, wherever the folder is: there the setup file has the passwords. */
+  /** The data folder, which has the passwords; nothing in it is served. */
   readonly dataDirectory: string;
 }
 
@@ -27,7 +27,7 @@ interface AppFolder {
  */
 export function serveApp(app: FastifyInstance, served: AppFolder): void {
   app.get("/*", { config: { open: "file" } }, async (request, reply) => {
-    // Below /api there are calls and no files; the table of calls names them.
+    // Below /api there are only calls; the table of calls answers them.
     if (/^\/api(\/|$)/.test(request.url)) return reply.callNotFound();
     const path = pathOf(request);
     const file = path === undefined ? undefined : await opened(served, path);
@@ -43,7 +43,7 @@ export function serveApp(app: FastifyInstance, served: AppFolder): void {
   });
 }
 
-/** The wanted file below the folder; undefined for a path that cannot be one. */
+/** Returns the path of the wanted file below the folder; undefined: it can be none. */
 function pathOf({ url }: FastifyRequest): string | undefined {
   let path: string;
   try {
@@ -59,17 +59,17 @@ function pathOf({ url }: FastifyRequest): string | undefined {
   return isPlain && isKnown ? parts.join(sep) : undefined;
 }
 
-/** As many bytes as were announced: those of a file that grows meanwhile belong to no answer. */
+/** Returns as many bytes as were announced, even if the file grows meanwhile. */
 async function contentOf(file: FileHandle, size: number) {
   if (size > 0) return file.createReadStream({ end: size - 1 });
   await file.close();
   return "";
 }
 
-/** Opening a pipe that nobody writes into must not wait. Windows has no such flag. */
+/** The flags for opening a file without waiting for a pipe's writer; Windows has no such flag. */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** undefined: there is none, it is no plain file, or it is not to be served. */
+/** Opens a file; undefined: there is none, it is no plain file, or it is not to be served. */
 async function opened(served: AppFolder, path: string): Promise<FileHandle | undefined> {
   let file: FileHandle | undefined;
   try {
@@ -81,7 +81,7 @@ async function opened(served: AppFolder, path: string): Promise<FileHandle | und
     const [real, facts] = [await realpath(wanted), await file.stat()];
     if (real === wanted && facts.isFile()) return file;
   } catch {
-    // Not there, or not readable: both are no file.
+    // A file that is missing or cannot be read is not served.
   }
   await file?.close();
   return undefined;

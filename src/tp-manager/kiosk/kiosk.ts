@@ -11,7 +11,7 @@ import { installSessionDoor } from "../http/door/session-door.ts";
 import { sendOne } from "../http/envelope.ts";
 import { serveApp } from "./app-files.ts";
 
-/** A page that makes no call for so long is gone; an open one makes a call every few seconds. */
+/** The time without a call after which a session is over; a page calls every few seconds. */
 const SESSION_IDLE_MS = 24 * 60 * 60_000;
 
 const ticketBody = z.strictObject({ ticket: z.string("must be a text").max(100, "is too long") });
@@ -40,10 +40,10 @@ export function createKiosk(options: KioskOptions): FastifyInstance {
     return sendOne(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
   });
   serveApp(app, { folder: options.folder, dataDirectory: dirname(runDirectory) });
-  // With an operator of its own the kiosk's pair has the kiosk's rights only.
+  // With an operator set, the kiosk's session has the kiosk's rights only.
   openCalls(app, { ...options, operator: options.operator ?? nobody }, "/api");
   return app;
 }
 
-/** Nobody can log in here with a pair. */
+/** A login that nobody can use: here only tickets begin a session. */
 const nobody = { login: "", password: "" };

@@ -15,14 +15,14 @@ export interface Fault {
 
 declare module "zod" {
   interface GlobalMeta {
-    /** A schema that stands in the document for one that JSON Schema cannot express. */
+    /** The schema that the document shows in place of one that JSON Schema cannot express. */
     documented?: unknown;
-    /** Of an object: just one of these members must be there. */
+    /** The two members of an object of which exactly one must be there. */
     exactlyOne?: readonly [string, string];
   }
 }
 
-/** A fault of one field. */
+/** Returns an error with the fault of one field. */
 export function fault(field: string, message: string): AppError {
   return new AppError("REQUEST_INVALID", `${field} ${message}`, {
     details: { faults: [{ field, message }] },
@@ -34,12 +34,12 @@ export function acceptsNothing(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success;
 }
 
-/** A body without numbers' texts as its schema takes it. Throws the first fault. */
+/** Returns a body, whose numbers are plain, as its schema reads it. Throws the first fault. */
 export function checkedBody<T>(schema: z.ZodType<T>, body: unknown): T {
   return checked(schema, body, "is not a known field");
 }
 
-/** A query or headers. */
+/** Returns a query or headers as their schema reads them. Throws the first fault. */
 export function checkedParameters<T>(schema: z.ZodType<T>, given: unknown): T {
   return checked(schema, given, "is not known");
 }
@@ -59,13 +59,13 @@ interface FoundFault extends Fault {
   readonly holdsCardData: boolean;
 }
 
-/** Every fault, those about unknown members first. */
+/** Returns every fault of a value, those about unknown members first. */
 export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string): FoundFault[] {
   const known = Object.keys((schema as z.ZodObject).shape ?? {}).join(", ");
   const unknown = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
       ? issue.keys.map((name) => ({
-          field: maskPansInText(name), // a name is the sender's text like any other
+          field: maskPansInText(name), // the sender chose this name, so it may hold a card number
           message: `${notKnown} (known: ${known})`,
         }))
       : [],
@@ -76,7 +76,7 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
     const { message } = issue;
     return [{ field: String(field ?? issue.path.join(".")), message, holdsCardData }];
   });
-  // One field can break two rules that have the same words.
+  // One field can break two rules with the same message.
   const listed = new Set<string>();
   return [...unknown, ...wrong]
     .map((one) => ({ holdsCardData: false, ...one }))
@@ -88,15 +88,15 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
 }
 
 /**
- * Minor units of an amount, read from the text that was sent; undefined without one. Throws
- * {@link AmountError}.
+ * Returns the minor units of an amount, read from the text that was sent; undefined: there is none.
+ * Throws {@link AmountError}.
  */
 export function minorOf(value: unknown, currency: Currency): number | undefined {
   if (!(value instanceof JsonNumber)) return undefined;
   return parseAmount(value.source, currency, RECEIPT_AMOUNT_DIGITS);
 }
 
-/** As {@link minorOf}, but throws a fault of `amount`. */
+/** Like {@link minorOf}, but throws a fault of `amount`. */
 export function readAmount(value: unknown, currency: Currency): number | undefined {
   try {
     return minorOf(value, currency);
@@ -106,19 +106,19 @@ export function readAmount(value: unknown, currency: Currency): number | undefin
   }
 }
 
-/** Any value; the document describes it more closely than this program checks it. */
+/** Returns a schema for any value, which only the document describes more closely. */
 export function taken(documented: z.ZodType): z.ZodType {
   return z.unknown().meta({ documented });
 }
 
-/** A value as `schema` says; whatever is wrong with it has one message. */
+/** Returns a schema like `schema` that has the same message for every fault. */
 export function judged<T>(schema: z.ZodType<T>, message: string): z.ZodType<T> {
   return z
     .custom<T>((value) => schema.safeParse(value).success, { error: message })
     .meta({ documented: schema });
 }
 
-/** An object with one of two members, and not both. */
+/** Returns the schema of an object that must have exactly one of two members. */
 export function exactlyOne<T extends z.ZodObject>(schema: T, first: string, second: string): T {
   const isOne = (value: Record<string, unknown>): boolean =>
     (value[first] === undefined) !== (value[second] === undefined);
@@ -129,13 +129,13 @@ export function exactlyOne<T extends z.ZodObject>(schema: T, first: string, seco
 
 type MessageOf = (issue: { readonly input?: unknown }) => string;
 
-/** Missing and wrong are two faults. */
+/** Returns the message of a fault: another one for a missing member than for a wrong one. */
 const missingOr =
   (wrong: string): MessageOf =>
   ({ input }) =>
     input === undefined ? "is missing" : wrong;
 
-/** A text that is there and holds no card number. */
+/** Returns the schema of a text that must be there and hold no card number. */
 function text(): z.ZodString {
   return z
     .string({ error: missingOr("must be a text") })
@@ -148,23 +148,23 @@ function text(): z.ZodString {
 }
 
 const orderIdMessage = `must be a text of 1 to ${ORDER_ID_CHARACTERS_MAX} characters`;
-/** No control characters and no half of a character. */
+/** The form of an order id: no control characters and no half of a surrogate pair. */
 const orderIdForm = /^[^\p{Cc}\p{Cs}]*$/u;
 
 const orderIdRules = <T extends z.ZodString>(schema: T): T =>
   schema.max(ORDER_ID_CHARACTERS_MAX, orderIdMessage).regex(orderIdForm, orderIdMessage);
 
-/** The order id of a new payment; card numbers are refused before. */
+/** The order id of a new payment, which was searched for card numbers before. */
 export const newOrderId = orderIdRules(z.string(orderIdMessage).min(1, orderIdMessage));
 /** The order id of a payment that is asked about. */
 export const orderId = orderIdRules(text());
 
-/** Who found out what, where. */
+/** Returns the schema of a person's note. */
 export function note(charactersMax: number): z.ZodString {
   return text().max(charactersMax, `must be at most ${charactersMax} characters`);
 }
 
-/** As {@link note}, and a person can read it. */
+/** Like {@link note}, for a text that a person can read. */
 export function legible(charactersMax: number): z.ZodString {
   return note(charactersMax)
     .regex(plainForm, "must be plain text")
@@ -173,7 +173,7 @@ export function legible(charactersMax: number): z.ZodString {
 
 export const yesOrNo = z.boolean("must be true or false");
 
-/** An amount in major units; {@link minorOf} reads its text once the currency is known. */
+/** Returns the schema of an amount in major units, whose text {@link minorOf} reads later. */
 export function amount(
   error: string | MessageOf = "must be a number, for example 1.50",
 ): z.ZodNumber {
@@ -190,7 +190,7 @@ export function oneOf<const T extends readonly string[]>(
   return z.enum(values, `must be one of ${values.join(", ")}`);
 }
 
-/** Epoch milliseconds of a time in a query. */
+/** A time in a query, read as milliseconds since 1970 UTC. */
 export const instant = judged(
   z.iso.datetime({ offset: true }).or(z.iso.date()),
   "must be a time like 2026-01-31T00:00:00Z",
@@ -198,7 +198,7 @@ export const instant = judged(
 
 const wholeForm = /^[1-9]\d{0,15}$/;
 
-/** A number of a query, which comes as text. */
+/** Returns the schema of a whole number in a query, where it is a text. */
 export function wholeNumber(max: number, documented: z.ZodType = z.int().min(1).max(max)) {
   const isWhole = (value: unknown): boolean =>
     typeof value === "string" && wholeForm.test(value) && Number(value) <= max;
@@ -208,7 +208,7 @@ export function wholeNumber(max: number, documented: z.ZodType = z.int().min(1).
     .meta({ documented });
 }
 
-/** A listing without `limit` has so many entries at most. */
+/** The most entries of a listing without `limit`. */
 const PAGE_DEFAULT = 50;
 
 export function pageLimit(max: number) {

@@ -1,8 +1,8 @@
 import { AppError } from "../../../shared/catalog/errors.ts";
 
 /**
- * A JSON number together with the text it was written as, so that amounts are never touched by a
- * float. Every number of a parsed body is one of these until {@link plain} is called.
+ * A JSON number with the text it was written as, so that no amount passes through a float. Every
+ * number of a parsed body is a JsonNumber until {@link plain} is called.
  */
 export class JsonNumber {
   readonly source: string;
@@ -19,8 +19,8 @@ export class JsonNumber {
 const NESTING_MAX = 32;
 
 /**
- * Parses a request body: one JSON object. Keys that reach into prototypes and integers that a float
- * would change are refused, so that what is echoed is what came.
+ * Parses a request body: one JSON object. It refuses keys that reach into prototypes, and integers
+ * that a float would change, so that the answer echoes exactly what came.
  */
 export function parseJsonBody(text: string): Record<string, unknown> {
   let body: unknown;
@@ -36,7 +36,7 @@ export function parseJsonBody(text: string): Record<string, unknown> {
     });
   } catch (error) {
     if (error instanceof AppError) throw error;
-    // RangeError: nested deeper than the parser's stack.
+    // A RangeError comes from a body that is nested too deeply for the parser.
     throw new AppError("BODY_NOT_JSON", `The body is not JSON: ${(error as Error).message}`);
   }
   if (!isObject(body)) throw new AppError("BODY_NOT_JSON", "The body must be one JSON object.");
@@ -46,7 +46,7 @@ export function parseJsonBody(text: string): Record<string, unknown> {
   return body;
 }
 
-/** A JSON object, which an array and a {@link JsonNumber} are not. */
+/** Whether a value is a JSON object; an array and a {@link JsonNumber} are none. */
 function isObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === "object" &&
@@ -56,7 +56,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   );
 }
 
-/** The value with ordinary numbers in it. */
+/** Returns the value with ordinary numbers in place of every {@link JsonNumber}. */
 export function plain(value: unknown): unknown {
   if (value instanceof JsonNumber) return value.value;
   if (Array.isArray(value)) return value.map(plain);
@@ -64,7 +64,7 @@ export function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]));
 }
 
-/** Every text and number in a value with the path to it; keys count as texts too. */
+/** Yields every text and number in a value with its path; keys count as texts. */
 export function* leaves(value: unknown, path: string): Generator<{ path: string; text: string }> {
   if (typeof value === "string") yield { path, text: value };
   else if (value instanceof JsonNumber) yield { path, text: value.source };

@@ -8,7 +8,7 @@ import { cartOf } from "../../orders/basket-check.ts";
 import { amount, type Fault, faultsOf, judged, minorOf, newOrderId, taken } from "./input.ts";
 import { leaves, plain } from "./json-body.ts";
 
-/** The window of a two-phase sale; the wire's own exceeds it by a margin (docs/zvt.md 8.2). */
+/** The longest time for the goods; the terminal waits a little longer (docs/zvt.md 8.2). */
 const DELIVERY_SECONDS_MAX = 180;
 const EMAIL_CHARACTERS_MAX = 254;
 
@@ -29,7 +29,7 @@ export const basket = z.union([cartObject, z.array(cartObject)]).nullable();
 const personName = z.string("must be a text").nullish();
 const emailMessage = "must be an e-mail address";
 
-/** Both spellings of the names are known; whatever else a customer carries is echoed only. */
+/** The customer; two spellings of the names are read, and other members are only echoed. */
 export const customer = z.looseObject(
   {
     firstname: personName,
@@ -125,7 +125,7 @@ function invalid(faults: readonly Fault[]): AppError {
   return new AppError("REQUEST_INVALID", message, { details: { faults: listed } });
 }
 
-/** Minor units, read from the text that was sent; a fault is added to those found. */
+/** Returns the minor units, read from the text that was sent; a fault is added to `faults`. */
 function readAmount(value: unknown, currency: Currency, faults: Fault[]): number | undefined {
   try {
     return minorOf(value, currency);
@@ -137,13 +137,13 @@ function readAmount(value: unknown, currency: Currency, faults: Fault[]): number
 }
 
 const articlePath = /^basket.*\.european_article_numbering$/;
-/** GTIN-8 to GTIN-14: with more digits, or with separators, it is none. */
+/** The form of an article number, from GTIN-8 to GTIN-14, without separators. */
 const articleNumber = /^\d{8,14}$/;
 
-/** Card numbers have no business in a request: they would travel to logs, disk and gateway. */
+/** Throws if a request holds a card number, which would get to logs, disk and gateway. */
 function refuseCardData(body: Readonly<Record<string, unknown>>): void {
   for (const { path, text } of leaves(body, "")) {
-    // Article numbers look like card numbers one time in ten.
+    // One article number in ten looks like a card number.
     if (articlePath.test(path) && articleNumber.test(text)) continue;
     if (containsPan(text)) {
       throw new AppError("CARD_DATA_REFUSED", `${path} holds what looks like a card number.`, {
@@ -153,7 +153,7 @@ function refuseCardData(body: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Members that were not sent are not echoed. */
+/** Returns the members that the answer echoes: those that were sent. */
 function echoOf(body: Record<string, unknown>): Echo {
   const { amount, basket, customer, customData } = body;
   return {

@@ -2,8 +2,8 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 import { parseJsonBody } from "./json-body.ts";
 
 /**
- * The bytes of a body as one JSON object. Only UTF-8 without compression: what another reader could
- * understand differently is refused. Throws {@link AppError}.
+ * Returns the JSON object of a body. Only UTF-8 without compression is accepted, because other
+ * readers could understand anything else differently. Throws {@link AppError}.
  */
 export function readBody(
   bytes: Buffer,
@@ -37,14 +37,14 @@ function decode(bytes: Buffer): string {
 }
 
 /**
- * The first member that a JSON text names twice in one object, or undefined. `JSON.parse` keeps the
- * last one silently, other readers the first: a payment must not depend on that. Pure; the text
- * must be valid JSON.
+ * Returns the first member that a JSON text names twice in one object; undefined: there is none.
+ * `JSON.parse` keeps the last value silently, other readers keep the first, and a payment must not
+ * depend on that. Pure; the text must be valid JSON.
  */
 export function duplicateKeyIn(json: string): string | undefined {
   /** One set of names for each open object; null for an open list. */
   const open: Array<Set<string> | null> = [];
-  // Strings, brackets, and nothing else matter; a name is a string before a colon.
+  // Only strings and brackets matter; a name is a string before a colon.
   const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{}[\]]/gs;
   for (const [token, colon] of json.matchAll(tokens)) {
     if (token === "{") open.push(new Set());

@@ -13,21 +13,12 @@ const ITEMS_MAX = 100;
 /** The former name of the kind `unmatched`. */
 const FORMER_KIND = "stray";
 
-/** A person's word that something has been dealt with (docs/design.md 8.8). */
+/** The call by which a person says that something has been dealt with (docs/design.md 8.8). */
 export const acknowledgeCalls: readonly AnyCall[] = [
   call({
     path: "/seen",
     role: "operator",
     ordersOf: ordersIn,
-    summary: "Say that something has been seen and dealt with",
-    description:
-      "It waits for nobody any more, and its alarm is over; nothing else changes, least of all " +
-      "what is known of money. `kind` and `items`: unmatched (formerly stray, which is still " +
-      "taken), the `id` of GET /unmatched-transactions; difference, the `id` of " +
-      "GET /reconciliation; alarm, the `id` of one in GET /health that ends when it is " +
-      "acknowledged; " +
-      "charge, an orderId of the condition charges-unread; return, one of " +
-      "reversed-at-terminal-only. `marked` counts those that were waiting.",
     body: z.strictObject({
       kind: oneOf([...acknowledgedKinds, FORMER_KIND]),
       items: z
@@ -51,7 +42,7 @@ export const acknowledgeCalls: readonly AnyCall[] = [
   }),
 ];
 
-/** An item of these kinds is an order's id. */
+/** A body of the kinds whose items are order ids. */
 const aboutOrders = z.object({ kind: z.enum(["charge", "return"]), items: z.array(z.unknown()) });
 
 function ordersIn(body: unknown): string[] {
@@ -59,7 +50,7 @@ function ordersIn(body: unknown): string[] {
   return items.filter((item) => typeof item === "string");
 }
 
-/** Who has helped the customer has read the charge, as the kiosk would have. */
+/** Acknowledges one item; false: it did not wait. A charge counts as read by the kiosk then. */
 function mark(
   kind: AcknowledgedKind,
   item: string,

@@ -9,9 +9,9 @@ import { type AnyCall, call } from "../call.ts";
 import type { CallContext } from "../call-context.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
-/** Attempts that are read at once; a payment that begins meanwhile waits for one page. */
+/** How many attempts are read at once; a payment that begins meanwhile waits for one page. */
 const PAGE = 200;
-/** More attempts of a day are not added up: two a second would be needed for it. */
+/** The most attempts of a day that are added up; more than that would be one every four seconds. */
 const ATTEMPTS_MAX = 20_000;
 
 const date = judged(z.iso.date(), "must be a date like 2026-01-31");
@@ -21,11 +21,7 @@ export const dayCalls: readonly AnyCall[] = [
   call({
     path: "/day",
     reads: true,
-    summary: "Figures of one day: payments by hour, terminal, queue, ends of day",
-    description:
-      "Of the kiosk's own clock. An hour of which nothing was watched has null in place of its " +
-      "seconds. `complete` is false when the day has more payments than are added up.",
-    query: z.strictObject({ date: date.optional().describe("Without it today.") }),
+    query: z.strictObject({ date: date.optional() }),
     document: ({ day }) => ({ answer: day, errors: ["STORAGE_FAILED"] }),
     async handle({ query }, at) {
       const { listings, days, hours, clock } = at;
@@ -53,7 +49,7 @@ export const dayCalls: readonly AnyCall[] = [
   }),
 ];
 
-/** A day of the kiosk's clock. Throws a fault for one that no calendar has. */
+/** Returns begin and end of a day on the kiosk's clock. Throws for a date before 1970. */
 function rangeOf(given: string | undefined, clock: Clock): { fromMs: number; untilMs: number } {
   const now = new Date(clock.now());
   const parts = given?.split("-").map(Number);
@@ -78,7 +74,7 @@ interface Range {
   readonly untilMs: number;
 }
 
-/** Page by page with a pause between, so that a payment waits for one page at most. */
+/** Adds up attempts, with pauses in which a payment can begin. False: there are too many. */
 async function addAll(
   figures: DayFigures,
   listings: Listings,

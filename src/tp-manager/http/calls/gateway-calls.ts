@@ -54,7 +54,7 @@ const keyed = {
     .describe("The caller's own: with the same key and body nothing is sent again."),
 };
 
-/** The gateway's operations (docs/design.md 5.14): an operator's, when there is one. */
+/** The calls about the gateway (docs/design.md 5.14), for the operator's login if there is one. */
 export const gatewayCalls: readonly AnyCall[] = [
   ...gatewayOperationKindSchema.options.map(operation),
 
@@ -62,8 +62,6 @@ export const gatewayCalls: readonly AnyCall[] = [
     path: "/gateway/settle",
     gatewayId,
     role: "own-operator",
-    summary: "Say whether an operation happened whose answer was lost",
-    description: "What an operator found out, kept with its note.",
     body: exactlyOne(
       z.strictObject({ ...target, happened: yesOrNo, note: note(NOTE_CHARACTERS_MAX) }),
       ...either,
@@ -88,10 +86,6 @@ export const gatewayCalls: readonly AnyCall[] = [
   call({
     path: "/gateway/copies",
     role: "own-operator",
-    summary: "Say that the gateway has no copies of an order",
-    description:
-      "For an order that was sent again after a lost answer: an operator has looked and found it " +
-      "once. Kept with its note.",
     body: z.strictObject({ orderId, note: note(NOTE_CHARACTERS_MAX) }),
     document: ({ orderExample, orderId, publicId, listOf }) => ({
       bodyExample: { ...orderExample, note: "there once, seen in the merchant account" },
@@ -117,10 +111,6 @@ export const gatewayCalls: readonly AnyCall[] = [
     path: "/gateway/open",
     reads: true,
     role: "operator",
-    summary: "What a person has to find out at the gateway",
-    description:
-      "Operations whose answer was lost, for POST /gateway/settle, and orders that may be there " +
-      "more than once, for POST /gateway/copies; of each the oldest.",
     query: z.strictObject({ limit: pageLimit(OUTBOX_PAGE_MAX) }),
     document: ({ openAtGateway }) => ({
       answer: openAtGateway,
@@ -135,7 +125,6 @@ export const gatewayCalls: readonly AnyCall[] = [
     gatewayId: { in: "params", name: "id" },
     reads: true,
     role: "operator",
-    summary: "Look a transaction up at the gateway, by its id there or by the order id",
     document: ({ gatewayTransaction }) => ({
       answer: gatewayTransaction,
       errors: [
@@ -180,7 +169,7 @@ function openView({ operations, copies, more }: OpenAtGateway) {
 }
 
 function operation(kind: GatewayOperationKind): AnyCall {
-  // A cancel is always of the whole amount.
+  // A cancel is always for the whole amount.
   const part = kind === "cancel" ? {} : { amount: amount().nullish() };
   const isRefund = kind === "refund";
   const again = yesOrNo.optional().describe("A part that was refunded just now, once more.");
@@ -188,11 +177,6 @@ function operation(kind: GatewayOperationKind): AnyCall {
     path: `/gateway/${kind}`,
     gatewayId,
     role: "operator",
-    summary: `Ask the gateway to ${kind} an order's transaction`,
-    description:
-      "By `orderId` or `transactionPublicId`. Sent once. When its answer is lost the operation " +
-      "stays open until it is settled. Asked for again with the same `idempotencyKey` it is " +
-      `answered as before.${kind === "cancel" ? "" : " A part with `amount`."}`,
     body: exactlyOne(
       z.strictObject({ ...target, ...part, ...keyed, ...(isRefund ? { again } : {}) }),
       ...either,

@@ -13,11 +13,11 @@ import { acknowledgedAtOf, onlyWaiting } from "./reconciliation-calls.ts";
 const PAGE_MAX = 500;
 const UNMATCHED_LISTED_MAX = 100;
 
-/** Of a cursor that continues in the archive. */
+/** The beginning of a cursor that continues in the archive. */
 const ARCHIVE = "archive-";
 
 const cursorMessage = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
-/** A place in the listing of attempts, which goes on in the archive. */
+/** A cursor of the listing of attempts, which goes on in the archive. */
 export const cursor = z
   .string(cursorMessage)
   .regex(new RegExp(`^(${ARCHIVE})?[1-9]\\d{0,15}$`), cursorMessage)
@@ -28,29 +28,24 @@ export const cursor = z
   .refine(({ before }) => before <= Number.MAX_SAFE_INTEGER, cursorMessage)
   .meta({ description: "The next-cursor of the page before." });
 
-/** A place as {@link cursor} reads it. */
+/** Returns the text of a cursor, which {@link cursor} reads. */
 export function cursorOf({ archived, before }: SearchPosition): string {
   return `${archived ? ARCHIVE : ""}${before ?? Number.MAX_SAFE_INTEGER}`;
 }
 
-/** The journal for operators: what happened. */
+/** The calls by which operators read the journal. */
 export const journalCalls: readonly AnyCall[] = [
   call({
     path: "/payments",
     reads: true,
-    summary: "The journal, newest first",
-    description:
-      "Those in the archive come last. The header next-cursor continues after a full page.",
     query: z.strictObject({
-      since: instant
-        .optional()
-        .describe("A time like 2026-01-31T00:00:00Z; a date is its midnight in UTC."),
-      status: oneOf(paymentStatuses).optional().describe("Only attempts with this status."),
+      since: instant.optional(),
+      status: oneOf(paymentStatuses).optional(),
       limit: pageLimit(PAGE_MAX),
       cursor: cursor.optional(),
     }),
     document: ({ listedPayment }) => ({ answer: listedPayment, list: true, errors: [] }),
-    /** An attempt that is put away meanwhile may be listed twice, never not. */
+    /** An attempt that is archived between the two reads is listed twice, never left out. */
     handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
       const page = { sinceMs: since, status };
@@ -72,13 +67,6 @@ export const journalCalls: readonly AnyCall[] = [
     path: "/unmatched-transactions",
     formerPath: "/unexpected-reports",
     reads: true,
-    summary: "Unmatched transactions of the terminal, newest first",
-    description:
-      "Reported or found, and of no order for certain; the terminal was asked whether it keeps " +
-      "them. " +
-      `The newest ${UNMATCHED_LISTED_MAX}, masked. Each raised the alarm unmatched-transaction, ` +
-      "and raised it again when it was found held or unclear. Such a one waits for a person " +
-      "until POST /seen.",
     query: z.strictObject({ waiting: onlyWaiting }),
     document: ({ unmatchedTransaction }) => ({
       answer: unmatchedTransaction,
@@ -100,16 +88,9 @@ export const journalCalls: readonly AnyCall[] = [
     path: "/acts",
     reads: true,
     role: "operator",
-    summary: "What people did at the operator's console, newest first",
-    description:
-      "Each with login, name, reason, the call and its body; `http` is the status of the answer, " +
-      "null while it runs or when its end was not kept, and `code` that of its error. " +
-      "The header next-cursor continues after a full page.",
     query: z.strictObject({
       limit: pageLimit(PAGE_MAX),
-      cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1))
-        .optional()
-        .describe("The next-cursor of the page before."),
+      cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1)).optional(),
     }),
     document: ({ act }) => ({ answer: act, list: true, errors: ["STORAGE_FAILED"] }),
     handle({ query: { limit, cursor = Number.MAX_SAFE_INTEGER }, reply }, { auditEntries }) {
@@ -131,7 +112,7 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): Answer<
   };
 }
 
-/** An unmatched transaction (docs/rules/04-approval.md). */
+/** Returns an unmatched transaction as answers have it (docs/rules/04-approval.md). */
 function viewOf({ id, atMs, report, identity, finding, because, endedAtMs }: SettledUnmatched) {
   const { receiptNumber, traceNumber, amountMinor, maskedPan, cardName } = report;
   const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;

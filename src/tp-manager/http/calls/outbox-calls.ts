@@ -16,10 +16,10 @@ import { note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { success } from "../envelope.ts";
 
-/** Above every number that the supervisor gives an item. */
+/** The largest cursor, above every number that the supervisor gives an item. */
 const CURSOR_MAX = 1e15;
 
-/** In addition to the states of the outbox: the supervisor has no such item. */
+/** The state of a transaction that the supervisor refuses, in addition to its outbox's. */
 const REFUSED = "refused" as const;
 
 const aboutItem: readonly ErrorCode[] = [
@@ -30,22 +30,16 @@ const aboutItem: readonly ErrorCode[] = [
   "STORAGE_FAILED",
 ];
 
-/** Calls of operators about transactions that wait for the gateway. */
+/** The calls of operators about transactions that wait for the gateway. */
 export const outboxCalls: readonly AnyCall[] = [
   call({
     path: "/outbox",
     reads: true,
     role: "operator",
-    summary: "The transactions for the gateway, oldest first, and how far each got",
-    description:
-      "The header next-cursor continues after a full page. Those that the supervisor refuses to " +
-      "take are listed with state=refused alone.",
     query: z.strictObject({
-      state: oneOf([...deliveryStateSchema.options, REFUSED])
-        .optional()
-        .describe("pending: what waits. refused: what the supervisor does not take."),
+      state: oneOf([...deliveryStateSchema.options, REFUSED]).optional(),
       limit: pageLimit(OUTBOX_PAGE_MAX),
-      cursor: wholeNumber(CURSOR_MAX).optional().describe("The next-cursor of the page before."),
+      cursor: wholeNumber(CURSOR_MAX).optional(),
     }),
     document: ({ outboxItem }) => ({
       answer: outboxItem,
@@ -69,7 +63,6 @@ export const outboxCalls: readonly AnyCall[] = [
     path: "/outbox/{id}/requeue",
     idOf: "transaction",
     role: "operator",
-    summary: "Send a parked or waiting transaction now, or hand a refused one over again",
     body: z.strictObject({}).optional(),
     document: ({ outboxDone }) => ({ answer: outboxDone, errors: aboutItem }),
     async handle({ params: { id }, request }, { supervisor, refused }) {
@@ -89,8 +82,6 @@ export const outboxCalls: readonly AnyCall[] = [
     path: "/outbox/{id}/drop",
     idOf: "transaction",
     role: "operator",
-    summary: "Close a transaction without sending it",
-    description: "For good, with an operator's note; also one that the supervisor refuses.",
     body: z.strictObject({ note: note(NOTE_CHARACTERS_MAX) }),
     document: ({ outboxDone }) => ({
       bodyExample: { note: "booked by hand" },

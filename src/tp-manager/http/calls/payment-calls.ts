@@ -10,22 +10,18 @@ import { sendOne, sendResult, success } from "../envelope.ts";
 import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
 
 /**
- * An order that is asked about by its path. Card numbers are not looked for here: an id that this
- * program made may have digits that look like one, and such an order must be found.
+ * The order id in a path. It is not searched for card numbers, because an order must be found even
+ * if the digits of its id look like one.
  */
 const params = z.object({ orderId: newOrderId.describe("The key of the sale.") });
 
-/** Calls that a kiosk needs for its sales. */
+/** The calls that a kiosk needs for its sales. */
 export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment",
     alias: "/",
-    // Known orders are answered; the turn refuses the others.
+    // Known orders are answered; the lease refuses new ones.
     whileUpdating: true,
-    summary: "Pay",
-    description:
-      "Answers when the payment has ended. Declined and Cancelled are answers with 200. The " +
-      "orderId is the key for ever: the same order again is never charged twice.",
     body: paymentRequest,
     readsBody: true,
     answersPayment: true,
@@ -72,8 +68,6 @@ export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment/{orderId}",
     reads: true,
-    summary: "What became of an order",
-    description: "With every attempt and its evidence. 504 while it is not known.",
     params,
     answersPayment: true,
     document: ({ lookup }) => ({
@@ -91,7 +85,7 @@ export const paymentCalls: readonly AnyCall[] = [
       const { found, http, body } = await lookedUp(at, orderId);
       if (found.attempt.request.generatedId) whenWritten(request, reply, at, orderId);
       followCharge(request, reply, at, found);
-      // The lookup itself went well; only an outcome that is still open keeps its own status.
+      // The lookup succeeded, so its status is 200, except for an outcome that is still open.
       return sendOne(reply, http === 504 ? 504 : 200, body);
     },
   }),
@@ -100,8 +94,6 @@ export const paymentCalls: readonly AnyCall[] = [
     path: "/cancel",
     methods: ["GET", "POST"],
     whileUpdating: true,
-    summary: "Ask the terminal to cancel the running payment",
-    description: "Only a request: the payment's own answer decides.",
     document: ({ done }) => ({
       answer: z.object({ ...done, cancelled: z.literal(true) }),
       example: { status: "Success", cancelled: true, message: "The terminal was asked." },
@@ -116,12 +108,10 @@ export const paymentCalls: readonly AnyCall[] = [
 
   call({
     path: "/delivery",
-    summary: "Say whether the goods of a two-phase sale came out",
-    description: "`amount`: only goods of this value came out; 0 is none.",
     body: z.strictObject({
       orderId,
       delivered: yesOrNo,
-      // Zero is allowed: nothing came out.
+      // Zero means that no goods came out.
       amount: amount().meta({ minimum: 0, exclusiveMinimum: undefined }).nullish(),
     }),
     answersPayment: true,
@@ -135,7 +125,7 @@ export const paymentCalls: readonly AnyCall[] = [
         "NOT_SUPPORTED",
         "GOODS_NOT_DELIVERED",
         "PAYMENT_UNKNOWN",
-        // "Not delivered" of an order that had failed is answered with why it had failed.
+        // If the order had failed, "not delivered" is answered with the reason of that failure.
         ...errors.notCharged,
       ],
     }),
@@ -152,7 +142,6 @@ export const paymentCalls: readonly AnyCall[] = [
 
   call({
     path: "/reversal",
-    summary: "Reverse a charged order on the terminal, once",
     body: z.strictObject({ orderId }),
     answersPayment: true,
     document: ({ paymentAnswer, errors, orderExample }) => ({
@@ -180,13 +169,6 @@ export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment/{orderId}/settle",
     role: "own-operator",
-    summary: "Settle an order that nobody could find out about",
-    description:
-      'The operator\'s word, kept with its note: `{"outcome": "charged", "not_charged" or ' +
-      '"reversed", "note": "…"}`. `amount`: what was charged, needed where more than one amount ' +
-      "is possible. `attempt`: its number, where an order has several; left out: the one in " +
-      "doubt, else the newest that is not in vain. A later decision corrects charged or " +
-      "not_charged.",
     params,
     body: z.strictObject({
       outcome: oneOf(settlements),

@@ -5,7 +5,7 @@ import { projectRoot } from "../../../shared/version-files.ts";
 import { type AnyCall, call } from "../call.ts";
 import { success } from "../envelope.ts";
 
-/** Made by `npm run readme`. */
+/** The file of the OpenAPI document, made by `npm run readme`. */
 export const openApiFile = join(projectRoot, "docs", "openapi.json");
 
 const eventIdForm = /^\d{0,15}$/;
@@ -16,19 +16,15 @@ const eventId = z
   })
   .meta({ documented: z.string().regex(eventIdForm) });
 
-/** The connector's own affairs: whether it is ready, its figures and events, its end. */
+/** The calls about the connector itself: readiness, figures, events, stop. */
 export const programCalls: readonly AnyCall[] = [
   call({
     path: "/stop",
     methods: ["GET", "POST"],
     whileUpdating: true,
     role: "operator",
-    summary: "Stop tp-manager",
-    description:
-      "Answers at once and refuses new payments; a running one may end, and is cancelled after " +
-      "10 s.",
     document: ({ done }) => ({
-      answer: z.object({ ...done, stopped: z.boolean().describe("No payment was running.") }),
+      answer: z.object({ ...done, stopped: z.boolean() }),
       example: { status: "Success", stopped: true, message: "The terminal manager stops." },
       errors: [],
     }),
@@ -46,11 +42,6 @@ export const programCalls: readonly AnyCall[] = [
   call({
     path: "/health",
     reads: true,
-    summary: "Whether a payment can be taken now, or why not",
-    description:
-      "200 Ready or 503 NotReady with reasons, and the same body: link, terminal, outbox, " +
-      "counts, conditions with what to do, alarms, disk, clock, versions, time of the daily " +
-      "chores.",
     document: ({ health }) => ({ answer: health, also: [503], errors: [] }),
     async handle({ reply }, { monitor }) {
       const health = await monitor.health();
@@ -62,7 +53,6 @@ export const programCalls: readonly AnyCall[] = [
   call({
     path: "/metrics",
     reads: true,
-    summary: "Figures for Prometheus",
     document: () => ({
       type: "text/plain",
       answer: z.string(),
@@ -79,15 +69,11 @@ export const programCalls: readonly AnyCall[] = [
     path: "/events",
     reads: true,
     streams: true,
-    summary: "Server-sent events",
-    description: "The header Last-Event-ID repeats the kept events after that id.",
     query: z.strictObject({
-      lastEventId: eventId
-        .optional()
-        .describe("As the header Last-Event-ID, for programs that cannot set it."),
+      lastEventId: eventId.optional(),
     }),
     headers: z.object({
-      "last-event-id": eventId.optional().describe("The last one seen; 0: all that are kept."),
+      "last-event-id": eventId.optional(),
     }),
     document: () => ({
       type: "text/event-stream",
@@ -95,7 +81,7 @@ export const programCalls: readonly AnyCall[] = [
       description: "See x-events for the vocabulary.",
       errors: ["TOO_MANY_READERS"],
     }),
-    /** A browser's EventSource sends the header, and again the query it began with. */
+    /** The header wins: a reconnecting EventSource sends the new header with its first query. */
     handle({ query, headers, reply }, { events }) {
       const given = headers["last-event-id"] ?? query.lastEventId;
       return events.open(reply, given ? Number(given) : undefined);
@@ -105,7 +91,6 @@ export const programCalls: readonly AnyCall[] = [
   call({
     path: "/openapi.json",
     reads: true,
-    summary: "This API as OpenAPI 3.1, with every answer and error",
     document: ({ openApi }) => ({
       type: "application/json",
       answer: openApi,

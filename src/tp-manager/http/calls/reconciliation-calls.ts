@@ -12,10 +12,10 @@ import type { CallContext } from "../call-context.ts";
 
 const PAGE_MAX = 500;
 
-/** Of a list: those only that wait for a person. */
-export const onlyWaiting = oneOf(["yes"]).optional().describe("Those only that wait for a person.");
+/** The query member `waiting` of a list: `yes` for the entries that wait for a person. */
+export const onlyWaiting = oneOf(["yes"]).optional();
 
-/** When a person marked it; null: nobody did. */
+/** Returns when a person acknowledged an entry; null: nobody did. */
 export function acknowledgedAtOf(
   acknowledged: CallContext["acknowledged"],
   kind: AcknowledgedKind,
@@ -24,24 +24,15 @@ export function acknowledgedAtOf(
   return id === null ? null : isoTime(acknowledged.acknowledgedAtMs(kind, String(id)));
 }
 
-/** The terminal and the gateway compared with the journal (docs/rules/18-totals.md). */
+/** The comparisons of terminal and gateway with the journal (docs/rules/18-totals.md). */
 export const reconciliationCalls: readonly AnyCall[] = [
   call({
     path: "/reconciliation",
     reads: true,
-    summary: "Ends of day compared with the journal and the gateway, newest first",
-    description:
-      "Each end of day's totals compared with what was answered, and missing receipt numbers. " +
-      "`differs` and `jump` raised an alarm; `orders` are those it could be, with what was " +
-      "answered " +
-      "and what is known `now`. These wait for a person until POST /seen. The header next-cursor " +
-      "continues after a full page.",
     query: z.strictObject({
       waiting: onlyWaiting,
       limit: pageLimit(PAGE_MAX),
-      cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1))
-        .optional()
-        .describe("The next-cursor of the page before."),
+      cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1)).optional(),
     }),
     document: ({ reconciliation }) => ({ answer: reconciliation, list: true, errors: [] }),
     handle({ query: { waiting, limit, cursor = null }, reply }, { listings, acknowledged }) {
@@ -69,7 +60,7 @@ const nothing = {
   cards: null,
 };
 
-/** One comparison as `GET /reconciliation` and `/tlc` answer it. */
+/** Returns one comparison as `GET /reconciliation` and `/tlc` answer it. */
 export function reconciliationView(
   { id, atMs, result, body, now }: ComparedDay,
   acknowledged: CallContext["acknowledged"],
@@ -94,7 +85,7 @@ export function reconciliationView(
   return { ...common, ...sums, orders: named(suspects), sole: isSole, gateway, cards };
 }
 
-/** null: the order is in the archive. */
+/** Returns the current status of an order; null: the order is in the archive. */
 function statusOf(now: ComparedDay["now"], transactionId: string): PaymentStatus | null {
   const attempt = now.get(transactionId);
   return attempt ? answerOf(attempt, null).body.status : null;

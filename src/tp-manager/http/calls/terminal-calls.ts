@@ -20,17 +20,16 @@ const version = {
   type: z.literal(APPLICATION_TYPE),
   os: z.string(),
 };
-/** The answer of `/version` is the same as long as the program runs. */
+/** The answer of `/version`, which stays the same while the program runs. */
 const versionText = jsonText([versionBody()]);
 const versionExample = { version: "0.1.0-tpa-linux_x64", type: "tpa", os: "linux_x64" } as const;
 
-/** The terminal's own affairs: restart, end of day, what it is and how it is. */
+/** The calls about the terminal: restart, end of day, identity and status. */
 export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/reset",
     methods: ["GET", "POST"],
     role: "operator",
-    summary: "Restart the terminal and wait until it is back",
     document: ({ says }) => ({
       ...says("The terminal has restarted and is registered."),
       errors: ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "STOPPING", "RESET_FAILED", "NOT_SUPPORTED"],
@@ -45,11 +44,6 @@ export const terminalCalls: readonly AnyCall[] = [
     path: "/tlc",
     methods: ["GET", "POST"],
     role: "operator",
-    summary: "Telecollection: the terminal's end of day",
-    description:
-      "`NbApp`, `App` with `Name`, `Status`, `Count`, `Sum`, the ticket, and the comparison with " +
-      "the journal (`GET /reconciliation`). Runs by itself too when the terminal demands it " +
-      "(`AUTO_END_OF_DAY`).",
     document: ({ errors, reconciliation, like }) => ({
       answer: z.object({
         NbApp: like(z.string(), "1"),
@@ -60,11 +54,9 @@ export const terminalCalls: readonly AnyCall[] = [
           [{ Name: "Mastercard", Status: "0", Count: "2", Sum: "19.98" }],
         ),
         ticket: like(z.string(), "END OF DAY|…"),
-        reconciliation: reconciliation
-          .nullable()
-          .describe("As in GET /reconciliation; null: it could not be written."),
+        reconciliation: reconciliation.nullable(),
       }),
-      // A terminal that takes no cards until its end of day is asked for it all the same.
+      // The end of day works on a terminal that takes no cards until it has been done.
       errors: [
         ...errors.terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
         "TELECOLLECTION_FAILED",
@@ -93,7 +85,6 @@ export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/terminal/accept",
     role: "own-operator",
-    summary: "Accept a replaced terminal",
     document: ({ says }) => ({
       ...says("Terminal 52500001 is accepted."),
       errors: ["TERMINAL_DISCONNECTED"],
@@ -108,44 +99,21 @@ export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/check",
     reads: true,
-    summary: "The terminal's status, without side effects",
     query: z.strictObject({
-      fresh: oneOf(["yes"]).optional().describe("`yes` asks the terminal whatever is known."),
+      fresh: oneOf(["yes"]).optional(),
     }),
-    description:
-      "`cr` 0 a payment is taken 1 busy 2 action needed 9 no link · `card` 0 none 1 in " +
-      "reader · `call` 1 a host call or an end of day is due · `periph` 0 good 1 reader " +
-      "2 printer 3 other · `detail` in words · `asOf` when this was so: an " +
-      "answer of the terminal is repeated for 2 s while " +
-      "nothing is heard of the terminal",
-    document: ({ like }) => ({
-      answer: z.object({
-        cr: z.enum(["0", "1", "2", "9"]),
-        card: z.enum(["0", "1"]),
-        call: z.enum(["0", "1"]),
-        periph: z.enum(["0", "1", "2", "3"]),
-        detail: like(z.string(), "ready"),
-        asOf: like(z.string(), "2026-01-15T11:59:58.321Z").describe(
-          "When the terminal reported this, or this was known without it.",
-        ),
-      }),
-      errors: [],
-    }),
+    document: ({ check }) => ({ answer: check, errors: [] }),
     async handle({ query: { fresh } }, at) {
       const { status, atMs } = await check(at, fresh === "yes");
       return { ...asAPaymentFinds(status, at), asOf: isoTime(atMs) };
     },
   }),
 
-  // `/config` has the three fields of `/version` (docs/design.md 12.8), so the terminal's own
-  // version has a name of its own.
+  // `/config` includes the three fields of `/version` (docs/design.md 12.8), so the terminal's
+  // version needs another name.
   call({
     path: "/config",
     reads: true,
-    summary: "The terminal's identity",
-    description:
-      '`serialNumber`, `deviceId`, `terminalId`, `terminalVersion`, "" where it does not say; ' +
-      "and `/version`.",
     document: ({ like }) => ({
       answer: like(
         z.object({
@@ -153,7 +121,7 @@ export const terminalCalls: readonly AnyCall[] = [
           serialNumber: like(z.string(), "SN-1"),
           deviceId: z.string(),
           terminalId: like(z.string(), "52500001"),
-          terminalVersion: like(z.string(), "1.0").describe("The terminal's own."),
+          terminalVersion: like(z.string(), "1.0"),
         }),
         versionExample,
       ),
@@ -168,20 +136,19 @@ export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/version",
     reads: true,
-    summary: "Version of the connector: number, type and system",
     document: () => ({ answer: z.object(version), example: versionExample, errors: [] }),
     handle: ({ reply }) => sendText(reply, 200, versionText),
   }),
 ];
 
-/** A terminal that is ready, and of which a payment would be refused all the same, is not. */
+/** Returns the status for a payment: a ready terminal needs action if it would be refused. */
 function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): TerminalStatus {
   const [reason] = arbiter.notReadyReasons;
   if (status.cr !== "0" || !reason) return status;
   return { ...status, cr: "2", detail: reason.says };
 }
 
-/** While a payment runs, and without a link, from what is known: nothing goes on the wire. */
+/** Returns the terminal's status; without a link or during a payment, the one that is known. */
 async function check(
   { arbiter, clock }: CallContext,
   isFresh: boolean,

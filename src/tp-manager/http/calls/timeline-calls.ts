@@ -32,21 +32,17 @@ const orderPart = judged(
 
 const acting = [...paymentCalls, ...gatewayCalls];
 
-/** For the operator: reading here is no reading by the kiosk (docs/design.md 5.17). */
+/** The operator's search and timeline, which count as no reading (docs/design.md 5.17). */
 export const timelineCalls: readonly AnyCall[] = [
   call({
     path: "/payments/search",
     reads: true,
-    summary: "Payments of a range of dates that fit, newest first",
-    description:
-      "One call looks at a bounded number of payments: `next` continues, as long as it is not " +
-      "null, also where nothing was found yet. The archive knows no cards.",
     query: z.strictObject({
-      from: instant.optional().describe(`Without it ${DAYS_DEFAULT} days before until.`),
-      until: instant.optional().describe("Began before; without it now."),
-      order: orderPart.optional().describe("A part of the order id, in any case."),
-      amount: amount.optional().describe("Asked for or charged, in major units: 9.99"),
-      card: card.optional().describe("The last digits of the card: 2 to 4."),
+      from: instant.optional(),
+      until: instant.optional(),
+      order: orderPart.optional(),
+      amount: amount.optional(),
+      card: card.optional(),
       status: oneOf(paymentStatuses).optional(),
       limit: pageLimit(PAGE_MAX),
       cursor: cursor.optional(),
@@ -79,10 +75,6 @@ export const timelineCalls: readonly AnyCall[] = [
   call({
     path: "/story/{orderId}",
     reads: true,
-    summary: "Everything about an order, for the operator",
-    description:
-      "As GET /payment/{orderId}, with 200 for an open one too, and what `may` be done now by " +
-      "the caller. The order stays unread for the kiosk: only its own reading counts as one.",
     params: z.object({ orderId: newOrderId.describe("The key of the sale.") }),
     document: ({ timeline }) => ({
       answer: timeline,
@@ -100,7 +92,7 @@ export const timelineCalls: readonly AnyCall[] = [
         .map(({ act }) => act);
       return {
         ...body,
-        card: shownCardOf(found),
+        card: maskedCardOf(found),
         delivery: found.delivery,
         notes: warnings.map((one) => noteOf(one, attempt)),
         refundable: may.includes("refund")
@@ -119,8 +111,8 @@ function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request 
   return { note: warning, says, amount, at: isoTime(atMs ?? null), count: count ?? null };
 }
 
-/** A declined card stands in the steps alone. */
-function shownCardOf({ attempt, attempts }: FoundOrder): string | null {
+/** Returns an order's masked card; that of a decline is in the attempt's events. null: none. */
+function maskedCardOf({ attempt, attempts }: FoundOrder): string | null {
   const own = attempts.find((one) => one.transactionId === attempt.transactionId);
   const events = own?.events ?? [];
   const report = events.findLast(({ detail }) => "report" in detail)?.detail["report"];

@@ -6,7 +6,7 @@ import { Credentials, type Pair, type Role } from "./credentials.ts";
 import type { FailureDelay } from "./failure-delay.ts";
 import { hostCheck, isAllowedOrigin, sourceHeaders } from "./origin-check.ts";
 
-/** Nothing this API answers may be kept, framed, guessed at or read by another site. */
+/** The headers of every answer: no other site may store, frame, sniff or read it. */
 export const securityHeaders = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -22,11 +22,11 @@ export interface AccessOptions {
   readonly kiosk: Pair;
   readonly operator: Pair | undefined;
   readonly allowedOrigins: readonly string[];
-  /** Of every door that takes a login and a password. */
+  /** The delay that all doors with a login and password share. */
   readonly failures: FailureDelay;
 }
 
-/** Who may come in: the right place first, then the right pair (docs/design.md 5.2, 5.3). */
+/** Installs the checks of a request's origin, then of its login (docs/design.md 5.2, 5.3). */
 export async function installAccess(app: FastifyInstance, options: AccessOptions): Promise<void> {
   const credentials = new Credentials(options.kiosk, options.operator);
   await app.register(basicAuth, {
@@ -47,7 +47,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
     checkSource(request, reply, options, isOurHost);
     done();
   });
-  // Many programs name a type for the body that they do not send with POST /cancel.
+  // Many programs send POST /cancel with a content type and no body.
   app.addHook("onRequest", ({ raw: { headers } }, _reply, done) => {
     const isEmpty = headers["content-length"] === "0" && !headers["transfer-encoding"];
     if (isEmpty) delete headers["content-type"];
@@ -65,7 +65,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
   });
 }
 
-/** Later and later; when too many wait at once, and end their connections. */
+/** Refuses a login after a growing delay; at once, with the connection's end, if many wait. */
 export async function refuseLogin(
   delay: FailureDelay,
   login: string,
@@ -78,7 +78,7 @@ export async function refuseLogin(
   throw new AppError("TOO_MANY_FAILURES");
 }
 
-/** Refuses what does not come from this machine's own programs and listed pages. */
+/** Throws unless a program of this machine, or a page that may call, sent the request. */
 function checkSource(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -109,7 +109,7 @@ function checkSource(
   }
 }
 
-/** Refuses a request that does not name this machine, or says twice who it is. */
+/** Throws if Host does not name this machine, or a header of {@link singles} comes twice. */
 export function checkHost(
   { raw, headers }: FastifyRequest,
   isOurHost: (host: string | undefined) => boolean,
@@ -117,7 +117,7 @@ export function checkHost(
   if (isAmbiguous(raw.rawHeaders) || !isOurHost(headers.host)) throw new AppError("HOST_REFUSED");
 }
 
-/** Headers that decide who may come in must be there once: node keeps the first, others may not. */
+/** The headers that decide who may call: of two, node and other readers may each read another. */
 const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
 
 function isAmbiguous(rawHeaders: readonly string[]): boolean {
@@ -131,7 +131,7 @@ function isAmbiguous(rawHeaders: readonly string[]): boolean {
   return false;
 }
 
-/** Only reached for listed origins: others are refused before. */
+/** Whether a request is a browser's preflight; those of unlisted origins were refused before. */
 function isPreflight({ method, headers }: FastifyRequest): boolean {
   return (
     method === "OPTIONS" &&

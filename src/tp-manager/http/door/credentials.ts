@@ -7,13 +7,13 @@ export interface Pair {
   readonly password: string;
 }
 
-/** Digests have one length, whatever was given. */
+/** Digests of a login and a password, which have the same length for every input. */
 interface DigestPair {
   readonly login: Buffer;
   readonly password: Buffer;
 }
 
-/** A longer header is decoded each time. */
+/** The longest header that is compared as it stands; a longer one is decoded each time. */
 const HEADER_BYTES_MAX = 512;
 const LENGTH_BYTES = 2;
 
@@ -33,8 +33,8 @@ export class Credentials {
   }
 
   /**
-   * The role of an `Authorization` header that is, byte by byte, what every program makes of a
-   * right pair. Undefined says nothing: such a header has to be decoded.
+   * Returns the role of an `Authorization` header that equals, byte by byte, the usual header of a
+   * right pair. Undefined: the header has to be decoded, and may still be right.
    */
   roleOfHeader(header = ""): Role | undefined {
     if (header.length > HEADER_BYTES_MAX) return undefined;
@@ -45,10 +45,10 @@ export class Credentials {
     return kiosk ? "kiosk" : undefined;
   }
 
-  /** The role of a pair; undefined for a wrong one. */
+  /** Returns the role of a login and password; undefined: they are wrong. */
   roleOf(login: string, password: string): Role | undefined {
     const given = digestsOf({ login, password });
-    // Both are always compared, so that the time says nothing about which one was near.
+    // Both pairs are always compared, so that the time does not show which one was similar.
     const kiosk = samePair(given, this.#kiosk);
     const operator = this.#operator ? samePair(given, this.#operator) : false;
     if (operator) return "operator";
@@ -56,13 +56,13 @@ export class Credentials {
   }
 }
 
-/** Equals no header that was given: no length is as great. */
+/** A buffer that equals no given header, because no header has its length. */
 const unknownHeader = Buffer.alloc(LENGTH_BYTES + HEADER_BYTES_MAX, 0xff);
 
-/** Filled up, so that a comparison takes as long whatever the length of the pair. */
+/** Returns the usual header of a pair, filled up so that every comparison takes the same time. */
 function headerOf({ login, password }: Pair): Buffer {
   const header = `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
-  // A colon in the login, or a control character, makes another pair of it, or none.
+  // A login with a colon, or a control character, is decoded to another pair or to none.
   const isPlain = !login.includes(":") && !/\p{Cc}/u.test(login + password);
   if (!isPlain || header.length > HEADER_BYTES_MAX) return unknownHeader;
   const filled = Buffer.alloc(LENGTH_BYTES + HEADER_BYTES_MAX);

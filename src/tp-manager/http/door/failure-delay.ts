@@ -3,11 +3,11 @@ import { type Clock, sleep } from "../../../shared/time.ts";
 
 const DELAY_MIN_MS = 100;
 const DELAY_MAX_MS = 5_000;
-/** Failures of a login are forgotten when it has not failed for so long. */
+/** The time without a failure after which a login's failures are forgotten. */
 const FORGOTTEN_AFTER_MS = 60_000;
-/** Failing requests that wait at the same time. */
+/** The most failed requests that wait at the same time. */
 const WAITING_MAX = 64;
-/** Logins with a count of their own; all others share one. */
+/** The most logins with a count of their own; all others share one count. */
 const LOGINS_MAX = 256;
 const OTHERS = "others";
 
@@ -17,10 +17,10 @@ interface Failures {
 }
 
 /**
- * Delays the answers to wrong credentials more and more, for each login by itself; good ones never
- * come here, so nobody can lock the kiosk out (docs/design.md 5.3). Only the login distinguishes
- * clients: all are on this machine, and a program there may take any address of 127.0.0.0/8. A good
- * answer does not undo failures, or a client that guesses would be reset by the kiosk's own calls.
+ * Delays the answers to wrong credentials more and more, for each login separately. Right ones are
+ * never delayed, so nobody can lock the kiosk out (docs/design.md 5.3). Only the login
+ * distinguishes clients, because all are on this machine and may use any address of 127.0.0.0/8. A
+ * right login does not reset the delay, or the kiosk's calls would help a client that guesses.
  */
 export class FailureDelay {
   readonly #clock: Clock;
@@ -32,8 +32,8 @@ export class FailureDelay {
   }
 
   /**
-   * Waits as long as a wrong pair with this login has earned, or until its sender is gone. False,
-   * at once, when as many wait as may: a flood is refused without being kept.
+   * Waits for the delay of this login, or until its sender is gone. False, at once, if too many
+   * requests wait already.
    */
   async wait(login: string, gone: AbortSignal): Promise<boolean> {
     const delayMs = Math.min(DELAY_MIN_MS * 2 ** (this.#failed(login) - 1), DELAY_MAX_MS);
@@ -42,19 +42,19 @@ export class FailureDelay {
     try {
       await sleep(this.#clock, "failed authentication", delayMs, gone);
     } catch {
-      // Gone: nobody waits for this answer any more.
+      // The sender is gone, so nobody waits for the answer.
     } finally {
       this.#waiting -= 1;
     }
     return true;
   }
 
-  /** How often this login has failed, this time included. */
+  /** Counts a failure and returns how often this login has failed. */
   #failed(login: string): number {
     const nowMs = this.#clock.monotonicMs();
     this.#forget(nowMs);
     const own = createHash("sha256").update(login).digest("base64");
-    // Never another login's place: a flood of new ones would make a known one be forgotten.
+    // A new login never replaces a known one, or a flood of logins would make it forgotten.
     const isRoom = this.#failures.has(own) || this.#failures.size < LOGINS_MAX;
     const key = isRoom ? own : OTHERS;
     const count = (this.#failures.get(key)?.count ?? 0) + 1;

@@ -1,4 +1,4 @@
-import type { Server } from "node:http";
+import { once } from "node:events";
 import type { FastifyInstance } from "fastify";
 import { exitCodes, ProgramExit } from "../../../shared/process/exit-codes.ts";
 import type { Logger } from "../../../shared/process/logger.ts";
@@ -10,8 +10,8 @@ interface Listening {
 }
 
 /**
- * Listens on 127.0.0.1 and, where the machine has it, ::1; nowhere else (docs/design.md 5.1).
- * Throws {@link ProgramExit} with the port and what to do when it is taken.
+ * Listens on 127.0.0.1 and, if the machine has it, on ::1 only (docs/design.md 5.1). Throws {@link
+ * ProgramExit} with the port and advice if the port is in use.
  */
 export async function listenOnLoopback(
   app: FastifyInstance,
@@ -26,7 +26,10 @@ export async function listenOnLoopback(
   const { connections } = app;
   harden(six, connections);
   six.on("clientError", (error, socket) => refuseUnparsed(connections, error, socket));
-  const hasSix = await listen(`${name} ${port} on ::1`, () => listenServer(six, port)).then(
+  const hasSix = await listen(`${name} ${port} on ::1`, () => {
+    six.listen({ host: "::1", port, ipv6Only: true, backlog: BACKLOG });
+    return once(six, "listening");
+  }).then(
     () => true,
     (error: unknown) => {
       if (!isMissing(error)) throw error;
@@ -37,8 +40,8 @@ export async function listenOnLoopback(
   return {
     async close() {
       connections.end();
-      // Together: streams of events on either end when the app closes.
-      await Promise.all([hasSix ? closeServer(six) : undefined, app.close()]);
+      // Both close together: streams of events on either server end when the app closes.
+      await Promise.all([hasSix ? six[Symbol.asyncDispose]() : undefined, app.close()]);
     },
   };
 }
@@ -59,26 +62,9 @@ async function listen(what: string, open: () => Promise<unknown>): Promise<void>
   }
 }
 
-/** No IPv6 on this machine, or not on its loopback. */
+/** Whether the error says that this machine has no ::1. */
 function isMissing(error: unknown): boolean {
   return ["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"].includes(
     (error as NodeJS.ErrnoException).code ?? "",
   );
-}
-
-function listenServer(server: Server, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once("error", reject);
-    server.listen({ host: "::1", port, ipv6Only: true, backlog: BACKLOG }, () => {
-      server.off("error", reject);
-      resolve();
-    });
-  });
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeIdleConnections();
-  });
 }

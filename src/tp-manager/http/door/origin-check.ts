@@ -5,7 +5,7 @@ import type { FastifyRequest } from "fastify";
  * (docs/design.md 5.2). Pure.
  */
 
-/** The headers that say where a request comes from. */
+/** Returns the headers that say where a request comes from. */
 export function sourceHeaders({ headers }: Pick<FastifyRequest, "headers">): RequestHeaders {
   const { host, origin } = headers;
   return {
@@ -20,12 +20,12 @@ interface RequestHeaders {
   readonly host: string | undefined;
   readonly origin: string | undefined;
   readonly secFetchSite: string | undefined;
-  /** There when the browser fetches a page before anybody asks for it. */
+  /** Set if the browser fetches a page before anybody asks for it. */
   readonly secPurpose: string | undefined;
 }
 
 /**
- * Whether the Host header names this machine at our port. A page that has its own name resolve to
+ * Whether the Host header names this machine and the server's port. A page whose name resolves to
  * 127.0.0.1 (DNS rebinding) still sends its own name here.
  */
 function isLoopbackHost(host: string | undefined, port: number): boolean {
@@ -33,7 +33,7 @@ function isLoopbackHost(host: string | undefined, port: number): boolean {
   return parts !== null && Number(parts[2] ?? 80) === port;
 }
 
-/** {@link isLoopbackHost}, which does not read the name again that was right last. */
+/** Returns {@link isLoopbackHost} for a port, which keeps the last right name. */
 export function hostCheck(port: number): (host: string | undefined) => boolean {
   let known: string | undefined;
   return (host) => {

@@ -7,39 +7,39 @@ import { errorOfAppError } from "../../orders/answer.ts";
 import { jsonText } from "../envelope.ts";
 import { securityHeaders } from "./access.ts";
 
-/** One kiosk needs a handful. */
+/** The most connections of the local API; a kiosk needs a handful. */
 const CONNECTIONS_MAX = 256;
-/** A request that has not arrived completely by then is cut. */
+/** The time within which a request must arrive completely, or its connection is closed. */
 const REQUEST_ARRIVAL_MAX_MS = 10_000;
 const HEADERS_ARRIVAL_MAX_MS = 5_000;
-/** How often late requests are looked for. */
+/** How often node checks for late requests. */
 const ARRIVAL_CHECK_MS = 500;
 const KEEP_ALIVE_MS = 30_000;
 const HEADER_BYTES_MAX = 16 * 1024;
-/** A browser opens six to one name; together they may hold 48 MiB of headers. */
+/** The most connections of a port with pages; they hold at most 48 MiB of headers. */
 const PAGE_CONNECTIONS_MAX = 64;
 const HEADERS_MAX = 100;
-/** Connections the system keeps until we take them: a flood must not make it drop the kiosk. */
+/** The most connections that the system queues, so that a flood does not displace the kiosk. */
 export const BACKLOG = 2_048;
 
 export interface ServerLimits {
   /** Options that node:http must know when a server is made. */
   readonly http: ServerOptions;
-  /** On both loopback addresses together. */
+  /** The most connections on both loopback addresses together. */
   readonly connections: number;
 }
 
 const apiOptions: ServerOptions = {
   maxHeaderSize: HEADER_BYTES_MAX,
   connectionsCheckingInterval: ARRIVAL_CHECK_MS,
-  // A missing one is answered like a wrong one, with a body.
+  // A missing Host header is answered like a wrong one, with a body.
   requireHostHeader: false,
   insecureHTTPParser: false,
 };
 
 export const apiLimits: ServerLimits = { http: apiOptions, connections: CONNECTIONS_MAX };
 
-/** Of a port that serves pages to a browser. */
+/** The limits of a port that serves pages to a browser. */
 export const pageLimits: ServerLimits = {
   http: { ...apiOptions, maxHeaderSize: PAGE_HEADER_BYTES_MAX },
   connections: PAGE_CONNECTIONS_MAX,
@@ -56,15 +56,15 @@ export function harden(server: Server, connections: Connections): void {
   server.headersTimeout = HEADERS_ARRIVAL_MAX_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.maxHeadersCount = HEADERS_MAX;
-  // Destroyed before anything is read of it, so that no request of it can begin.
+  // The connection is destroyed before anything is read, so that no request can begin on it.
   server.prependListener("connection", (socket: Duplex) => {
     if (!connections.admit(socket)) socket.destroy();
   });
-  // Before the API's own listener: what has begun must be known when a parser gives up.
+  // This runs first: when the parser gives up, the requests that have begun must be known.
   server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
     connections.begin(response),
   );
-  // A tunnel is never opened; an expectation other than 100-continue is ignored.
+  // No tunnel is opened; an expectation other than 100-continue is ignored.
   server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
     refuseOnSocket(socket, "METHOD_NOT_ALLOWED"),
   );
@@ -90,7 +90,7 @@ export function refuseUnparsed(
     return;
   }
   const code = parserCodes[error.code ?? ""] ?? "REQUEST_INVALID";
-  // After an answer nothing may follow that could belong to it.
+  // After an answer, a refusal could be taken for a part of it.
   if (ended && code === "REQUEST_INVALID") socket.end(() => socket.destroy());
   else refuseOnSocket(socket, code);
 }

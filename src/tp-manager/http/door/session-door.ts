@@ -8,21 +8,22 @@ import { SESSION_IDLE_MS, type Session, Sessions } from "./sessions.ts";
 declare module "fastify" {
   interface FastifyContextConfig {
     /**
-     * Open without a session: "file" holds no data, "log-in" begins a session and asks for the
-     * page's own origin.
+     * What may be called without a session: a "file" holds no data; a "log-in" begins a session and
+     * needs the page's own origin.
      */
     open?: "file" | "log-in";
   }
   interface FastifyRequest {
-    /** null: the request came by another door, or before the door. */
+    /** The session of the request; null: it has none, or was not checked yet. */
     session: Session | null;
   }
 }
 
 /**
- * The door of pages that this program serves (docs/console.md 2): instead of a login each request
- * brings the token of a session, and comes from a page of this very port. A browser adds neither
- * by itself, so no other page can use a session. Returns the sessions, which end with the server.
+ * Installs the checks of requests from pages that this program serves (docs/console.md 2): each
+ * brings a session's token in place of a login, and comes from a page of this port. A browser adds
+ * neither by itself, so no other page can use a session. Returns the sessions, which end with the
+ * server.
  */
 export function installSessionDoor(
   app: FastifyInstance,
@@ -68,7 +69,7 @@ function letIn(
   raw.once("close", () => session.over.removeEventListener("abort", cut));
 }
 
-/** The token that a request brings; empty without one. */
+/** Returns the token of a request; empty: there is none. */
 export function tokenOf({ headers }: FastifyRequest): string {
   return /^Bearer ([\w-]{1,100})$/.exec(headers.authorization ?? "")?.[1] ?? "";
 }

@@ -2,16 +2,16 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { Role } from "./credentials.ts";
 
-/** Without a key or a pointer for so long a session is over. */
+/** The time without a touch of key or pointer after which a session is over. */
 export const SESSION_IDLE_MS = 15 * 60_000;
-/** More pages than one machine has; the one that rested longest makes room. */
+/** The most sessions; a new one ends the session that was idle longest. */
 const SESSIONS_MAX = 32;
 const TOKEN_BYTES = 32;
 
 export interface Session {
   readonly login: string;
   readonly role: Role;
-  /** Aborted when the session is over: what it keeps open ends with it. */
+  /** Aborted when the session is over, so that its open streams end. */
   readonly over: AbortSignal;
 }
 
@@ -35,7 +35,7 @@ export class Sessions {
     this.#idleMs = idleMs;
   }
 
-  /** A new session; the answer is its token, which nobody can guess and which is answered once. */
+  /** Opens a session and returns its secret token, which is answered only once. */
   open(login: string, role: Role): string {
     const [oldest] = [...this.#byDigest].sort(([, a], [, b]) => a.lastActiveMs - b.lastActiveMs);
     if (oldest && this.#byDigest.size >= SESSIONS_MAX) this.#end(oldest[0]);
@@ -48,12 +48,12 @@ export class Sessions {
     return token;
   }
 
-  /** The session of a token. `active`: a person has touched key or pointer since the last call. */
+  /** Returns a token's session. `active`: a person touched key or pointer since the last call. */
   find(token: string, active: boolean): Session | undefined {
     const digest = digestOf(token);
     const found = this.#byDigest.get(digest);
     if (!found) return undefined;
-    // A machine that slept has fired no timer.
+    // After a sleep of the machine the timer may be late.
     if (this.#leftMs(found) <= 0) {
       this.#end(digest);
       return undefined;
@@ -74,7 +74,7 @@ export class Sessions {
     return lastActiveMs + this.#idleMs - this.#clock.monotonicMs();
   }
 
-  /** One timer for each session, set anew when it was active meanwhile. */
+  /** Starts the timer of a session, which is started again if the session was active meanwhile. */
   #watch(digest: string, delayMs: number): Timer {
     return this.#clock.startTimer("idle session", delayMs, () => {
       const kept = this.#byDigest.get(digest);

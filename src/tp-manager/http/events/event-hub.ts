@@ -8,8 +8,8 @@ export type HubEvent = KeptEvent | PassingEvent;
 type Listener = (event: HubEvent) => void;
 
 /**
- * Brings events from where they happen to those who listen. A listener that fails is logged and
- * harms nobody: events come from the middle of a payment.
+ * Passes events to those who listen. A listener that fails is only logged, because events come from
+ * the middle of a payment.
  */
 export class EventHub {
   readonly source: EventRows;
@@ -32,7 +32,7 @@ export class EventHub {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A logger whose alarms become events. */
+  /** Returns a logger whose alarms become events. */
   tap(log: Logger): Logger {
     return tapAlarms(log, ({ about: _, ...alarm }) =>
       this.source.raise({ ...alarm, source: "tp-manager" }, this.#clock.now()),

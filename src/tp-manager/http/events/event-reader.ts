@@ -4,11 +4,11 @@ import type { EventData, PassingEvent } from "../../attempts/event-table.ts";
 import type { EventHub, HubEvent } from "./event-hub.ts";
 
 const HEARTBEAT_MS = 15_000;
-/** A reader that takes nothing for so long is cut off; it comes back with its Last-Event-ID. */
+/** How long a reader may take nothing before it is cut off; its Last-Event-ID brings it back. */
 const BLOCKED_MAX_MS = 30_000;
-/** Prompts and the like that wait for a slow reader; older ones are dropped. */
+/** The most passing events, such as prompts, that wait for a slow reader; the rest is dropped. */
 const WAITING_MAX = 64;
-/** Read from the journal at once. */
+/** How many events are read from the journal at once. */
 const PAGE = 50;
 
 /**
@@ -47,7 +47,7 @@ export class EventReader {
     this.#unsubscribe = hub.subscribe((event) => this.#take(event));
   }
 
-  /** Sends where the stream begins, what the terminal is now, and what was missed. */
+  /** Sends the stream's first id, a gap if events are missing, and the terminal's state. */
   begin(terminal: EventData<"terminal">, gap: EventData<"gap"> | undefined): void {
     this.#response.flushHeaders();
     this.#write(`: events\nretry: 2000\nid: ${this.#sentId}\n\n`);
@@ -70,7 +70,7 @@ export class EventReader {
     this.#pump();
   }
 
-  /** A journal that cannot be read ends this stream, and nothing else. */
+  /** Sends what waits; a journal that cannot be read ends this stream only. */
   #pump(): void {
     try {
       this.#send();
@@ -123,7 +123,7 @@ export class EventReader {
   }
 }
 
-/** The text of an event. One without an id leaves the reader's Last-Event-ID as it is. */
+/** Returns an event's text without its id, which leaves the Last-Event-ID as it is. */
 function textOf({ name, data }: HubEvent, atMs: number): string {
   const body = JSON.stringify({ at: isoTime(atMs), ...data });
   return `event: ${name}\ndata: ${body}\n\n`;

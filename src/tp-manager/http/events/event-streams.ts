@@ -7,16 +7,16 @@ import type { EventRows } from "../../journal/event-rows.ts";
 import type { Monitor } from "../status/monitor.ts";
 import { EventReader } from "./event-reader.ts";
 
-/** A kiosk page, an operator page, a monitor, and some that are being cut off. */
+/** The most readers: a kiosk page, an operator page, a monitor and some that are being cut off. */
 const READERS_MAX = 16;
 
 export type EventStreams = ReturnType<typeof eventStreams>;
 
-/** The open streams of `GET /events` (server-sent events, HTML Living Standard 9.2). */
+/** Returns the streams of `GET /events` (server-sent events, HTML Living Standard 9.2). */
 export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger) {
   const readers = new Set<EventReader>();
   return {
-    /** `lastId`: later events are repeated; undefined: only what comes from now on. */
+    /** Opens a stream. `lastId`: kept events after this id come first; undefined: only new ones. */
     open(reply: FastifyReply, lastId: number | undefined): FastifyReply {
       if (readers.size >= READERS_MAX) throw new AppError("TOO_MANY_READERS");
       const { from, gap } = startOf(lastId, hub.source);
@@ -25,7 +25,7 @@ export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger)
       raw.writeHead(200, {
         ...(reply.getHeaders() as Record<string, string>),
         "content-type": "text/event-stream; charset=utf-8",
-        // A stream ends with its connection; nothing may be sent after it.
+        // The connection ends with the stream, because nothing may follow it.
         connection: "close",
       });
       const reader = new EventReader(raw, hub, clock, from, (error) =>
@@ -42,7 +42,7 @@ export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger)
   };
 }
 
-/** The id after which a stream begins, and the gap of events that are no longer kept. */
+/** Returns the id after which a stream begins, and the gap if events are no longer kept. */
 function startOf(
   asked: number | undefined,
   source: EventRows,

@@ -8,8 +8,8 @@ type Condition = Omit<EventData<"terminal">, "since">;
 const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-link" } as const;
 
 /**
- * Keeps since when the terminal is as it is, and announces every change. A lost link is lost since
- * its loss, whatever the tries to get it back have met.
+ * Keeps since when the terminal is in its state, and announces every change. A lost link counts
+ * from its loss, however the tries to restore it ended.
  */
 export class TerminalWatch {
   readonly #terminal: TerminalFacts;

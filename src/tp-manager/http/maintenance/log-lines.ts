@@ -10,19 +10,19 @@ type LogLevel = (typeof logLevels)[number];
 
 export interface LogQuery {
   readonly program: Program;
-  /** This level and those above it. */
+  /** The lowest level that is listed. */
   readonly level: LogLevel;
-  /** Only lines with this text, small and great letters alike. */
+  /** The text that a line must have, in small or capital letters. */
   readonly contains: string;
   readonly limit: number;
 }
 
 export type LogLine = z.input<typeof logLine>;
 
-/** Of a log the end is read: some hours of a busy kiosk. */
+/** How much of the end of a log is read: some hours of a busy kiosk. */
 const BYTES_MAX = 1024 * 1024;
 
-/** The newest lines first; none when there is no log. */
+/** Returns the lines of a log that match, newest first; none if there is no log. */
 export async function readLog(
   { logDirectory }: Installation,
   { program, level, contains, limit }: LogQuery,
@@ -36,7 +36,7 @@ export async function readLog(
   for (const line of lines) {
     if (found.length >= limit) break;
     if (!line.toLowerCase().includes(wanted)) continue;
-    // The cleaned line is searched again: a search must not find what was masked.
+    // The cleaned line is searched again, so that no search finds what was masked.
     const clean = cleanLine(line);
     if (!clean.toLowerCase().includes(wanted)) continue;
     const read = lineOf(clean);
@@ -45,7 +45,7 @@ export async function readLog(
   return found;
 }
 
-/** undefined: not one of our lines. */
+/** Returns a line of the log; undefined: the logger did not write it. */
 function lineOf(line: string): LogLine | undefined {
   try {
     const { level, time, program: _, msg = "", area = null, ...others } = JSON.parse(line);

@@ -13,7 +13,7 @@ import type { doctor } from "../openapi/console.ts";
 import { type LogLine, type LogQuery, readLog } from "./log-lines.ts";
 import { readSettings, type Setting } from "./settings.ts";
 
-/** The doctor waits for a terminal, a gateway and a scheduler that may all be silent. */
+/** The longest time for the doctor, who waits for terminal, gateway and scheduler. */
 const DOCTOR_LIMIT_MS = 120_000;
 const CHECK_LIMIT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
@@ -22,29 +22,23 @@ export interface MaintenanceParts {
   readonly installation: Installation;
   /** Every name of the setup file. */
   readonly fields: ConfigFields;
-  /** Runs the launcher with these arguments; missing: the one of this installation. */
+  /** Runs the launcher with these arguments; missing: this installation's launcher. */
   readonly launcher?: (args: readonly string[], timeout: number) => Promise<Ended>;
-  /** Missing: whether this is a delivery; a checkout is never updated. */
+  /** Whether versions are updated; missing: in a delivery they are, in a checkout not. */
   readonly isUpdated?: boolean;
 }
 
 /** The output of `launch.sh doctor --json`. */
 type DoctorReport = z.input<typeof doctor>;
 
-interface UpdateAnswer {
-  readonly done: boolean;
-  /** The launcher's output. */
-  readonly message: string;
-}
-
 /**
- * Maintenance of an installation apart from its money: setup file and logs are read, doctor,
- * support bundle and updates are the launcher's own commands, each run one at a time.
+ * Maintenance of an installation, except what concerns money. Setup file and logs are read here;
+ * doctor, support bundle and updates are commands of the launcher, which run one at a time.
  */
 export class Maintenance {
   readonly #parts: MaintenanceParts;
   #last: Promise<unknown> = Promise.resolve();
-  /** Commands that run: a caller that asks meanwhile gets the same answer. */
+  /** The commands that run; a caller that asks for the same one meanwhile gets the same answer. */
   readonly #running = new Map<string, Promise<unknown>>();
 
   constructor(parts: MaintenanceParts) {
@@ -59,12 +53,12 @@ export class Maintenance {
     return readLog(this.#parts.installation, query);
   }
 
-  /** A doctor that makes no report has found something too. */
+  /** Returns the doctor's report; if there is none, a report with that finding. */
   doctor(): Promise<DoctorReport> {
     return this.#joined("doctor", () => this.#examine());
   }
 
-  /** A support archive (tar.gz), as `launch.sh doctor --bundle` writes it. Throws without one. */
+  /** Returns a support archive (tar.gz) of `launch.sh doctor --bundle`. Throws without one. */
   supportBundle(): Promise<Buffer> {
     return this.#joined("support bundle", () => this.#bundle());
   }
@@ -93,24 +87,11 @@ export class Maintenance {
     }
   }
 
-  /** Asks UPDATE_URL for a version. */
-  checkForUpdate(): Promise<UpdateAnswer> {
-    return this.#update(["--check"]);
-  }
-
-  /** No version is taken by itself until the day begins, or until a person ends it. */
-  holdUpdates({ until, by }: Hold): Promise<UpdateAnswer> {
-    // One argument each: a name may begin with a dash.
-    const named = [...(until ? [`--until=${until}`] : []), ...(by ? [`--by=${by}`] : [])];
-    return this.#update(["--hold", ...named]);
-  }
-
-  endHold(): Promise<UpdateAnswer> {
-    return this.#update(["--unhold"]);
-  }
-
-  /** Only options that end no program: the launcher that runs here would end with it. */
-  async #update(options: readonly string[]): Promise<UpdateAnswer> {
+  /**
+   * Runs `launch.sh update` with options that end no program, because the launcher that runs here
+   * would end with it. `message`: the launcher's output. Throws NOT_SUPPORTED in a checkout.
+   */
+  async update(...options: string[]): Promise<{ done: boolean; message: string }> {
     if (!(this.#parts.isUpdated ?? isDelivery)) {
       throw new AppError("NOT_SUPPORTED", "Only a delivery is updated, not a checkout.");
     }
@@ -127,7 +108,7 @@ export class Maintenance {
     return result;
   }
 
-  /** One after the other: a click that is repeated must not fill the machine. */
+  /** Runs a command of the launcher after the earlier ones, so that one process runs at a time. */
   #launcher(args: readonly string[], timeout: number): Promise<Ended> {
     const { installation, launcher = runLauncher } = this.#parts;
     const all = [...args, "--data", installation.dataDirectory];
@@ -135,13 +116,6 @@ export class Maintenance {
     this.#last = next.catch(() => {});
     return next;
   }
-}
-
-interface Hold {
-  /** A day; missing: until a person ends it. */
-  readonly until?: string | undefined;
-  /** The person; missing: the user of the programs. */
-  readonly by?: string | undefined;
 }
 
 interface Ended {
@@ -153,7 +127,7 @@ interface Ended {
 const runLauncher: NonNullable<MaintenanceParts["launcher"]> = (args, timeout) =>
   run([programFile("launcher"), ...args], timeout);
 
-/** The output of a command, however it ends. */
+/** Runs Node.js with these arguments and returns the output, however the process ends. */
 async function run(args: readonly string[], timeout: number): Promise<Ended> {
   const options = { timeout, windowsHide: true, maxBuffer: OUTPUT_BYTES_MAX };
   const running = promisify(execFile)(process.execPath, [...args], options);

@@ -6,7 +6,7 @@ import type { setting } from "../openapi/console.ts";
 
 export type Setting = z.output<typeof setting>;
 
-/** Every name of the setup file with its help, and those names in the file that nobody knows. */
+/** Returns every setting with its help, and the unknown names in the setup file. */
 export async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {
   const { entries } = readEntries(await readFile(file, "utf8").catch(() => ""));
   const known = Object.entries(fields).map(([name, field]): Setting => {

@@ -9,18 +9,18 @@ import { time } from "./schemas.ts";
 export const act = z.object({
   id: like(z.int(), 7),
   at: time,
-  login: like(z.string(), "operator").describe("Of the session."),
-  name: like(z.string(), "Anna").describe("As the person entered it."),
+  login: like(z.string(), "operator"),
+  name: like(z.string(), "Anna"),
   reason: like(z.string(), "hangs at the card reader"),
-  call: like(z.string(), "POST /reset").describe("Method and path."),
-  body: z.string().nullable().describe("JSON, card numbers masked."),
+  call: like(z.string(), "POST /reset"),
+  body: z.string().nullable(),
   http: like(z.int().nullable(), 200),
-  code: z.string().nullable().describe("Of the error that was answered."),
+  code: z.string().nullable(),
 });
 
 export const setting = z.object({
   name: like(z.string(), "LOG_LEVEL"),
-  value: z.string().nullable().describe("null: not set, or hidden."),
+  value: z.string().nullable(),
   state: like(z.enum(["set", "hidden", "default", "unknown"]), "default"),
   default: like(z.string().nullable(), "info"),
   help: like(z.string(), "How much is logged: debug adds every frame, card data removed."),
@@ -31,26 +31,22 @@ export const logLine = z.object({
   level: like(z.enum(logLevels), "info"),
   area: like(z.string().nullable(), "terminal"),
   message: like(z.string(), "the terminal is registered"),
-  more: z.string().describe("The other members of the line, JSON."),
+  more: z.string(),
 });
 
 const findings = z.array(
   z.object({
     check: z.string(),
-    code: z
-      .string()
-      .describe("Of the doctor's table; a condition; or the error code that a payment would get."),
+    code: z.string(),
     verdict: z.enum(["ok", "warn", "fail"]),
     says: z.string(),
     todo: z.string().nullable(),
-    values: z
-      .record(z.string(), z.union([z.string(), z.number()]))
-      .describe("What differs from one time to the next, for sentences in other languages."),
+    values: z.record(z.string(), z.union([z.string(), z.number()])),
   }),
 );
 
 export const doctor = z.object({
   version: like(z.string(), "0.1.0"),
-  well: like(z.boolean(), true).describe("Nothing has failed."),
+  well: like(z.boolean(), true),
   findings: like(findings, [finding("disk-low", { free: 480 })]),
 });

@@ -28,10 +28,8 @@ const suspect = z.object({
     z.enum(["charged", "reversed", "declined", "cancelled", "failed", "unknown"]),
     "failed",
   ),
-  chargedElsewhere: like(z.boolean(), true).describe("Another attempt of the order was charged."),
-  now: like(z.enum(paymentStatuses).nullable(), "Failed").describe(
-    "null: the order is in the archive.",
-  ),
+  chargedElsewhere: like(z.boolean(), true),
+  now: like(z.enum(paymentStatuses).nullable(), "Failed"),
 });
 
 const gateway = z.object({
@@ -61,32 +59,25 @@ export const reconciliation = like(
     id: z.int(),
     at: time,
     kind: compared.kind,
-    result: compared.result.describe(
-      "jump: numbers are missing. refuted: and an end of day agreed all the same.",
-    ),
+    result: compared.result,
     because: like(z.string(), "the terminal has closed more than the journal knows as charged"),
     seenAt,
     currency: like(z.string().nullable(), "EUR"),
     terminal: like(countAndSum, twoSales).nullable(),
     journal: countAndSum.nullable(),
-    differenceMinor: like(minor.nullable(), 999).describe(
-      "What the terminal has more, in minor units.",
-    ),
+    differenceMinor: like(minor.nullable(), 999),
     receiptFrom: like(z.string().nullable(), "0041"),
     receiptTo: like(z.string().nullable(), "0042"),
-    missing: z.int().nullable().describe("How many numbers are missing in a receipt-jump."),
-    orders: listOf(suspect).describe("Those that the difference could be."),
-    sole: like(z.boolean(), true).describe(
-      "Nothing else explains it: it is these orders together.",
-    ),
-    gateway: gateway.nullable().describe("What the gateway has of the same attempts."),
+    missing: z.int().nullable(),
+    orders: listOf(suspect),
+    sole: like(z.boolean(), true),
+    gateway: gateway.nullable(),
     cards: z
       .object({
         terminal: listOf(like(cardSum, { name: "Mastercard", ...twoSales })),
         journal: listOf(cardSum),
       })
-      .nullable()
-      .describe("By card, as terminal and results spell it; nobody compares these."),
+      .nullable(),
   }),
   { id: 7, at: "2026-01-15T21:00:09.000Z", kind: "end-of-day", result: "differs", seenAt: null },
 );
@@ -102,12 +93,12 @@ const seconds = like(z.number().nullable(), 4);
 const hour = z.object({
   from: time,
   counts,
-  medianSeconds: seconds.describe("Of the sales, from the request to the end."),
+  medianSeconds: seconds,
   longestSeconds: seconds,
   readySeconds: watched(3_540),
   refusingSeconds: watched(0),
   noLinkSeconds: watched(60),
-  waitingMax: like(z.int().nullable(), 2).describe("Transactions for the gateway, at most."),
+  waitingMax: like(z.int().nullable(), 2),
 });
 
 const { askedBy, end, applications } = eventTable["end-of-day"].data.shape;
@@ -117,11 +108,11 @@ const closing = like(
     startedAt: time,
     endedAt: time.nullable(),
     askedBy,
-    end: end.nullable().describe("null: its end was not heard."),
+    end: end.nullable(),
     text: z.string(),
     applications,
     ticket: z.string(),
-    reconciliation: reconciliation.nullable().describe("As in GET /reconciliation."),
+    reconciliation: reconciliation.nullable(),
   }),
   {
     startedAt: "2026-01-15T21:00:00.000Z",
@@ -141,13 +132,13 @@ export const day = z.object({
   until: like(time, "2026-01-15T23:00:00.000Z"),
   complete: like(z.boolean(), true),
   counts,
-  successShare: like(z.number().min(0).max(1).nullable(), 1).describe("Of those that have ended."),
+  successShare: like(z.number().min(0).max(1).nullable(), 1),
   sums: listOf(
     z.object({
       currency: like(z.string().length(3), "EUR"),
       sales: like(z.int(), 1),
       charged: like(z.number(), 12),
-      returned: z.number().describe("Of what was charged on this day, whenever it went back."),
+      returned: z.number(),
     }),
   ),
   hours: listOf(hour),

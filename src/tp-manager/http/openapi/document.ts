@@ -16,17 +16,18 @@ import {
   pathsOf,
 } from "../call.ts";
 import { calls } from "../calls/calls.ts";
+import texts from "./document-en.json" with { type: "json" };
 import { exampleOf } from "./examples.ts";
 import { known, namedSchemas } from "./known-answers.ts";
 import { paymentRefusal } from "./payments.ts";
-import { type Json, SchemaBook } from "./schema-book.ts";
+import { type Json, SchemaBook, type Texts } from "./schema-book.ts";
 import { apiErrors, oneOfErrors, time } from "./schemas.ts";
 
-/** Within one version members, calls and codes are added, never removed or changed in meaning. */
+/** The API's version, in which members, calls and codes are added, never removed or changed. */
 const API_VERSION = "1";
 const PORT_DEFAULT = "8765";
 
-/** Faults that any call may answer, before it is known who asks for what. */
+/** The codes that every call may answer before its request is known. */
 const always: readonly ErrorCode[] = [
   "REQUEST_INVALID",
   "UNAUTHORIZED",
@@ -39,17 +40,30 @@ const always: readonly ErrorCode[] = [
   "HEADERS_TOO_LARGE",
   "INTERNAL",
 ];
-/** A body is refused before the call is looked at. */
+/** The codes of a body that is refused before the call is known. */
 const withBody: readonly ErrorCode[] = ["BODY_NOT_JSON", "BODY_TOO_LARGE", "CONTENT_TYPE_REFUSED"];
 
-/** The OpenAPI 3.1 document of the local API, made from the call records. Pure. */
+interface CallTexts {
+  readonly summary: string;
+  readonly description?: string;
+  /** The texts of parameters, by the names of the query's members and of the headers. */
+  readonly parameters?: Readonly<Record<string, string>>;
+  /** The texts of the answer's members, if its schema has no name in the document. */
+  readonly answer?: Texts;
+}
+
+/** Returns what document and reference say about a call. Throws for a call without texts. */
+export function textsOf({ path }: Pick<AnyCall, "path">): CallTexts {
+  const found = new Map<string, CallTexts>(Object.entries(texts.calls)).get(path);
+  if (found === undefined) throw new Error(`document-en.json says nothing of ${path}`);
+  return found;
+}
+
+/** Returns the OpenAPI 3.1 document of the local API, made from the call records. Pure. */
 export function openApiDocument(): Json {
-  const book = new SchemaBook({
-    ...named(namedSchemas),
-    ...Object.fromEntries(
-      Object.entries(apiErrors).map(([code, schema]) => [`Error_${code}`, schema]),
-    ),
-  });
+  const errors = Object.entries(apiErrors).map(([code, one]) => [`Error_${code}`, one] as const);
+  const schemas = { ...named(namedSchemas), ...Object.fromEntries(errors) };
+  const book = new SchemaBook(schemas, texts.schemas);
   const document = {
     openapi: "3.1.0",
     info: {
@@ -90,7 +104,7 @@ export function openApiDocument(): Json {
   return document;
 }
 
-/** Responses that several calls have stand once, and are referred to. */
+/** Returns the responses that several calls have, and replaces them in the paths by references. */
 function shareResponses(paths: Json): Json {
   const operations = Object.values(paths).flatMap((path) => Object.values(path as Json)) as Array<{
     readonly responses: Json;
@@ -137,7 +151,8 @@ function paths(book: SchemaBook): Json {
 }
 
 function operation(record: AnyCall, path: string, method: Method, book: SchemaBook): Json {
-  const { summary, description, role, body } = record;
+  const { role, body } = record;
+  const { summary, description, answer } = textsOf(record);
   const documented = record.document(known);
   const parameters = parametersOf(record, path, book);
   return {
@@ -160,7 +175,7 @@ function operation(record: AnyCall, path: string, method: Method, book: SchemaBo
         }
       : {}),
     responses: {
-      "200": goodResponse(documented, book),
+      "200": goodResponse(documented, book, answer),
       ...refusals(record, method, documented, book),
     },
   };
@@ -172,10 +187,12 @@ function operationId(method: Method, path: string): string {
   return `${method.toLowerCase()}${parts}`;
 }
 
-function parametersOf({ params, query, headers }: AnyCall, path: string, book: SchemaBook): Json[] {
+function parametersOf(record: AnyCall, path: string, book: SchemaBook): Json[] {
+  const { params, query, headers } = record;
+  const { parameters = {} } = textsOf(record);
   const listed = (where: string, schema: z.ZodType | undefined): Json[] =>
     Object.entries((schema as z.ZodObject | undefined)?.shape ?? {}).map(([name, member]) => {
-      const { description } = member as z.ZodType;
+      const description = parameters[name];
       return { name, in: where, ...(description ? { description } : {}), schema: book.of(member) };
     });
   return [
@@ -196,7 +213,7 @@ function roleText(role: AnyCall["role"]): string {
   return `Where OPERATOR_LOGIN is set this call needs that pair; ${without}.`;
 }
 
-function goodResponse(documented: Documented, book: SchemaBook): Json {
+function goodResponse(documented: Documented, book: SchemaBook, said: Texts = {}): Json {
   const { answer, example, list, type, description, errors } = documented;
   if (type !== undefined) {
     return { description, content: { [type]: { schema: book.of(answer) } } };
@@ -207,14 +224,14 @@ function goodResponse(documented: Documented, book: SchemaBook): Json {
     description: `The answer${codesText}.`,
     content: {
       "application/json": {
-        schema: arrayOf([book.of(answer)], list),
+        schema: arrayOf([book.of(answer, said)], list),
         example: [example ?? exampleOf(answer)],
       },
     },
   };
 }
 
-/** One response for each status, with the codes that come with it. */
+/** Returns one response for each status, with the codes that it may have. */
 function refusals(
   record: AnyCall,
   method: Method,

@@ -3,8 +3,8 @@ import { z } from "zod";
 const examples = z.registry<{ readonly example: unknown }>();
 
 /**
- * The schema, with the value that the document's examples have for it. Of an object the example may
- * name some members: those come first, and the others follow with their own examples.
+ * Returns the schema with its value in the document's examples. The example of an object may name
+ * some of its members; they come first, and the others follow with their own examples.
  */
 export function like<T extends z.ZodType>(schema: T, example: Partial<z.input<T>>): T {
   const copy = schema.clone();
@@ -13,9 +13,9 @@ export function like<T extends z.ZodType>(schema: T, example: Partial<z.input<T>
 }
 
 /**
- * The example of an answer: what {@link like} says, else an object of its members without the
- * optional ones, the first of several values, null where a single value may be null, an empty list,
- * an empty text, 0 or false.
+ * Returns the example of an answer: the value of {@link like}, else an object of its required
+ * members, the first of several values, null if a single value may be null, an empty list, an empty
+ * text, 0 or false.
  */
 export function exampleOf<T extends z.core.$ZodType>(schema: T): z.input<T> {
   return exampleValue(schema) as z.input<T>;
@@ -42,14 +42,14 @@ function exampleValue(schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodEnum) return schema.options[0];
   if (schema instanceof z.ZodLiteral) return schema.value;
   if (schema instanceof z.ZodArray) return [];
-  if (schema instanceof z.ZodString) return "";
+  if (schema instanceof z.core.$ZodString) return "";
   if (schema instanceof z.ZodNumber) return 0;
   return schema instanceof z.ZodBoolean ? false : null;
 }
 
 const isRequired = (schema: z.ZodType): boolean => !(schema instanceof z.ZodOptional);
 
-/** A list with one element, its example. */
+/** Returns the schema of a list whose example has one element. */
 export function listOf<T extends z.ZodType>(element: T): z.ZodArray<T> {
   return like(z.array(element), [exampleOf(element)] as Partial<z.input<z.ZodArray<T>>>);
 }

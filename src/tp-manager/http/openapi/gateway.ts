@@ -16,24 +16,15 @@ const ownPublicId = publicId.describe("The gateway's own id.");
 export const operationId = like(z.string(), "5f0c6f52-6b0e-4a5a-8f8c-1a2b3c4d5e6f");
 const code = z.int().nullable().describe("The gateway's; 0 is good.");
 
-const sendingStep = z
-  .object({
-    at: like(time, "2026-01-15T12:00:03.000Z"),
-    step: like(sendingStepFields.step, "try").describe(
-      "queued: handed over. try: its end. parked, closed, sent: what ended the tries other than " +
-        "the gateway's answer. requeue, drop: a person's word.",
-    ),
-    number: like(sendingStepFields.number, 1).describe(
-      "Of the try, from 1. Long histories have gaps.",
-    ),
-    outcome: like(sendingStepFields.outcome, "taken").describe(
-      "Of the try. not-known: the gateway may have it.",
-    ),
-    class: like(sendingStepFields.class, "sent"),
-    description: z.string().describe("The gateway's words, the reason, or the person's note."),
-    by: z.string().nullable().describe("The person's name and login; null: not known."),
-  })
-  .describe("The order's way to the gateway, oldest first; empty: an older supervisor.");
+const sendingStep = z.object({
+  at: like(time, "2026-01-15T12:00:03.000Z"),
+  step: like(sendingStepFields.step, "try"),
+  number: like(sendingStepFields.number, 1),
+  outcome: like(sendingStepFields.outcome, "taken"),
+  class: like(sendingStepFields.class, "sent"),
+  description: z.string(),
+  by: z.string().nullable(),
+});
 
 const gatewayEvent = z.object({
   at: like(time, "2026-01-15T12:00:04.000Z"),
@@ -41,12 +32,12 @@ const gatewayEvent = z.object({
   operation: like(z.string(), "capture"),
   status: like(z.string(), "ok"),
   transactionPublicId: like(ownPublicId.nullable(), "0A1B2C3D4E5F6071"),
-  copies: like(z.int().min(1), 1).describe("How often the same notification came."),
+  copies: like(z.int().min(1), 1),
   details: like(z.record(z.string(), jsonValue), {
     operation: "capture",
     status: "ok",
     origAmount: "12.00",
-  }).describe("As the gateway sent it, masked."),
+  }),
 });
 
 const gatewayOperation = z.object({
@@ -72,30 +63,22 @@ export const gatewayStanding = z
       sending: listOf(sendingStep),
       history: listOf(gatewayEvent),
       operations: z.array(gatewayOperation),
-      possibleOrders: z
-        .int()
-        .min(0)
-        .describe("How many orders of it the gateway may have; 0: nothing of that is open."),
-      failed: z
-        .array(z.string())
-        .describe("Ids of operations that were answered as done and then notified as failed."),
+      possibleOrders: z.int().min(0),
+      failed: z.array(z.string()),
     }),
     z.object({ state: z.literal("unknown"), problem: z.string() }),
   ])
-  .nullable()
-  .describe("null: the supervisor was never given the order.");
+  .nullable();
 
 export const operationDone = z.object({
   status: success,
   error: z.null(),
   operationId,
   transactionPublicId: ownPublicId,
-  orderId: like(z.string().nullable(), "A-1001").describe(
-    "null: not an order of this installation.",
-  ),
+  orderId: like(z.string().nullable(), "A-1001"),
   code: like(code, 0),
-  description: like(z.string(), "transaction has been cancelled").describe("The gateway's words."),
-  amount: like(z.number().nullable(), 12).describe("In major units; null: all of it."),
+  description: like(z.string(), "transaction has been cancelled"),
+  amount: like(z.number().nullable(), 12),
   currency,
 });
 
@@ -133,15 +116,15 @@ export const gatewayTransaction = like(
     currency: "EUR",
     operations: [{ type: "CAPTURE", status: "COMPLETED", amount: "12.00" }],
   },
-).describe("As the gateway answers it, card numbers masked.");
+);
 
 const openOperation = like(
   z.object({
     operationId,
     kind: gatewayOperationKindSchema,
-    orderId: z.string().nullable().describe("null: not one of this installation's."),
+    orderId: z.string().nullable(),
     transactionPublicId: ownPublicId,
-    amount: like(z.number().nullable(), 5).describe("null: all of it."),
+    amount: like(z.number().nullable(), 5),
     currency,
     askedAt: time,
     description: like(z.string(), "no answer in time"),
@@ -163,11 +146,11 @@ export const openAtGateway = z.object({
       amount,
       currency,
       possibleOrders: like(z.int().min(2), 2),
-      transactionPublicIds: listOf(ownPublicId).describe("Those that the gateway has named."),
-      mayBeSent: z.boolean().describe("The order still waits: nothing can be settled yet."),
+      transactionPublicIds: listOf(ownPublicId),
+      mayBeSent: z.boolean(),
     }),
   ),
-  more: z.boolean().describe("There are others."),
+  more: z.boolean(),
 });
 
 export const outboxItem = z.object({
@@ -180,11 +163,11 @@ export const outboxItem = z.object({
   nextTryAt: time.nullable(),
   settledAt: like(time.nullable(), "2026-01-15T12:00:01.000Z"),
   tries: like(z.int().min(0), 1),
-  ambiguous: z.boolean().describe("The answer of at least one try was lost."),
+  ambiguous: z.boolean(),
   reason: like(
     z.string().nullable(),
     "another code than 0 and 1: the gateway refused: currency invalid",
-  ).describe("Why it is parked, refused or closed."),
+  ),
   lastTry: z
     .object({
       endedAt: like(time, "2026-01-15T12:00:01.000Z"),

@@ -1,19 +1,16 @@
 import { z } from "zod";
 import { eventTable, promptTexts } from "../../attempts/event-table.ts";
 import { like, listOf } from "./examples.ts";
-import { terminalIdentity, time, trouble } from "./schemas.ts";
+import { condition, terminalIdentity, time } from "./schemas.ts";
 
 export const noteNames = ["journal-doubted", "sales-unmatched", "disk-full", "in-doubt"] as const;
 
 const running = z.object({
   what: z.string(),
   orderId: z.string().nullable(),
-  prompt: z.string().nullable().describe("The last one that the terminal showed for it."),
+  prompt: z.string().nullable(),
   promptTexts,
-  goodsBy: z.iso
-    .datetime()
-    .nullable()
-    .describe("Approved: until when the terminal waits for POST /delivery."),
+  goodsBy: z.iso.datetime().nullable(),
 });
 
 const outbox = z.object({
@@ -22,23 +19,15 @@ const outbox = z.object({
   sent: like(z.int(), 12),
   oldestAgeSeconds: z.int().nullable(),
   paused: z.string().nullable(),
-  ambiguous: z
-    .object({ sends: z.int(), inDoubt: z.int(), possibleCopies: z.int() })
-    .nullable()
-    .describe(
-      "Sends whose answer was lost; items not sent again before a lookup; orders that the " +
-        "gateway may have more than once.",
-    ),
+  ambiguous: z.object({ sends: z.int(), inDoubt: z.int(), possibleCopies: z.int() }).nullable(),
 });
 
 const alarm = like(
   eventTable.alarm.data.extend({
     id: z.int(),
     at: time,
-    trouble: trouble.nullable(),
-    endsWhenSeen: like(z.boolean(), true).describe(
-      "POST /seen ends it; else it lasts with its cause.",
-    ),
+    trouble: condition.nullable(),
+    endsWhenSeen: like(z.boolean(), true),
   }),
   {
     trouble: null,
@@ -59,25 +48,21 @@ const updates = z.object({
   lastError: z.string().nullable(),
   metadataAt: like(time.nullable(), "2026-01-15T02:41:09.000Z"),
   metadataExpireAt: like(time.nullable(), "2026-01-28T12:00:00.000Z"),
-  ready: z.string().nullable().describe("A version that waits to be taken."),
+  ready: z.string().nullable(),
   heldBy: like(z.string().nullable(), "anna"),
   heldSince: like(time.nullable(), "2026-01-14T08:30:00.000Z"),
-  heldUntil: like(time.nullable(), "2026-01-19T00:00:00.000Z").describe(
-    "When the hold ends by itself; null with a heldBy: when a person ends it.",
-  ),
+  heldUntil: like(time.nullable(), "2026-01-19T00:00:00.000Z"),
 });
 
 /** The answer of `GET /health`. */
 export const health = z.object({
   status: z.enum(["Ready", "NotReady"]),
-  reasons: z.array(z.string()).describe("Why no payment can be taken now."),
-  obstacles: z
-    .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
-    .describe("The reasons, each with the code of the refused payment and what helps."),
-  warnings: z.array(z.string()).describe("The notes, and the conditions with what to do."),
-  notes: z
-    .array(z.object({ note: z.enum(noteNames), says: z.string(), count: z.int().nullable() }))
-    .describe("Warnings that are no condition, for programs."),
+  reasons: z.array(z.string()),
+  obstacles: z.array(z.object({ code: z.string(), says: z.string(), todo: z.string() })),
+  warnings: z.array(z.string()),
+  notes: z.array(
+    z.object({ note: z.enum(noteNames), says: z.string(), count: z.int().nullable() }),
+  ),
   terminal: like(eventTable.terminal.data.extend({ version: z.string() }), {
     link: "connected",
     problem: null,
@@ -91,22 +76,18 @@ export const health = z.object({
   replaced: like(
     z.object({ accepted: terminalIdentity, found: terminalIdentity }).nullable(),
     null,
-  ).describe("Another terminal is connected than the accepted one: who both are."),
+  ),
   running: like(running.nullable(), null),
   payments: z.object({ inDoubt: z.int(), notHandedOver: z.int() }).nullable(),
-  outbox: outbox.nullable().describe("null: the supervisor does not answer."),
-  troubles: z
-    .array(
-      trouble.extend({
-        says: z.string(),
-        todo: z.string(),
-        orderIds: z.array(z.string()).describe("At most 5 of the orders that it is about."),
-      }),
-    )
-    .describe("What the warnings say of the way to the gateway, for programs."),
-  alarms: listOf(alarm).describe(
-    "Of the last day, or as long as their condition lasts; GET /events has all.",
+  outbox: outbox.nullable(),
+  troubles: z.array(
+    condition.extend({
+      says: z.string(),
+      todo: z.string(),
+      orderIds: z.array(z.string()),
+    }),
   ),
+  alarms: listOf(alarm),
   disk: like(z.object({ freeBytes: z.number(), freeMinBytes: z.number() }), {
     freeBytes: 12000000000,
     freeMinBytes: 52428800,
@@ -123,7 +104,15 @@ export const health = z.object({
     os: like(z.string(), "linux_x64"),
   }),
   dailyChoresAt: like(z.string(), "03:30"),
-  updates: updates
-    .nullable()
-    .describe("null: the supervisor does not say; a checkout of the sources has no updates."),
+  updates: updates.nullable(),
+});
+
+/** The answer of `GET /check`; the description of the call says what the codes mean. */
+export const check = z.object({
+  cr: z.enum(["0", "1", "2", "9"]),
+  card: z.enum(["0", "1"]),
+  call: z.enum(["0", "1"]),
+  periph: z.enum(["0", "1", "2", "3"]),
+  detail: like(z.string(), "ready"),
+  asOf: like(z.string(), "2026-01-15T11:59:58.321Z"),
 });

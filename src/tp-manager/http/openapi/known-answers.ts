@@ -10,7 +10,7 @@ import { act, doctor, logLine, setting } from "./console.ts";
 import { day, reconciliation } from "./day.ts";
 import { like, listOf } from "./examples.ts";
 import * as gateway from "./gateway.ts";
-import { health } from "./health.ts";
+import { check, health } from "./health.ts";
 import * as payments from "./payments.ts";
 import { jsonValue, orderId, receipt, success, transactionId } from "./schemas.ts";
 
@@ -22,7 +22,7 @@ const outboxDone = z.object({
   message: like(z.string(), "Done."),
 });
 
-/** The schemas that have a name in the document, in its order. */
+/** The schemas that have a name in the document, in the document's order. */
 export const namedSchemas = {
   paymentAnswer: payments.paymentAnswer,
   listedPayment: payments.listedPayment,
@@ -58,8 +58,8 @@ export const namedSchemas = {
 };
 
 /**
- * Codes, answers and examples that `document` of a call record gets. The generator and the tests
- * load them; a running process never does.
+ * The codes, answers and examples that `document` of a call record gets. Only the document's
+ * generator and tests load them, never a running process.
  */
 export const known = {
   ...namedSchemas,
@@ -67,7 +67,7 @@ export const known = {
   like,
   listOf,
   done,
-  /** An answer that says one thing. */
+  /** Returns an answer that consists of a message. */
   says: (text: string) => ({ answer: message, example: { status: "Success", message: text } }),
   orderId,
   operationId: gateway.operationId,
@@ -75,6 +75,7 @@ export const known = {
   orderExample: { orderId: "A-1001" },
   paymentRequestExample: payments.paymentRequestExample,
   timeline: payments.timeline,
+  check,
   day,
   search: payments.search,
   /** The document that `GET /openapi.json` answers. */

@@ -5,6 +5,7 @@ import { unmatchedFindings } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { warningNames } from "../../orders/answer.ts";
 import { settlements } from "../../orders/settlement.ts";
+import type { AbortReason } from "../../terminal/terminal.ts";
 import { customData, customer } from "../body/payment-request.ts";
 import { orderActions } from "../order-actions.ts";
 import { exampleOf, like, listOf } from "./examples.ts";
@@ -27,35 +28,52 @@ import {
 
 const text = z.string().nullable();
 
-export const transactionReport = z
-  .object({
-    good: z.boolean(),
-    resultCode: text,
-    resultText: z.string(),
-    reason: z
-      .enum(["declined", "cancelled", "customer-timeout", "terminal-fault", "already-reversed"])
-      .nullable(),
-    advice: declineAdvice.optional(),
-    amountMinor: z.int().nullable(),
-    currencyNumeric: text,
-    receiptNumber: text,
-    traceNumber: text,
-    originalTrace: text,
-    terminalId: text,
-    localDate: text,
-    localTime: text,
-    maskedPan: text,
-    authorisationNumber: text,
-    cardName: text,
-    receipt,
-    fallbackTicket: z.string(),
-  })
-  .describe("One result as the terminal reported it, masked. null: the terminal did not say.");
+const abortReasons: readonly AbortReason[] = [
+  "declined",
+  "cancelled",
+  "customer-timeout",
+  "terminal-fault",
+  "wrong-currency",
+  "already-reversed",
+];
+
+export const transactionReport = z.object({
+  good: z.boolean(),
+  resultCode: text,
+  resultText: z.string(),
+  reason: z.enum(abortReasons).nullable(),
+  advice: declineAdvice.optional(),
+  amountMinor: z.int().nullable(),
+  currencyNumeric: text,
+  receiptNumber: text,
+  traceNumber: text,
+  originalTrace: text,
+  terminalId: text,
+  localDate: text,
+  localTime: text,
+  maskedPan: text,
+  authorisationNumber: text,
+  cardName: text,
+  reference: text.optional(),
+  differs: z.array(z.string()).optional(),
+  contradicts: z.array(z.string()).optional(),
+  isOurRegister: z.literal(true).optional(),
+  receipt,
+  fallbackTicket: z.string(),
+});
 
 const lastTransaction = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("none") }),
-  z.object({ kind: z.literal("transaction"), report: transactionReport }),
-  z.object({ kind: z.literal("not-told"), why: z.string() }),
+  z.object({
+    kind: z.literal("transaction"),
+    report: transactionReport,
+    also: z.array(transactionReport).optional(),
+  }),
+  z.object({
+    kind: z.literal("not-told"),
+    why: z.string(),
+    refused: z.literal(true).optional(),
+  }),
 ]);
 
 export const baseline = z.object({
@@ -68,12 +86,12 @@ export const observation = z.object({
   identity: terminalIdentity,
   last: lastTransaction,
   atMs: z.number(),
-  // Of events of older versions.
+  // Members of events that older versions stored.
   knownAs: text.optional(),
   foundByNext: lastTransaction.nullable().optional(),
 });
 
-/** A step of an attempt. Which members an event has depends on its kind. */
+/** An event of an attempt, whose members depend on its kind. */
 export const attemptEvent = z.object({
   at: like(time, "2026-01-15T12:05:01.000Z"),
   kind: like(z.string(), "end-completed"),
@@ -93,9 +111,7 @@ export const attemptEvent = z.object({
       receiptNumber: z.string(),
       because: z.string(),
       observation: observation.nullable(),
-      proof: z
-        .object({ facts: z.array(z.string()), assumes: z.array(z.string()), rules: z.int() })
-        .describe("What a verdict rests on, and the version of the rules that gave it."),
+      proof: z.object({ facts: z.array(z.string()), assumes: z.array(z.string()), rules: z.int() }),
       baseline,
       toldBefore: z.record(z.string(), jsonValue),
       operationId: z.string(),
@@ -120,7 +136,7 @@ const terminal: readonly ErrorCode[] = [
   "TERMINAL_CHANGED",
   "STOPPING",
 ];
-/** Codes that a payment can have ended with when it was not charged. */
+/** The codes that a payment which was not charged can have ended with. */
 const notCharged: readonly ErrorCode[] = [
   ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
   "TERMINAL_REFUSED",
@@ -181,7 +197,7 @@ const replay = {
   replayed: z.literal(true).optional().describe("The order had been answered before."),
   answeredAt: time.optional(),
 };
-/** The example, in the order of the request that it repeats. */
+/** The example of a paid order, with the members of its request in their order. */
 const paid = {
   status: "Success",
   error: null,
@@ -192,7 +208,7 @@ const paid = {
 
 export const paymentAnswer = like(z.object({ ...payment, ...replay }), paid);
 
-/** Members of every refusal of a payment; the others as far as the request was understood. */
+/** The members of every refusal of a payment; those of the request only if they were understood. */
 export const paymentRefusal = z
   .object({ ...payment, ...replay })
   .omit({ status: true, error: true })
@@ -203,7 +219,7 @@ export const listedPayment = like(
   z.object({
     ...payment,
     attempt: like(z.int().min(1), 1),
-    archived: z.boolean().describe("Older than JOURNAL_DAYS: receipt, ticket and echoes are gone."),
+    archived: z.boolean(),
     ...period,
   }),
   exampleOf(paymentAnswer),
@@ -218,9 +234,7 @@ export const attempt = z.object({
   chargedAmount,
   currency: like(z.string(), "EUR"),
   ...period,
-  baseline: like(baseline.nullable(), null).describe(
-    "The terminal before; null: it was not asked.",
-  ),
+  baseline: like(baseline.nullable(), null),
   events: listOf(attemptEvent),
 });
 
@@ -236,27 +250,18 @@ const card = like(z.string().nullable(), "541333XXXXXX4444").describe(
 export const timeline = like(
   lookup.extend({
     card,
-    delivery: like(deliveryStateSchema.nullable(), "sent").describe(
-      "On its way to the gateway; null: nothing is.",
+    delivery: like(deliveryStateSchema.nullable(), "sent"),
+    notes: z.array(
+      z.object({
+        note: z.enum(warningNames),
+        says: z.string(),
+        amount: z.number().nullable(),
+        at: time.nullable(),
+        count: z.int().nullable(),
+      }),
     ),
-    notes: z
-      .array(
-        z.object({
-          note: z.enum(warningNames),
-          says: z.string(),
-          amount: z.number().nullable(),
-          at: time.nullable(),
-          count: z.int().nullable(),
-        }),
-      )
-      .describe("The `warnings`, each with its name and its figures."),
-    refundable: z
-      .number()
-      .nullable()
-      .describe("What a refund without an amount gives back; null: none may be made now."),
-    may: like(z.array(z.enum(orderActions)), ["reverse"]).describe(
-      "What the order's state and the pair that asks allow; the call judges again.",
-    ),
+    refundable: z.number().nullable(),
+    may: like(z.array(z.enum(orderActions)), ["reverse"]),
   }),
   exampleOf(lookup),
 );
@@ -266,10 +271,7 @@ export const foundPayment = z.object({
   transactionId,
   attempt: like(z.int().min(1), 1),
   status: payment.status,
-  error: z
-    .enum(Object.keys(errorTable) as [string, ...string[]])
-    .nullable()
-    .describe("A code of the error table."),
+  error: z.enum(Object.keys(errorTable) as [string, ...string[]]).nullable(),
   amount,
   chargedAmount: like(z.number().nullable(), 12),
   currency,
@@ -283,32 +285,27 @@ export const foundPayment = z.object({
 
 export const search = z.object({
   payments: listOf(foundPayment),
-  next: z.string().nullable().describe("The cursor that continues; null: all was looked at."),
-  searchedTo: like(time.nullable(), "2026-01-15T12:00:00.000Z").describe(
-    "When the oldest began that this call looked at.",
-  ),
+  next: z.string().nullable(),
+  searchedTo: like(time.nullable(), "2026-01-15T12:00:00.000Z"),
 });
 
 export const unmatchedTransaction = z.object({
   id: like(z.int(), 1),
   at: time,
-  finding: like(z.enum(["open", "not-good", ...unmatchedFindings]), "held").describe(
-    "open: the terminal is being asked. held: it has the sale stored. reversed, gone: it has " +
-      "not. known: an order's. unclear: nobody can know. not-good: the terminal says it failed.",
-  ),
+  finding: like(z.enum(["open", "not-good", ...unmatchedFindings]), "held"),
   because: like(z.string(), "the terminal has it stored as a sale"),
   foundAt: like(time.nullable(), "2026-01-15T12:00:10.000Z"),
   seenAt,
   receiptNumber: like(text, "0042"),
   traceNumber: like(text, "000123"),
-  amountMinor: like(z.int().nullable(), 1200).describe("In minor units: 999 is 9.99 EUR."),
+  amountMinor: like(z.int().nullable(), 1200),
   currency: like(z.string(), "EUR"),
   maskedPan: like(text, "541333XXXXXX4444"),
   cardName: like(text, "Mastercard"),
   resultCode: like(text, "00"),
   authorisationNumber: like(text, "123456"),
-  localDate: like(text, "0115").describe("The terminal's MMDD."),
-  localTime: like(text, "130000").describe("The terminal's HHMMSS."),
+  localDate: like(text, "0115"),
+  localTime: like(text, "130000"),
   terminalId: like(z.string(), "52500001"),
   serialNumber: like(z.string(), "12345678"),
 });

@@ -2,39 +2,51 @@ import { z } from "zod";
 
 export type Json = Record<string, unknown>;
 
+/** Texts by the names of members; "" is that of the schema itself, "[]" of a list's element. */
+export interface Texts {
+  readonly [member: string]: string | Texts;
+}
+
 /**
- * The JSON Schemas of a document. Schemas with a name stand once, among the components, and
- * referred to; others stand where they are used. {@link fill} writes all of them at the end, so
- * that those in use can refer to each other.
+ * The JSON Schemas of a document. A schema with a name stands once, among the components; other
+ * schemas stand where they are used. {@link fill} writes all schemas at the end, so that they can
+ * refer to each other.
  */
 export class SchemaBook {
   readonly components: Record<string, Json> = {};
   readonly #written = new Map<string, Json>();
   readonly #registry = z.registry<{ id: string }>();
+  readonly #texts: Array<readonly [schema: Json, texts: Texts]> = [];
 
-  constructor(named: Readonly<Record<string, z.ZodType>>) {
+  /** `texts`: the texts of the named schemas. */
+  constructor(named: Readonly<Record<string, z.ZodType>>, texts: Readonly<Record<string, Texts>>) {
     for (const [id, schema] of Object.entries(named)) {
       this.#registry.add(schema, { id });
       this.#written.set(id, {});
     }
-    for (const id of Object.keys(named)) this.components[id] = this.#written.get(id) as Json;
+    for (const id of Object.keys(named)) {
+      const schema = this.#written.get(id) as Json;
+      this.components[id] = schema;
+      this.#texts.push([schema, texts[id] ?? {}]);
+    }
   }
 
-  /** The schema, or a reference to it. */
-  of(schema: z.core.$ZodType): Json {
+  /** Returns the schema, or a reference to it; `texts`: the texts of a schema without a name. */
+  of(schema: z.core.$ZodType, texts: Texts = {}): Json {
     const name = this.#registry.get(schema)?.id;
     if (name !== undefined && name in this.components) return refTo(name);
     const id = name ?? `inline-${this.#written.size}`;
     const schemaHere = this.#written.get(id) ?? {};
     this.#written.set(id, schemaHere);
     this.#registry.add(schema, { id });
+    this.#texts.push([schemaHere, texts]);
     return schemaHere;
   }
 
   fill(): void {
     const { schemas } = z.toJSONSchema(this.#registry, {
       uri: (id) => `#/components/schemas/${id}`,
-      // A later version may add members to an answer.
+      // Answers may get members in a later version, so unknown ones stay allowed.
       io: "input",
       unrepresentable: "any",
       override: ({ zodSchema, jsonSchema }) => this.#asDocumented(zodSchema, jsonSchema),
@@ -42,9 +54,10 @@ export class SchemaBook {
     for (const [id, { $schema: _, $id: __, ...schema }] of Object.entries(schemas)) {
       Object.assign(this.#written.get(id) ?? {}, schema);
     }
+    for (const [schema, texts] of this.#texts) addTexts(schema, texts);
   }
 
-  /** Replaces what zod says of a schema by what the schema itself says. */
+  /** Replaces zod's JSON Schema by the one that the schema names in `documented`. */
   #asDocumented(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
     const meta = z.globalRegistry.get(schema) ?? {};
     const replacing = meta.documented as z.ZodType | undefined;
@@ -62,7 +75,7 @@ export class SchemaBook {
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-/** Two objects, each without the other's member: an object with one of two members. */
+/** Returns the JSON Schema of an object with exactly one of two members: one of two objects. */
 function withEither(json: Json, names: readonly [string, string]): Json {
   const {
     properties,
@@ -84,4 +97,22 @@ function withEither(json: Json, names: readonly [string, string]): Json {
     delete json[member];
   }
   return { oneOf };
+}
+
+/** Writes the texts into a schema. Throws for a text about a member that the schema has not. */
+function addTexts(schema: Json, texts: Texts): void {
+  for (const [name, text] of Object.entries(texts)) {
+    const member = name === "" ? schema : memberOf(schema, name);
+    if (!member) throw new Error(`no schema for the text of ${name}: ${JSON.stringify(text)}`);
+    if (typeof text === "string") member["description"] = text;
+    else addTexts(member, text);
+  }
+}
+
+/** Returns a member of an object, which may be an element of a list or one of several values. */
+function memberOf(schema: Json, name: string): Json | undefined {
+  const { properties = {}, items, anyOf, oneOf } = schema as Record<string, Json | undefined>;
+  const member = name === "[]" ? items : (properties[name] as Json | undefined);
+  const inner = [items, anyOf, oneOf].flat().filter((one) => one !== undefined);
+  return member ?? inner.map((one) => memberOf(one, name)).find((one) => one !== undefined);
 }

@@ -10,9 +10,9 @@ import { like } from "./examples.ts";
 export const success = z.literal("Success");
 export const time = like(z.iso.datetime(), "2026-01-15T12:00:00.000Z");
 export const orderId = like(z.string(), "A-1001");
-/** An attempt's own id. */
+/** The id of an attempt. */
 export const transactionId = like(z.string(), "0b8f6a52-7f5f-4c0e-9d4e-5b3f0a9d1c11");
-/** In major units. */
+/** An amount in major units. */
 export const amount = like(z.number(), 12);
 export const currency = like(z.string().length(3), "EUR");
 
@@ -38,7 +38,7 @@ export const receipt = like(
     currencyAlphaCode: "EUR",
     currencyFractionPart: "2",
   },
-).describe('All 32 fields, every one a text; "" where the terminal does not say.');
+);
 
 export const terminalIdentity = z.object({
   serialNumber: z.string(),
@@ -66,7 +66,7 @@ const outcome = z
   .object({ terminalCode: z.string(), ...declineAdvice.shape })
   .partial()
   .describe("Where the terminal ended the payment: its code, and what the customer can do.");
-/** Another order, with a `charged` of its own. */
+/** Another order with its own `charged`. */
 const otherOrder = z.object({ orderId: z.string(), charged });
 const aboutOrder = otherOrder.partial();
 const operation = z
@@ -80,7 +80,7 @@ const operation = z
   .partial();
 const aboutItem = z.object({ transactionId: z.string() });
 
-/** `error.details` of each code; a code that is missing here has none. */
+/** The schema of `error.details` of each code; a code that is missing here has no details. */
 const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   REQUEST_INVALID: z.object({
     faults: z
@@ -149,10 +149,10 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   SUPERVISOR_UNAVAILABLE: z.object({ failure: z.string() }),
 };
 
-/** Nothing is promised of members to come, so that a later version may add any, a list too. */
+/** The details of codes that have none yet; a later version may add any member. */
 const noDetails = z.object({}).describe("None so far.");
 
-/** The `error` member of each code. */
+/** The schema of the member `error` for each code. */
 export const apiErrors = Object.fromEntries(
   Object.entries(errorTable).map(([code, { meaning, action, retry }]) => [
     code,
@@ -172,7 +172,7 @@ export const apiErrors = Object.fromEntries(
 
 type ApiError = NonNullable<PaymentAnswer["error"]>;
 
-/** One of several errors, which their codes distinguish. */
+/** Returns the schema of one of several errors, which their codes distinguish. */
 export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType<ApiError, ApiError> {
   const [first, ...others] = [...new Set(codes)].map((code) => apiErrors[code]);
   if (!first) throw new Error("an error has a code");
@@ -180,12 +180,10 @@ export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType<ApiError, Ap
   return one as unknown as z.ZodType<ApiError, ApiError>;
 }
 
-export const seenAt = time
-  .nullable()
-  .describe("When a person marked it as seen; null: nobody did.");
+export const seenAt = time.nullable().describe("When a person acknowledged it; null: nobody did.");
 
-/** A condition that is there; of an alarm null where it is about one moment or one order. */
-export const trouble = z.object({
+/** A condition that is present; null for an alarm about one moment or one order. */
+export const condition = z.object({
   trouble: z.enum(conditionNames),
   since: time.nullable().describe("null: not known."),
   count: z.int().nullable().describe("How many are concerned; null: not countable."),

@@ -10,9 +10,9 @@ import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
 import type { EventHub } from "../events/event-hub.ts";
 
-/** More orders than a condition counts. */
+/** The most orders that a condition counts. */
 const STANDING_MAX = 100;
-/** Notifications that go elsewhere would be waited for without end (docs/rules/07-returns.md). */
+/** How long the gateway's notification about a reversed order is expected (07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
@@ -32,13 +32,13 @@ export interface Watched {
   readonly clock: Clock;
 }
 
-/** The facts that both programs give of themselves at one moment. */
+/** The facts that the two programs report about themselves at one moment. */
 export interface Facts {
-  /** null: the supervisor does not answer. */
+  /** The supervisor's status; null: it does not answer. */
   readonly supervisor: SupervisorStatus | null;
-  /** undefined: the journal cannot be read. */
+  /** The facts of tp-manager; undefined: the journal cannot be read. */
   readonly tpManager: TpManagerConditions | undefined;
-  /** null: the journal cannot be read. */
+  /** The numbers of open payments; null: the journal cannot be read. */
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
 }
 
@@ -54,7 +54,7 @@ export async function factsOf(watched: Watched): Promise<Facts> {
   };
 }
 
-/** The facts of tp-manager for the table of conditions. Throws when the journal cannot be read. */
+/** Returns tp-manager's facts for the table of conditions. Throws if the journal is unreadable. */
 export function ownConditions({
   journal: { handOffs, answers, acknowledged },
   handOff,
@@ -76,7 +76,7 @@ export function ownConditions({
   };
 }
 
-/** The reasons for which a payment would be refused now, each with what helps. */
+/** Returns the reasons for which a payment would be refused now, each with what helps. */
 export function notReadyReasons(arbiter: TerminalArbiter) {
   return arbiter.notReadyReasons.map(({ code, says }) => ({
     code,
@@ -89,7 +89,7 @@ function amountOf({ amountMinor, currency }: PaymentRequest): string {
   return `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
 }
 
-/** The value of `read`, or `otherwise` where it throws, so that the other facts stay readable. */
+/** Returns the value of `read`, or `otherwise` if it throws, so that others can be read. */
 export function readOr<T>(otherwise: T, read: () => T): T {
   try {
     return read();

@@ -22,10 +22,10 @@ export type Health = z.output<typeof health>;
 type Note = Health["notes"][number];
 type Alarm = Health["alarms"][number];
 
-/** A payment needs a few kilobytes; with less than this the logs of one day may fill the disk. */
+/** The free space below which the disk counts as nearly full: the logs of one day may need it. */
 const DISK_FREE_MIN_BYTES = 50 * 1024 * 1024;
 
-/** Whether a payment can be taken now, or why not, and everything a glance should show. */
+/** Returns whether a payment can be taken now, or why not, and the state of everything else. */
 export async function healthOf(
   watched: Watched,
   terminal: TerminalWatch,
@@ -37,8 +37,8 @@ export async function healthOf(
   const payments = tpManager ? facts.payments : null;
   const conditions = conditionsOf({ supervisor, tpManager: payments ? tpManager : undefined });
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
-  const obstacles = notReadyReasons(arbiter);
-  const reasons = obstacles.map(({ says }) => says);
+  const notReady = notReadyReasons(arbiter);
+  const reasons = notReady.map(({ says }) => says);
   const notes = [
     ...gapNotes(guard),
     ...(full ? [noteOf("disk-full", "the disk of the data folder is nearly full")] : []),
@@ -47,7 +47,7 @@ export async function healthOf(
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
     reasons,
-    obstacles,
+    obstacles: notReady,
     warnings: [
       ...notes.map(({ says }) => says),
       ...conditions.filter(({ row }) => row.check !== KEEPS_PAYMENTS).map(conditionText),
@@ -84,7 +84,7 @@ function runningOf(
 ): Health["running"] {
   if (!current) return null;
   const { what, orderId, goodsUntilMs = null } = current;
-  // A prompt belongs to one payment: that of an earlier one says nothing.
+  // A prompt belongs to one payment; that of an earlier payment says nothing.
   const own = orderId === prompt?.orderId ? prompt : undefined;
   return {
     what,
@@ -145,14 +145,14 @@ function updatesOf(supervisor: SupervisorStatus | null): Health["updates"] {
 }
 
 const ALARMS_FOR_MS = 24 * 3_600_000;
-const ALARMS_SHOWN = 5;
-/** Enough to find the alarm of a condition that has lasted for long. */
+const ALARMS_LISTED_MAX = 5;
+/** How many alarms are read, enough to find that of a condition that has lasted for long. */
 const ALARMS_READ = 200;
 
 /**
- * The alarms that last. That of a condition lasts as long as the condition and has its current
- * text; that of an order in doubt lasts until the order is settled; all others last for a day.
- * While the supervisor is silent its conditions are not known, and their alarms last for a day.
+ * Returns the alarms that last. A condition's alarm lasts as long as the condition and has its
+ * current text; that of an order in doubt lasts until the order is settled. All others last for a
+ * day, and so do those of the supervisor's conditions while it does not answer.
  */
 function alarmsOf(
   { hub, clock, journal }: Watched,
@@ -178,7 +178,7 @@ function alarmsOf(
       if (endsWhenSeen && isAcknowledged(journal.acknowledged, event)) return [];
       return [{ id, at, ...data, trouble: null, endsWhenSeen }];
     }
-    if (listed.has(condition.name)) return []; // of an earlier time of the same condition
+    if (listed.has(condition.name)) return []; // an earlier alarm of the same condition
     listed.add(condition.name);
     const { says, todo: _, orderIds: _named, ...current } = memberOf(condition);
     const message = `${says} -> ${condition.row.todo}`;
@@ -189,19 +189,19 @@ function alarmsOf(
     return hub.source
       .alarms(ALARMS_READ)
       .flatMap(one)
-      .filter(({ trouble }) => trouble !== null || ++others <= ALARMS_SHOWN);
+      .filter((one) => one.trouble !== null || ++others <= ALARMS_LISTED_MAX);
   } catch {
     return []; // a journal that cannot be read is a reason for not being ready
   }
 }
 
 /**
- * Alarms of transactions or differences, which the operator acknowledges one by one: such an alarm
- * is over when none of them waits and the last one was acknowledged after the alarm.
+ * Alarms about transactions or differences, which the operator acknowledges one by one. Such an
+ * alarm is over when nothing waits and the last acknowledgement came after the alarm.
  */
 const kindOfAlarm: Readonly<Record<string, "unmatched" | "difference">> = {
   "unmatched-transaction": "unmatched",
-  // Former names, which the journal may have.
+  // Former names of alarms, which the journal may hold.
   "unexpected-report": "unmatched",
   "sale-without-order": "unmatched",
   "sale-without-order-unclear": "unmatched",
@@ -220,7 +220,7 @@ function isAcknowledged(
   return (marks.newestMs(kind) ?? 0) >= atMs;
 }
 
-/** The state of the order of an alarm `payment-unknown`; null for any other alarm. */
+/** Returns the state of the order of an alarm `payment-unknown`; null: it is another alarm. */
 function openOrderOf(
   { alarm, transactionId }: EventData<"alarm">,
   { attempts }: Watched["journal"],
@@ -230,7 +230,7 @@ function openOrderOf(
   return attempt && isInDoubt(attempt.state) ? "open" : "settled";
 }
 
-/** The free space of the data folder; null where the system does not say. */
+/** Returns the free space of the data folder; null: the system does not say. */
 async function diskOf(folder: string): Promise<Health["disk"]> {
   try {
     const { bavail, bsize } = await statfs(folder);

@@ -5,14 +5,14 @@ import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 
 /** How often it is checked whether a payment would be taken. */
 const CHECK_MS = 15_000;
-/** The hour's row is written so often; a process that is killed loses the rest. */
+/** How often the hour's row is written; a process that is killed loses what it counted since. */
 const WRITE_MS = 300_000;
 const DAY_MS = 24 * 3_600_000;
 
 interface HourWatchParts {
   readonly arbiter: Pick<TerminalArbiter, "notReadyReasons" | "lease">;
   readonly days: Pick<DayRows, "addHour" | "hours">;
-  /** Transactions that the gateway does not have. Rejects when the supervisor does not answer. */
+  /** Returns how many transactions wait. Rejects if the supervisor does not answer. */
   readonly waiting: () => Promise<number>;
   /** JOURNAL_DAYS. */
   readonly keptDays: number;
@@ -23,8 +23,8 @@ interface HourWatchParts {
 const nothing = { readyMs: 0, refusingMs: 0, noLinkMs: 0, waitingMax: null };
 
 /**
- * Counts for each hour how long a payment would have been taken, and how many transactions waited
- * for the gateway (docs/design.md 5.18). One row an hour; never written while a payment runs.
+ * Counts for each hour how long payments would have been taken, and how many transactions waited
+ * for the gateway (docs/design.md 5.18). Its row is not written while a payment runs.
  */
 export class HourWatch {
   readonly #parts: HourWatchParts;
@@ -50,7 +50,7 @@ export class HourWatch {
     this.#wait();
   }
 
-  /** Writes what is counted. */
+  /** Stops and writes what was counted. */
   async close(): Promise<void> {
     this.#timer?.clear();
     await this.#asked;
@@ -59,7 +59,7 @@ export class HourWatch {
     this.#write();
   }
 
-  /** Those of the journal, which may throw, with what is counted and not written yet. */
+  /** Returns the journal's hours with what is not written yet. Throws if it is unreadable. */
   hours(fromMs: number, untilMs: number): HourRow[] {
     const written = this.#parts.days.hours(fromMs, untilMs);
     const { atMs } = this.#counted;
@@ -87,9 +87,7 @@ export class HourWatch {
     this.#asked = this.#ask();
   }
 
-  /**
-   * The time since the last check counts as what is found now; of a sleep only one pause counts.
-   */
+  /** Counts the time since the last check, at most two pauses, for the state that is found now. */
   #count(): void {
     const { clock, arbiter } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -127,7 +125,7 @@ export class HourWatch {
   }
 }
 
-/** As the journal adds it up. */
+/** Returns the sum of two rows, as the journal adds them up. */
 function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
   if (!written) return counted;
   const counts = [written.waitingMax, counted.waitingMax].filter((count) => count !== null);
@@ -140,7 +138,7 @@ function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
   };
 }
 
-/** The begin of the hour on the kiosk's clock. */
+/** Returns the begin of the hour on the kiosk's clock. */
 function hourOf(ms: number): number {
   return new Date(ms).setMinutes(0, 0, 0);
 }

@@ -9,88 +9,60 @@ import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
 import { paymentEventOf } from "../../attempts/phase-table.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
 import { type Facts, factsOf, readOr, type SupervisorStatus, type Watched } from "./facts.ts";
+import helps from "./metrics-en.json" with { type: "json" };
 
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
-/** Attempts whose phases are timed at once; one runs, the others are in doubt. */
+/** The most attempts whose phases are timed at once; one runs, the others are in doubt. */
 const TIMED_MAX = 100;
-/** Counted when the figures are asked for, or so many are waiting: off the way of a payment. */
+/** How many counts wait to be carried out together, so that a payment waits for none. */
 const WAITING_MAX = 200;
 
+type FigureName = keyof typeof helps;
 type Source = Facts & Pick<Watched, "arbiter" | "clock"> & Pick<TerminalWatch, "now" | "faults">;
 
-/** undefined: the figure keeps its last value. */
+/** Returns the value of a figure; undefined: it keeps its last value. */
 type Read = (source: Source) => number | undefined;
 
-/** Figures that are read when they are asked for, by name: what they mean, and their value now. */
-const gauges: Readonly<Record<string, readonly [help: string, read: Read]>> = {
-  hand_off_pending: [
-    "Transactions the supervisor has yet to take.",
-    ({ payments }) => payments?.notHandedOver ?? Number.NaN,
-  ],
-  payments_in_doubt: [
-    "Payments nobody knows the end of.",
-    ({ payments }) => payments?.inDoubt ?? Number.NaN,
-  ],
-  terminal_ready: [
-    "1: nothing keeps a payment from being taken; one that runs does not count.",
-    ({ arbiter }) => readOr(Number.NaN, () => Number(arbiter.notReadyReasons.length === 0)),
-  ],
-  terminal_link_up: ["1: linked.", ({ now }) => Number(now.link === "connected")],
-  supervisor_up: ["1: it answers.", ({ supervisor }) => Number(supervisor !== null)],
-  outbox_pending: ["Waiting to be sent.", ({ supervisor }) => supervisor?.outbox.pending],
-  outbox_parked: ["Refused.", ({ supervisor }) => supervisor?.outbox.parked],
-  outbox_oldest_seconds: [
-    "Age of the oldest waiting item.",
-    ({ supervisor }) => supervisor?.outbox && (supervisor.outbox.oldestAgeMs ?? 0) / 1000,
-  ],
-  outbox_in_doubt: [
-    "Waiting, and perhaps at the gateway already: an answer was lost.",
-    ({ supervisor }) => supervisor?.outbox && (supervisor.outbox.ambiguous?.inDoubt ?? 0),
-  ],
-  gateway_possible_copies: [
-    "Orders that the gateway may have more than once.",
-    ({ supervisor }) => supervisor?.outbox && (supervisor.outbox.ambiguous?.possibleCopies ?? 0),
-  ],
-  gateway_ambiguous_sends: [
-    "Sends whose answer was lost, of all time.",
-    ({ supervisor }) => supervisor?.outbox && (supervisor.outbox.ambiguous?.sends ?? 0),
-  ],
+/** Figures that are read when they are asked for, by name; metrics-en.json says what they mean. */
+const gauges: Partial<Record<FigureName, Read>> = {
+  hand_off_pending: ({ payments }) => payments?.notHandedOver ?? Number.NaN,
+  payments_in_doubt: ({ payments }) => payments?.inDoubt ?? Number.NaN,
+  terminal_ready: ({ arbiter }) =>
+    readOr(Number.NaN, () => Number(arbiter.notReadyReasons.length === 0)),
+  terminal_link_up: ({ now }) => Number(now.link === "connected"),
+  supervisor_up: ({ supervisor }) => Number(supervisor !== null),
+  outbox_pending: ({ supervisor }) => supervisor?.outbox.pending,
+  outbox_parked: ({ supervisor }) => supervisor?.outbox.parked,
+  outbox_oldest_seconds: ({ supervisor }) =>
+    supervisor?.outbox && (supervisor.outbox.oldestAgeMs ?? 0) / 1000,
+  outbox_in_doubt: ({ supervisor }) =>
+    supervisor?.outbox && (supervisor.outbox.ambiguous?.inDoubt ?? 0),
+  gateway_possible_copies: ({ supervisor }) =>
+    supervisor?.outbox && (supervisor.outbox.ambiguous?.possibleCopies ?? 0),
+  gateway_ambiguous_sends: ({ supervisor }) =>
+    supervisor?.outbox && (supervisor.outbox.ambiguous?.sends ?? 0),
 };
 
-/** As {@link gauges}; not there before the first look for an update. */
+/** Gauges that appear after the first check for an update. */
 const updateGauges: typeof gauges = {
-  update_last_check_timestamp_seconds: [
-    "The last check for an update; not there before the first one.",
-    ({ supervisor }) => (supervisor?.updates?.checkedMs ?? 0) / 1000,
-  ],
-  update_check_failed: [
-    "1: the last check for an update failed; GET /health says why.",
-    ({ supervisor }) => Number(supervisor?.updates?.fault !== null),
-  ],
-  update_metadata_age_seconds: [
-    "Since metadata of updates were verified as fresh.",
-    ({ supervisor, clock }) => {
-      const { freshMs, checkedMs } = supervisor?.updates ?? {};
-      return Math.max(0, clock.now() - (freshMs ?? checkedMs ?? 0)) / 1000;
-    },
-  ],
+  update_last_check_timestamp_seconds: ({ supervisor }) =>
+    (supervisor?.updates?.checkedMs ?? 0) / 1000,
+  update_check_failed: ({ supervisor }) => Number(supervisor?.updates?.fault !== null),
+  update_metadata_age_seconds: ({ supervisor, clock }) => {
+    const { freshMs, checkedMs } = supervisor?.updates ?? {};
+    return Math.max(0, clock.now() - (freshMs ?? checkedMs ?? 0)) / 1000;
+  },
 };
 
-/** Counted by the watch over the terminal. */
-const terminalCounters: Readonly<Record<string, readonly [help: string, read: Read]>> = {
-  terminal_links_lost_total: [
-    "Links to the terminal that were lost.",
-    ({ faults }) => faults.linksLost,
-  ],
-  terminal_protocol_faults_total: [
-    "Breaches of the terminal's protocol.",
-    ({ faults }) => faults.protocolFaults,
-  ],
+/** Counters that the watch over the terminal keeps. */
+const terminalCounters: typeof gauges = {
+  terminal_links_lost_total: ({ faults }) => faults.linksLost,
+  terminal_protocol_faults_total: ({ faults }) => faults.protocolFaults,
 };
 
 /**
- * Prometheus figures. No label ever holds an order or a transaction: their number would grow for
- * ever.
+ * The figures for Prometheus. No label holds an order or a transaction, because their number would
+ * grow for ever.
  */
 export class Metrics {
   readonly registry = new Registry();
@@ -111,54 +83,28 @@ export class Metrics {
     this.#watched = watched;
     this.#terminal = terminal;
     const registers = [this.registry];
-    const named = <L extends string>(name: string, help: string, ...labelNames: L[]) => ({
+    const named = <L extends string>(name: FigureName, ...labelNames: L[]) => ({
       name: `connector_${name}`,
-      help,
+      help: helps[name],
       labelNames,
       registers,
     });
-    const outcomes = new Counter(
-      named(
-        "payment_states_total",
-        "How often a payment reached a state; the states of the event table.",
-        "state",
-      ),
-    );
-    const alarms = new Counter(named("alarms_total", "Alarms of both programs.", "alarm"));
-    const compared = new Counter(
-      named(
-        "reconciliations_total",
-        "Ends of day and receipt numbers compared with the journal.",
-        "result",
-      ),
-    );
-    this.#phases = new Histogram({
-      ...named(
-        "payment_phase_seconds",
-        "card: sent to result. completion: result to end. whole: sent to end.",
-        "phase",
-      ),
-      buckets: SECONDS,
-    });
+    const outcomes = new Counter(named("payment_states_total", "state"));
+    const alarms = new Counter(named("alarms_total", "alarm"));
+    const compared = new Counter(named("reconciliations_total", "result"));
+    this.#phases = new Histogram({ ...named("payment_phase_seconds", "phase"), buckets: SECONDS });
     this.#answers = new Histogram({
-      ...named("api_answer_seconds", "Answers of the local API.", "method", "route", "status"),
+      ...named("api_answer_seconds", "method", "route", "status"),
       buckets: SECONDS,
     });
-    this.#version = new Gauge(named("version_info", "1, with the version that runs.", "version"));
-    this.#conditions = new Gauge(
-      named("trouble", "1: the trouble is there; GET /health says what to do.", "trouble"),
-    );
-    this.#notifications = new Counter(
-      named("notifications_total", "Notifications of the gateway by verdict.", "verdict"),
-    );
-    const all = <T>(table: typeof gauges, make: (name: string, help: string) => T) =>
-      Object.entries(table).map(([name, [help, read]]) => [make(name, help), read] as const);
-    this.#read = all(gauges, (name, help) => new Gauge(named(name, help)));
-    this.#terminalCounters = all(terminalCounters, (name, help) => new Counter(named(name, help)));
-    this.#updates = all(
-      updateGauges,
-      (name, help) => new Gauge({ ...named(name, help), registers: [] }),
-    );
+    this.#version = new Gauge(named("version_info", "version"));
+    this.#conditions = new Gauge(named("trouble", "trouble"));
+    this.#notifications = new Counter(named("notifications_total", "verdict"));
+    const all = <T>(table: typeof gauges, make: (name: FigureName) => T) =>
+      Object.entries(table).map(([name, read]) => [make(name as FigureName), read] as const);
+    this.#read = all(gauges, (name) => new Gauge(named(name)));
+    this.#terminalCounters = all(terminalCounters, (name) => new Counter(named(name)));
+    this.#updates = all(updateGauges, (name) => new Gauge({ ...named(name), registers: [] }));
     watched.hub.subscribe(({ name, data }) => {
       if (name === "payment") this.#count(() => outcomes.inc({ state: data.state }));
       if (name === "reconciliation") compared.inc({ result: data.result });
@@ -166,10 +112,10 @@ export class Metrics {
     });
   }
 
-  /** Memory, processor, event loop, open files; once per process. */
+  /** Adds the figures of memory, processor, event loop and open files; once per process. */
   addProcessFigures(): void {
     collectDefaultMetrics({ register: this.registry });
-    // Gauges with a counter's name, which Prometheus' linter refuses; others sum up to the same.
+    // These gauges have a counter's name, which Prometheus' linter refuses; others have their sum.
     for (const what of ["handles", "requests", "resources"]) {
       this.registry.removeSingleMetric(`nodejs_active_${what}_total`);
     }
@@ -195,7 +141,7 @@ export class Metrics {
   }
 
   answered(method: string, route: string, status: number, ms: number): void {
-    // A sender of wrong requests must not be able to make new series without end.
+    // Other methods share one label, so that wrong requests cannot create series without end.
     const known = method === "GET" || method === "POST" ? method : "other";
     const labels = { method: known, route, status: String(status) };
     this.#count(() => this.#answers.observe(labels, ms / 1000));
@@ -246,10 +192,10 @@ export class Metrics {
 
   #setConditions({ supervisor, tpManager }: Facts): void {
     const there = conditionsOf({ supervisor, tpManager }).map(({ name }) => name);
-    for (const trouble of conditionNames) {
-      const { by } = conditionTable[trouble];
+    for (const name of conditionNames) {
+      const { by } = conditionTable[name];
       if (by === "supervisor" ? supervisor === null : tpManager === undefined) continue;
-      this.#conditions.set({ trouble }, there.includes(trouble) ? 1 : 0);
+      this.#conditions.set({ trouble: name }, there.includes(name) ? 1 : 0);
     }
   }
 }

@@ -6,7 +6,7 @@ import { ownConditions, type Watched } from "./facts.ts";
 import { type Health, healthOf } from "./health.ts";
 import { Metrics } from "./metrics.ts";
 
-/** The watch over tp-manager from inside: events, readiness, figures. */
+/** The events, readiness and figures of tp-manager. */
 export class Monitor {
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
@@ -22,7 +22,7 @@ export class Monitor {
     this.metrics = new Metrics(watched, this.watch);
     hub.subscribe(({ name, data }) => {
       if (name === "prompt") this.#prompt = data;
-      // The order's next attempt has begun, or its sale is over.
+      // The next attempt of the order has begun, or its sale is over.
       else if (name === "payment" && data.orderId === this.#prompt?.orderId) {
         this.#prompt = undefined;
       }
@@ -34,7 +34,7 @@ export class Monitor {
     return healthOf(this.#watched, this.watch, this.#prompt);
   }
 
-  /** The conditions that are there now. Rejects when the journal cannot be read. */
+  /** Returns the conditions that are present now. Rejects if the journal cannot be read. */
   async conditions(): Promise<Condition[]> {
     const supervisor = await this.#watched.supervisor().catch(() => null);
     return conditionsOf({ supervisor, tpManager: ownConditions(this.#watched) });
