@@ -112,7 +112,7 @@ export class GatewayOperations {
     const { known, mayBeLost } = await rememberedOf(link, { idempotencyKey, target });
     if (!known) {
       if (!mayBeLost || this.#neverAsked(kind, target, idempotencyKey)) return undefined;
-      const lost = "Supervisor.db was lost, and with it perhaps an operation with this key.";
+      const lost = "supervisor.db was lost: an operation with this key may have been carried out.";
       throw new AppError("GATEWAY_OPERATION_UNKNOWN", lost);
     }
     if (known.asked !== asked) throw new AppError("IDEMPOTENCY_KEY_REUSED");
@@ -162,20 +162,15 @@ export class GatewayOperations {
     }
     if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) throw outdated();
     const operationId = newId();
-    const returnMinor =
-      attempt && kind !== "confirm" ? returnMinorOf(attempt, { kind, where, wanted }) : undefined;
     const { transactionPublicId, exponent, leftMinor } = where;
-    const named = idempotencyKey === undefined ? {} : { idempotencyKey };
-    const open =
-      attempt && kind !== "confirm" && returnMinor !== undefined
-        ? this.#reserve(attempt, {
-            operationId,
-            ...named,
-            kind,
-            amountMinor: returnMinor,
-            transactionPublicId,
-          })
-        : undefined;
+    const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
+    let open: OpenReturn | undefined;
+    let returnMinor: number | undefined;
+    if (attempt && kind !== "confirm") {
+      returnMinor = returnMinorOf(attempt, kind, where, wanted);
+      const reserved = { kind, amountMinor: returnMinor, transactionPublicId };
+      open = this.#reserve(attempt, { operationId, ...keyed, ...reserved });
+    }
     // A refund names its sum, so that the sum in the answer can be compared
     // (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;

@@ -72,15 +72,9 @@ type GatewayTransaction = Extract<SupervisorAnswer<"gateway-resolve">, { found: 
 /** Returns how much of a transaction a cancel or refund gives back. Throws REQUEST_INVALID. */
 export function returnMinorOf(
   attempt: Attempt,
-  {
-    kind,
-    where,
-    wanted,
-  }: {
-    readonly kind: "cancel" | "refund";
-    readonly where: Pick<GatewayTransaction, "returnedMinor">;
-    readonly wanted: number | undefined;
-  },
+  kind: "cancel" | "refund",
+  where: GatewayTransaction,
+  wanted: number | undefined,
 ): number {
   const charged = returnableMinorOf(attempt);
   const left = charged - Math.max(attempt.returnedMinor, where.returnedMinor ?? 0);

@@ -75,7 +75,10 @@ export class Resync {
       }
       return undefined;
     } catch (error) {
-      this.#log.warn({ err: error }, "the supervisor did not take transactions again");
+      this.#log.warn(
+        { err: error },
+        "the supervisor did not take a page of a resync: the page is handed off again",
+      );
       return RETRY_MS;
     }
   }
