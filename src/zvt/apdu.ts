@@ -1,5 +1,4 @@
-import { concat } from "./bytes.ts";
-import { ZvtCodecError } from "./errors.ts";
+import { concat, ZvtCodecError } from "./bytes.ts";
 
 /** A whole message of ZVT as it stands in a frame or in the TCP stream (docs/zvt.md 4.1). */
 export interface Apdu {

@@ -2,9 +2,7 @@
  * The codec that the ZVT driver and the simulated terminal share; see message.ts for the picture.
  */
 export { type Apdu, ApduReader, decodeApdu, encodeApdu } from "./apdu.ts";
-export { concat, fromHex, sameBytes, toHex } from "./bytes.ts";
-export { type Charset, charsetOfCode, codeOfCharset, decodeText, encodeText } from "./charset.ts";
-export { ZvtCodecError } from "./errors.ts";
+export { concat, fromHex, sameBytes, toHex, ZvtCodecError } from "./bytes.ts";
 export { fieldOfNumber, fields } from "./field-table.ts";
 export { messageTitle, safeHex } from "./log-form.ts";
 export {
@@ -34,4 +32,13 @@ export {
   tagValue,
   writeTags,
 } from "./tags.ts";
-export { type FieldInputs, type Totals, totalsGroups } from "./values.ts";
+export {
+  type Charset,
+  charsetOfCode,
+  codeOfCharset,
+  decodeText,
+  encodeText,
+  type FieldInputs,
+  type Totals,
+  totalsGroups,
+} from "./values.ts";

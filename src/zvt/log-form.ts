@@ -1,8 +1,7 @@
 /** The only forms of a message that may be logged: no card data, no password, no PIN. */
 import { maskPansInText } from "../shared/masking/mask.ts";
 import { type Apdu, encodeApdu } from "./apdu.ts";
-import { encodeBigEndian, hexByte, toHex } from "./bytes.ts";
-import { ZvtCodecError } from "./errors.ts";
+import { encodeBigEndian, hexByte, toHex, ZvtCodecError } from "./bytes.ts";
 import { type Field, fieldOfNumber } from "./field-table.ts";
 import { type Answering, decodeRaw, type RawField, writeLength } from "./message.ts";
 import { type Part, shapeOf } from "./message-table.ts";

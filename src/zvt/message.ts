@@ -11,9 +11,7 @@
  */
 
 import type { Apdu } from "./apdu.ts";
-import { ByteReader, concat, sameBytes, toHex } from "./bytes.ts";
-import { type Charset, DEFAULT_CHARSET } from "./charset.ts";
-import { ZvtCodecError } from "./errors.ts";
+import { ByteReader, concat, sameBytes, toHex, ZvtCodecError } from "./bytes.ts";
 import { type FieldLength, type FieldName, fieldOfNumber, fields } from "./field-table.ts";
 import {
   type Condition,
@@ -26,6 +24,8 @@ import {
 } from "./message-table.ts";
 import { decodeTags, type RawTag, readContainer, type Tag, writeContainer } from "./tags.ts";
 import {
+  type Charset,
+  DEFAULT_CHARSET,
   decodeValue,
   encodeFieldValue,
   encodeValue,

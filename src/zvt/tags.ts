@@ -1,7 +1,5 @@
 import { maskPansInText } from "../shared/masking/mask.ts";
-import { ByteReader, concat, encodeBigEndian, toHex } from "./bytes.ts";
-import type { Charset } from "./charset.ts";
-import { ZvtCodecError } from "./errors.ts";
+import { ByteReader, concat, encodeBigEndian, toHex, ZvtCodecError } from "./bytes.ts";
 import {
   hasConstructedBit,
   type NamedTag,
@@ -10,7 +8,7 @@ import {
   tagOfName,
   tagOfNumber,
 } from "./tag-table.ts";
-import { decodeValue, encodeValue, type FieldValue } from "./values.ts";
+import { type Charset, decodeValue, encodeValue, type FieldValue } from "./values.ts";
 
 /** One data object of a container, exactly as it stands on the wire (docs/zvt.md 4.3). */
 export interface RawTag {

@@ -11,11 +11,13 @@ import {
   type RawTag,
   tag,
 } from "../../../src/zvt/index.ts";
-import * as words from "../../../src/zvt/tables/code-texts.ts";
-import { cardTypeName } from "../../../src/zvt/tables/code-texts.ts";
-import { declineAdvice, resultCode, resultText } from "../../../src/zvt/tables/result-codes.ts";
-
-const { intermediateTexts } = words;
+import {
+  cardTypeName,
+  declineAdvice,
+  intermediateTexts,
+  resultCode,
+  resultText,
+} from "../../../src/zvt/tables/result-codes.ts";
 
 const languages = ["en", "fr", "de"] as const;
 

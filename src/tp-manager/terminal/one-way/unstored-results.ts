@@ -36,7 +36,7 @@ export class UnstoredResults {
   /** Keeps a result that the disk did not take. */
   keep(result: UnstoredResult): void {
     if (!this.#add(result)) return;
-    const text = "a result of the terminal is in memory only: it is tried again to store it";
+    const text = "a result of the terminal is in memory only: storing it is tried again";
     this.#log.error({ alarm: "journal" }, text);
   }
 

@@ -30,8 +30,7 @@ import {
   turnoverTotals,
 } from "./commands/commands.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { clockOffsetMs } from "./report/local-date.ts";
-import { transactionReport } from "./report/transaction-report.ts";
+import { clockOffsetMs, transactionReport } from "./report/transaction-report.ts";
 import type { RunCommand } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { statusOfRefusal, terminalStatus } from "./terminal-statuses.ts";

@@ -1,11 +1,11 @@
 import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { findTags, type Message, tagValue } from "../../../zvt/index.ts";
-import { intermediateTexts } from "../../../zvt/tables/code-texts.ts";
 import {
   coded,
   codeOf,
   codeText,
   declineAdvice,
+  intermediateTexts,
   isGoodCompletion,
   isLock,
   refusalText,

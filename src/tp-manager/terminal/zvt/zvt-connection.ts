@@ -1,15 +1,14 @@
-import { random, sleep, within } from "../../../shared/time.ts";
+import { type Clock, random, sleep, within } from "../../../shared/time.ts";
 import type { Message } from "../../../zvt/index.ts";
 import { type LinkState, type TerminalState, TerminalUnavailable } from "../terminal.ts";
 import { type Command, logOff } from "./commands/commands.ts";
 import { Enquiries } from "./enquiries.ts";
+import { openTcpLink } from "./link/apdu-link.ts";
 import { openSerialLink } from "./link/serial-link.ts";
-import { openTcpLink } from "./link/tcp-link.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
 import { type ExchangeListener, type RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
-import { type WaitLimits, WireLock } from "./wire-lock.ts";
 import type { ZvtContext } from "./zvt-options.ts";
 
 /** How long the answer to a Log-Off is waited for; the answer decides nothing. */
@@ -352,5 +351,62 @@ export class ZvtConnection {
   async #pause(name: string, ms: number, event = this.#closing.signal): Promise<void> {
     const ended = AbortSignal.any([event, this.#closing.signal]);
     await sleep(this.#zvt.clock, name, ms, ended).catch(() => undefined);
+  }
+}
+
+/** How a wait for the wire or the link is limited. */
+interface WaitLimits {
+  readonly waitMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Lets one command at a time onto the wire, in the order in which they were asked for. */
+export class WireLock {
+  readonly #clock: Clock;
+  readonly #waiting: AbortController[] = [];
+  #held = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get held(): boolean {
+    return this.#held;
+  }
+
+  /**
+   * Runs `work` when the wire is free, on a free wire at once. Rejects with
+   * {@link TerminalUnavailable} "busy" after `waitMs`, or with `signal.reason`.
+   */
+  async run<T>({ waitMs, signal }: WaitLimits, work: () => Promise<T>): Promise<T> {
+    signal?.throwIfAborted();
+    if (this.#held) await this.#acquire(waitMs, signal);
+    this.#held = true;
+    try {
+      return await work();
+    } finally {
+      this.#release();
+    }
+  }
+
+  #release(): void {
+    const next = this.#waiting.shift();
+    if (next) next.abort();
+    else this.#held = false;
+  }
+
+  async #acquire(waitMs: number, signal?: AbortSignal): Promise<void> {
+    const free = new AbortController();
+    this.#waiting.push(free);
+    const ended = signal ? AbortSignal.any([free.signal, signal]) : free.signal;
+    await sleep(this.#clock, "zvt wire", waitMs, ended).catch(() => undefined);
+    // Once released to this caller, the wire is its own, also when its time ends at that moment. A
+    // caller that is cancelled at that moment passes the wire on.
+    if (free.signal.aborted) {
+      if (!signal?.aborted) return;
+      this.#release();
+    } else this.#waiting.splice(this.#waiting.indexOf(free), 1);
+    signal?.throwIfAborted();
+    throw new TerminalUnavailable("busy", "another command is running on the terminal");
   }
 }

@@ -53,7 +53,7 @@ export const zvtDriver: Driver = {
   config: { fields, check: lastReceiptFaults },
   recoverySilenceMs: (config) => {
     const { RECOVERY_SILENCE_MS, ZVT_T2_MS, ZVT_T3_MS } = valuesOf(fields, config);
-    // docs/zvt.md 8.2: commands/authorisation.ts asks the terminal to wait for this long.
+    // A sale asks the terminal to wait for our answer so long (docs/zvt.md 8.2).
     return Math.max(RECOVERY_SILENCE_MS, 2 * ZVT_T2_MS + ZVT_T3_MS);
   },
   create: async (config, clock, log) => {

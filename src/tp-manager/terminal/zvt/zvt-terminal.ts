@@ -18,8 +18,14 @@ import {
   type TerminalStatus,
   TerminalUnavailable,
 } from "../terminal.ts";
-import { answerSeconds, authorisation, namingLastReceipt } from "./commands/authorisation.ts";
-import { type Command, resetTerminal, reversal } from "./commands/commands.ts";
+import {
+  answerSeconds,
+  authorisation,
+  type Command,
+  namingLastReceipt,
+  resetTerminal,
+  reversal,
+} from "./commands/commands.ts";
 import { isOver } from "./refused-command.ts";
 import { RunningPayment, withdrawn } from "./running-payment.ts";
 import type { RunCommand, Session } from "./session/session.ts";
@@ -196,7 +202,10 @@ class ZvtTerminal implements Terminal {
     const enquiry = this.#connection.asks.statusEnquiry;
     const { clock, options } = this.#zvt;
     if (await isOver(end.message, run, enquiry, options.refusalCheckMs, clock)) return end;
-    return { end: "lost", problem: "the terminal refused, and did not show that nothing runs" };
+    return {
+      end: "lost",
+      problem: "the terminal refused the command, and did not show that it runs none",
+    };
   }
 
   /** Names the last receipt if it was read on this very connection (docs/rules/13-receipt.md). */

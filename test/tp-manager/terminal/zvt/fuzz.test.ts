@@ -1,10 +1,12 @@
 import { expect, test, vi } from "vitest";
 import type { GoodsDecision } from "../../../../src/tp-manager/terminal/terminal.ts";
-import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
-import { registration } from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
+import {
+  authorisation,
+  registration,
+} from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
+import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
-import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import {

@@ -3,7 +3,7 @@ import type { LastTransaction } from "../../../../src/tp-manager/terminal/termin
 import {
   authorisation,
   namingLastReceipt,
-} from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
+} from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
 import { checkedZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { encodeApdu, toHex } from "../../../../src/zvt/index.ts";
 import { report } from "../../../support/reports.ts";

@@ -12,7 +12,7 @@ import {
   withLength,
 } from "./peer.ts";
 
-// Field 01 depends on the timers: answerSeconds in authorisation.ts.
+// Field 01 depends on the timers: answerSeconds in commands.ts.
 const authorisation = "060115 04000000001000 490978 1944 01.. 0203".replaceAll(" ", "");
 const payCommand = new RegExp(`^0601..${authorisation.slice(6)}$`);
 const approved =

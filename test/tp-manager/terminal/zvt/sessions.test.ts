@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
-import { authorisation } from "../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import {
   anyTime,
+  authorisation,
   type Command,
   endOfDay,
   openPreAuths,
@@ -10,8 +10,8 @@ import {
   repeatReceipt,
   statusEnquiry,
 } from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
+import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
-import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { encodeMessage, type FieldInputs } from "../../../../src/zvt/index.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
-import { WireLock } from "../../../../src/tp-manager/terminal/zvt/wire-lock.ts";
+import { WireLock } from "../../../../src/tp-manager/terminal/zvt/zvt-connection.ts";
 
 const WAIT_MS = 60_000;
 

@@ -210,7 +210,7 @@ function unexpected(state: SessionState, { control, name }: Message, reply: Apdu
 
 /**
  * A held 04 0F stays unanswered for a part of the window for goods; then 84 9C makes the terminal
- * ask again, and the next part begins. authorisation.ts divides the window into these parts.
+ * ask again, and the next part begins. commands.ts divides the window into these parts.
  */
 const askAgain = refusal(0x9c);
 

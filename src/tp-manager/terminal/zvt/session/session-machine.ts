@@ -237,7 +237,10 @@ function abortSent(state: SessionState, outcome: SendOutcome, { timers }: Sessio
   if (isCollision && state.abort.attempts < ABORT_ATTEMPTS_MAX) {
     return stay({ ...state, abort: { ...state.abort, state: "wanted" } });
   }
-  return abortAnswered(state, { answer: "no-answer", text: "the abort did not get through" });
+  return abortAnswered(state, {
+    answer: "no-answer",
+    text: "the terminal did not acknowledge the abort",
+  });
 }
 
 function abortAnswered(state: SessionState, answer: AbortAnswer): Step {

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import {
   answerSeconds,
   authorisation,
-} from "../../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
-import { logOff } from "../../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
+  logOff,
+} from "../../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
 import { encodeApdu, toHex } from "../../../../../src/zvt/index.ts";
 import { tenEuro } from "../driver.ts";
 

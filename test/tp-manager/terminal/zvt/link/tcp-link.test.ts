@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import type { ApduLink } from "../../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
-import { openTcpLink } from "../../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
+import {
+  type ApduLink,
+  openTcpLink,
+} from "../../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { decodeApdu, encodeApdu, fromHex, toHex } from "../../../../../src/zvt/index.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { MemoryTransport } from "./memory-transport.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { expiryYymmdd, receiptFields } from "../../../../../src/shared/receipt.ts";
+import * as reports from "../../../../../src/tp-manager/terminal/zvt/report/transaction-report.ts";
 import {
   clockOffsetMs,
   localDateDdmmyy,
-} from "../../../../../src/tp-manager/terminal/zvt/report/local-date.ts";
-import * as reports from "../../../../../src/tp-manager/terminal/zvt/report/transaction-report.ts";
+} from "../../../../../src/tp-manager/terminal/zvt/report/transaction-report.ts";
 import {
   container,
   decodeMessage,

@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import * as pays from "../../../../../src/tp-manager/terminal/zvt/commands/authorisation.ts";
 import * as asks from "../../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
+import { openTcpLink } from "../../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { openSerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
-import { openTcpLink } from "../../../../../src/tp-manager/terminal/zvt/link/tcp-link.ts";
 import {
   type ExchangeListener,
   Session,
@@ -13,8 +12,7 @@ import { TestClock } from "../../../../support/test-clock.ts";
 import { never, tenEuro } from "../driver.ts";
 import { MemoryTransport } from "../link/memory-transport.ts";
 
-const { authorisation } = pays;
-const { statusEnquiry } = asks;
+const { authorisation, statusEnquiry } = asks;
 
 const timers = { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 };
 const payment = authorisation(tenEuro, { printerReady: false });
