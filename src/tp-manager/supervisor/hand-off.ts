@@ -343,7 +343,7 @@ export class RefusedHandOffs {
     if (dropped === "reversal") {
       this.#log.error(
         { transactionId, alarm: "reversed-after-sending" },
-        "the sale does not stand, but the supervisor was not informed: the gateway may have the sale",
+        "the sale does not stand, and the supervisor was not informed: the gateway may have it",
       );
     }
     return true;

@@ -4,7 +4,7 @@ import texts from "./code-texts.json" with { type: "json" };
 /** Languages of the texts for codes. */
 export type Language = "en" | "fr" | "de";
 
-export type Texts = Readonly<Record<Language, string>>;
+type Texts = Readonly<Record<Language, string>>;
 
 /** The meaning of a code to the customer. */
 type CodeReason =
