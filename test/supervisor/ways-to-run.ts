@@ -14,7 +14,7 @@ import { retentionChore } from "../../src/supervisor/outbox/retention.ts";
 import { noHistory } from "../../src/supervisor/outbox/retry-policy.ts";
 import { StoreLosses } from "../../src/supervisor/outbox/store-losses.ts";
 import { noUncertainSend } from "../../src/supervisor/outbox/uncertain-send-policy.ts";
-import { growthOf, knownOrders, resync } from "../../src/supervisor/stores/supervisor-stores.ts";
+import { growthOf, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { withoutPauses } from "./clock-without-pauses.ts";
 import { operationIdOf, orderOf, publicIdOf, special, transactionOf } from "./full-supervisor.ts";
@@ -62,12 +62,21 @@ function readOutbox(database: DatabaseSync, n: number): void {
   }
 }
 
+/** What answers messages about stores, without a gateway. */
+function storesOf(database: DatabaseSync, clock: TestClock) {
+  const losses = new StoreLosses(database, clock, log);
+  const store = new OutboxStore(database);
+  const none = () => Promise.reject(new Error("there is no gateway"));
+  const gateway = { generate: none, findOrder: none, close: () => undefined };
+  const forwarder = { tryAtOnce: () => undefined };
+  const parts = { database, store, losses, clock, log, forwarder, gateway };
+  return { losses, store, messages: storeMessages(parts) };
+}
+
 function readGateway(database: DatabaseSync, n: number): void {
   const operations = new OperationStore(database);
   const { notifications } = operations;
-  const losses = new StoreLosses(database, new TestClock(), log);
-  const list = (request: Parameters<typeof knownOrders>[0]) =>
-    knownOrders(request, database, operations, losses);
+  const list = storesOf(database, new TestClock()).messages["known-orders"];
   const { doubled } = special(n);
   for (const i of [1, n, doubled]) {
     list({ orderId: orderOf(i), after: 0, limit: PAGE });
@@ -110,16 +119,14 @@ function writeAlarms(database: DatabaseSync, clock: TestClock): void {
 }
 
 function changeStores(database: DatabaseSync, n: number, clock: TestClock): void {
-  const losses = new StoreLosses(database, clock, log);
-  const store = new OutboxStore(database);
-  const parts = { database, store, losses, clock, log, forwarder: { tryAtOnce: () => {} } };
+  const { losses, store, messages } = storesOf(database, clock);
   const { parked, dropped } = special(n);
   const known = (i: number) =>
     sampleTransaction({ transactionId: transactionOf(i), orderId: orderOf(i) });
   for (const i of [1, dropped]) {
     for (const state of ["sent", "closed"] as const) {
       const item = { transaction: known(i), state, reversed: state === "closed" };
-      resync({ items: [item], last: true }, parts);
+      messages["take-over"]({ items: [item], last: true });
     }
   }
   const parkedItem = {
@@ -127,7 +134,7 @@ function changeStores(database: DatabaseSync, n: number, clock: TestClock): void
     state: "parked",
     reversed: false,
   } as const;
-  resync({ items: [parkedItem], last: false }, parts);
+  messages["take-over"]({ items: [parkedItem], last: false });
   losses.note("test");
   losses.mayHaveHad({ origin: "payment" });
   losses.mayLack(transactionOf(1));

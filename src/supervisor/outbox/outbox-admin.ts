@@ -61,12 +61,10 @@ export class OutboxAdmin extends Tables {
 
   /** Counts the orders of which it is not known whether the gateway has them. */
   uncertain(): NonNullable<ResponseOf<Messages, "status">["outbox"]["ambiguous"]> {
-    const count = (sql: string): number => this.get<{ n: number }>(sql)?.n ?? 0;
-    return {
-      sends: count(`SELECT sends AS n FROM ambiguous_sends`),
-      inDoubt: count(`SELECT items AS n FROM items_in_doubt`),
-      possibleCopies: count(`SELECT count(*) AS n FROM outbox WHERE ${copiesOpen}`),
-    };
+    const sql = `SELECT (SELECT sends FROM ambiguous_sends) AS sends,
+        (SELECT items FROM items_in_doubt) AS inDoubt,
+        (SELECT count(*) FROM outbox WHERE ${copiesOpen}) AS possibleCopies`;
+    return this.get(sql) ?? { sends: 0, inDoubt: 0, possibleCopies: 0 };
   }
 
   /**

@@ -1,16 +1,14 @@
 import type { FaultRow } from "../gateway/fault-table.ts";
 
-/**
- * When a transaction is tried again, and when it is given to an operator (docs/design.md 8.4).
- * Pure: time and random values are arguments.
- *
- * Delays are exponential with full jitter: a random time between nothing and 2 s, 4 s, 8 s, 16 s,
- * 32 s, 64 s, 128 s, 256 s, 512 s and then, for ever, 15 minutes; the queue tries once in each
- * quarter of an hour then, in the kiosk's own slot of it. The item waits when the failure
- * may be its own; the queue waits when the gateway as a whole did not answer (`waits` of the fault
- * table), so that an outage neither reorders the queue nor costs one try per item.
+/*
+ * When a transaction is tried again, and when it is given to an operator (docs/design.md 8.4). The
+ * item waits when the failure may be its own; the queue waits when the gateway as a whole did not
+ * answer, so that an outage neither reorders the queue nor costs a try for each item.
  */
+
+/** The ceiling of the first delay; each failure doubles it, up to {@link DELAY_CAP_MS}. */
 const DELAY_BASE_MS = 2_000;
+/** The longest delay: the queue then tries once in each quarter of an hour. */
 export const DELAY_CAP_MS = 15 * 60_000;
 /** The longest wait of the queue after a failure that may be one item's own. */
 export const SHARED_HOLD_CAP_MS = 60_000;

@@ -51,21 +51,6 @@ interface MessageParts {
   readonly forwarder: Pick<Forwarder, "tryAtOnce">;
 }
 
-/** Returns what answers the messages about lost and restored databases. */
-export function storeMessages(
-  parts: MessageParts,
-): Pick<Handlers<Messages>, "known-orders" | "take-over" | "order-at-gateway"> {
-  const { database, losses, gateway } = parts;
-  const operations = new OperationStore(database);
-  return {
-    "known-orders": (request) => knownOrders(request, database, operations, losses),
-    "take-over": (request) => resync(request, parts),
-    "order-at-gateway": ({ orderId }) => orderAtGateway(orderId, gateway),
-  };
-}
-
-type Messages = typeof supervisorMessages;
-
 /** Finds items by position in the queue, or by order id: CROSS JOIN keeps the order of tables. */
 const itemsFrom = (tables: string, which: string): string => `
   SELECT sequence, state, reversed, content FROM ${tables} USING (transaction_id)
@@ -73,24 +58,39 @@ const itemsFrom = (tables: string, which: string): string => `
 const everyOrder = itemsFrom("outbox CROSS JOIN transactions", "true");
 const oneOrder = itemsFrom("transactions CROSS JOIN outbox", "order_id = :order");
 
-/** Returns the charged orders for a journal that was lost (docs/rules/17-loss.md). */
-export function knownOrders(
-  { orderId, after, limit }: RequestOf<Messages, "known-orders">,
-  database: DatabaseSync,
-  operations: OperationStore,
-  losses: StoreLosses,
-): ResponseOf<Messages, "known-orders"> {
-  const rows =
-    orderId === undefined
-      ? database.prepare(everyOrder).all({ after, limit: limit + 1 })
-      : database.prepare(oneOrder).all({ after, order: orderId, limit: limit + 1 });
-  const page = rows.slice(0, limit);
-  const last = page.at(-1);
+type Messages = typeof supervisorMessages;
+
+/** Returns what answers the messages about lost and restored databases (docs/rules/17-loss.md). */
+export function storeMessages(
+  parts: MessageParts,
+): Pick<Handlers<Messages>, "known-orders" | "take-over" | "order-at-gateway"> {
+  const { database, losses, gateway, log, forwarder } = parts;
+  const operations = new OperationStore(database);
   return {
-    orders: page.flatMap((row) => knownOrder(row, operations)),
-    last: last ? Number(last["sequence"]) : after,
-    more: rows.length > limit,
-    whole: losses.isWhole,
+    "known-orders": ({ orderId, after, limit }) => {
+      const rows =
+        orderId === undefined
+          ? database.prepare(everyOrder).all({ after, limit: limit + 1 })
+          : database.prepare(oneOrder).all({ after, order: orderId, limit: limit + 1 });
+      const page = rows.slice(0, limit);
+      return {
+        orders: page.flatMap((row) => knownOrder(row, operations)),
+        last: Number(page.at(-1)?.["sequence"] ?? after),
+        more: rows.length > limit,
+        whole: losses.isWhole,
+      };
+    },
+    "take-over": ({ items, last }) => {
+      const added = transaction(database, () => items.filter((item) => storeAgain(item, parts)));
+      if (last) losses.end();
+      const about = { items: items.length, added: added.length, last };
+      log.info(about, "resync: the journal handed off what it has");
+      for (const { transaction: one, state } of added) {
+        if (state === "pending") forwarder.tryAtOnce(one.transactionId);
+      }
+      return { added: added.length };
+    },
+    "order-at-gateway": ({ orderId }) => orderAtGateway(orderId, gateway),
   };
 }
 
@@ -151,31 +151,13 @@ const reasons = {
 };
 
 /**
- * Stores what a journal has, after this database was lost or restored (docs/rules/17-loss.md). A
- * transaction that the journal knows as sent or closed is never queued again; one that is pending
- * there is looked up first, because a lost database may have sent it.
+ * Stores one transaction of the journal and returns whether it was missing here. One that the
+ * journal knows as sent or closed is never queued again; one that is pending there is looked up
+ * first, because a lost database may have sent it. Throws while its try runs.
  */
-export function resync(
-  { items, last }: RequestOf<Messages, "take-over">,
-  parts: Omit<MessageParts, "gateway">,
-): ResponseOf<Messages, "take-over"> {
-  const { database, losses, log, forwarder } = parts;
-  const added = transaction(database, () => items.filter((item) => storeAgain(item, parts)));
-  if (last) losses.end();
-  log.info(
-    { items: items.length, added: added.length, last },
-    "resync: the journal handed off what it has",
-  );
-  for (const { transaction: one, state } of added) {
-    if (state === "pending") forwarder.tryAtOnce(one.transactionId);
-  }
-  return { added: added.length };
-}
-
-/** Stores one transaction and returns whether it was missing here. Throws while its try runs. */
 function storeAgain(
   { transaction: given, state, reversed }: RequestOf<Messages, "take-over">["items"][number],
-  { database, store, clock }: Omit<MessageParts, "gateway">,
+  { database, store, clock }: MessageParts,
 ): boolean {
   const id = given.transactionId;
   const now = clock.now();
