@@ -16,19 +16,7 @@ export const transactionSchema = z.looseObject({
   currency: z.string().optional(),
 });
 
-/** One transaction as the gateway has it; amounts are in minor units. */
-export interface GatewayTransaction {
-  /** The whole object, card numbers masked. */
-  readonly transaction: Readonly<Record<string, unknown>>;
-  readonly orderId: string | null;
-  /** Our transaction id, from the free data; null: the gateway returns none. */
-  readonly transactionId: string | null;
-  readonly currency: string | null;
-  readonly exponent: number;
-  readonly amountMinor: number | null;
-  readonly capturedMinor: number | null;
-  readonly refundedMinor: number | null;
-}
+export type GatewayTransaction = Readonly<ReturnType<typeof gatewayTransactionOf>>;
 
 export interface LookupAnswer {
   readonly outcome: "found" | "not-found" | "failed";
@@ -78,7 +66,11 @@ function hasCode(json: unknown, code: number): boolean {
   return z.object({ code: z.literal(code) }).safeParse(json).success;
 }
 
-function gatewayTransactionOf(found: z.infer<typeof transactionSchema>): GatewayTransaction {
+/**
+ * Returns one transaction as the gateway has it: the whole object, card numbers masked, our
+ * transaction id from the free data, and amounts in minor units; null: the gateway names none.
+ */
+function gatewayTransactionOf(found: z.infer<typeof transactionSchema>) {
   const currency = found.currency ? currencyOf(found.currency) : undefined;
   const custom = z
     .object({ custom_data: z.object({ transactionId: z.string() }) })

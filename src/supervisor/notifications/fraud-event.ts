@@ -20,27 +20,14 @@ const dataSchema = transactionSchema
   .extend({ operations: z.array(operationSchema), fraud_reported_by_acquirer: z.literal(true) });
 const eventSchema = z.looseObject({ event_key: z.literal(FRAUD_EVENT_KEY), data: dataSchema });
 
-export interface FraudEvent {
-  readonly orderId: string | null;
-  /** The decimal text in major units, as it came. */
-  readonly amount: string | null;
-  readonly currency: string | null;
-  readonly body: Readonly<Record<string, unknown>>;
-  readonly fingerprint: string;
-}
-
-type FraudVerdict = { readonly genuine: true; readonly event: FraudEvent } | Refusal;
+export type FraudEvent = Exclude<ReturnType<typeof readFraudEvent>, Refusal>["event"];
 
 /**
  * Checks and reads one fraud event. The signature is the hex digest of the raw body followed by the
  * passphrase, by SHA-256 or SHA-512; SHA-1, which the platform offers too, is refused. The event is
  * read with and without its wrapper, because the documentation shows both. Pure, never throws.
  */
-export function readFraudEvent(
-  body: Buffer,
-  signature: string | undefined,
-  secret: string,
-): FraudVerdict {
+export function readFraudEvent(body: Buffer, signature: string | undefined, secret: string) {
   if (!isSigned(body, signature ?? "", secret))
     return refusal("wrong-signature", "wrong signature");
   const json = parseJson(body.toString("utf8"));
@@ -48,9 +35,10 @@ export function readFraudEvent(
   const data = wrapped.success ? wrapped.data.data : dataSchema.safeParse(json).data;
   if (!data) return refusal("unreadable", "not a fraud event");
   return {
-    genuine: true,
+    genuine: true as const,
     event: {
       orderId: orderIdOf(data),
+      // A decimal text in major units, as it came.
       amount: data.amount ?? null,
       currency: data.currency ?? null,
       body: json as Record<string, unknown>,

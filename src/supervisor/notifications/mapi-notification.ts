@@ -21,15 +21,6 @@ export interface DigestSecret {
   readonly value: string;
 }
 
-type MapiVerdict =
-  | {
-      readonly genuine: true;
-      readonly notification: MapiNotification;
-      /** The setting whose secret made the digest. */
-      readonly signedWith: string;
-    }
-  | Refusal;
-
 const OPENING = "<result>";
 const CLOSING = "</result>";
 const CDATA_OPENING = "<![CDATA[";
@@ -65,7 +56,7 @@ const parser = new XMLParser({
  * `<result>...</result>` followed by one of the secrets, and only these bytes are parsed. Pure,
  * never throws.
  */
-export function readMapi(document: Buffer, secrets: readonly DigestSecret[]): MapiVerdict {
+export function readMapi(document: Buffer, secrets: readonly DigestSecret[]) {
   if (!isUtf8(document)) return refused("not UTF-8");
   const outline = outlineOf(document);
   const opening = outline.indexOf(OPENING);
@@ -117,7 +108,8 @@ function outlineOf(document: Buffer): string {
   }
 }
 
-function readSigned(signed: Buffer, outline: string, signedWith: string): MapiVerdict {
+/** Reads the verified bytes. `signedWith`: the setting whose secret made the digest. */
+function readSigned(signed: Buffer, outline: string, signedWith: string) {
   const text = signed.toString("utf8");
   // The gateway sends no document types, entities and comments (docs/gateway.md 3.4).
   if (/<[!?]/.test(outline)) return alarming("declarations inside the result");
@@ -137,8 +129,12 @@ function readSigned(signed: Buffer, outline: string, signedWith: string): MapiVe
     .map(([key, item]) => [key.slice(FREE_DATA_PREFIX.length), String(item)]);
   const fields = Object.fromEntries(leaves) as Record<string, string>;
   const fingerprint = createHash("sha256").update(signed).digest("hex");
-  const notification = { fields, freeData: Object.fromEntries(items), fingerprint };
-  return { genuine: true, notification, signedWith };
+  const notification: MapiNotification = {
+    fields,
+    freeData: Object.fromEntries(items),
+    fingerprint,
+  };
+  return { genuine: true as const, notification, signedWith };
 }
 
 function isElement(value: unknown): value is Readonly<Record<string, unknown>> {

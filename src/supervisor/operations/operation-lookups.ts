@@ -7,10 +7,6 @@ import type { GatewayTransaction } from "../gateway/lookup.ts";
 const FIRST_MS = 60_000;
 const CAP_MS = 6 * 60 * 60_000;
 
-function operationLookupPauseMs(before: number): number {
-  return Math.min(FIRST_MS * 2 ** Math.min(before, 20), CAP_MS);
-}
-
 /** Looks up the transactions of unknown operations, one after the other, with growing pauses. */
 export class OperationLookups {
   readonly #clock: Clock;
@@ -41,7 +37,8 @@ export class OperationLookups {
   #after(id: string, before: number): void {
     if (this.#stopped) return;
     this.#timers.get(id)?.clear();
-    const timer = this.#clock.startTimer("operation lookup", operationLookupPauseMs(before), () => {
+    const pauseMs = Math.min(FIRST_MS * 2 ** Math.min(before, 20), CAP_MS);
+    const timer = this.#clock.startTimer("operation lookup", pauseMs, () => {
       this.#timers.delete(id);
       this.#last = this.#last.then(async () => {
         if (!this.#stopped && (await this.#lookUp(id))) this.#after(id, before + 1);

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import type { TryClass } from "../gateway/fault-table.ts";
+import type { Verdict } from "../gateway/faults.ts";
 import {
   type ClaimedItem,
   endClaim,
@@ -17,14 +17,10 @@ import { delayCeilingMs } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 
 /** One try to send an item, as the history keeps it. */
-export interface Attempt {
+export interface Attempt extends Omit<Verdict, "retryAfter" | "fields"> {
   readonly number: number;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  readonly class: TryClass;
-  readonly httpStatus: number | null;
-  readonly code: number | null;
-  readonly description: string;
   readonly ambiguous: boolean;
   readonly notes: readonly string[];
 }
