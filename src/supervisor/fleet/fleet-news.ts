@@ -185,10 +185,8 @@ export class FleetNews {
 
 /** Returns the id of a document, which is the same when its event is read again. */
 function idOf(about: string): string {
-  const hex = createHash("sha256").update(about).digest("hex");
-  const id =
-    `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-` +
-    `a${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  const hex = createHash("sha256").update(about).digest("hex").slice(0, 32);
+  const id = hex.replace(/^(.{8})(.{4}).(...).(...)(.{12})$/, "$1-$2-8$3-a$4-$5");
   // An id with digits that the masking would hide is made again (docs/design.md 6.2).
   return maskPansInText(id) === id ? id : idOf(`${about} again`);
 }

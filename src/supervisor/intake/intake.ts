@@ -43,7 +43,10 @@ export class Intake {
     const known = store.content(transactionId);
     if (known !== undefined) {
       this.#compare(transaction, JSON.parse(known) as Record<string, unknown>);
-      log.debug({ transactionId, orderId }, "already stored");
+      log.debug(
+        { transactionId, orderId },
+        "a transaction that is stored already was handed off again",
+      );
       return;
     }
     const mayBeSent = losses.mayHaveHad(transaction, isFirst);
@@ -52,7 +55,7 @@ export class Intake {
     // Nothing may fail between a claim and its try, because nothing else could claim the item.
     forwarder.tryAtOnce(transactionId, claimed);
     // The end of the first try is logged too, so one line for each transaction is enough.
-    log[claimed ? "debug" : "info"]({ transactionId, orderId }, "stored");
+    log[claimed ? "debug" : "info"]({ transactionId, orderId }, "a transaction is stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
       const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
@@ -74,7 +77,10 @@ export class Intake {
       throw new Error(`${transactionId} is being sent at this moment; ask again`);
     }
     if (outcome === "closed") {
-      log.info({ transactionId, orderId }, "closed: reversed at the terminal, never sent");
+      log.info(
+        { transactionId, orderId },
+        "a transaction is closed: it was reversed at the terminal and never sent",
+      );
     } else {
       const details = { transactionId, orderId };
       const what = "reversed at the terminal, but the gateway has or may have the order";

@@ -140,9 +140,9 @@ export class NotificationHandler {
       raiseAlarm(log, "gateway-order-twice", { ...details, ids }, what);
     }
     const effect = effectOf({ ...about, amountMinor: null });
-    if (!isNew) log.debug(details, "notified again");
+    if (!isNew) log.debug(details, "a notification came again");
     else if (effect === undefined)
-      log.warn(details, "a notification with words that are not known");
+      log.warn(details, "the operation or status of a notification is not known");
     else log.info(details, "notified by the gateway");
     if (isNew && effect === "reversed") {
       raiseAlarm(log, "chargeback-or-fraud", details, "the cardholder's bank took the money back");

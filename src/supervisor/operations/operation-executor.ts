@@ -70,7 +70,10 @@ export class OperationExecutor {
     const interrupted = this.#store.endInterrupted(clock.now());
     for (const transactionPublicId of this.#store.unknownOnes()) this.notified(transactionPublicId);
     for (const operationId of interrupted) {
-      log.warn({ operationId }, "an operation was interrupted");
+      log.warn(
+        { operationId },
+        "the program ended while an operation was sent: its end is unknown",
+      );
       if (this.#store.operation(operationId)?.state === "unknown") this.#alarmUnknown(operationId);
     }
     for (const transactionPublicId of this.#store.unknownOnes())
@@ -117,7 +120,7 @@ export class OperationExecutor {
     const isUsed = before !== undefined && before.state !== "not-sent";
     if (isUsed || !this.#store.begin(request, clock.now(), key)) return { operation: null };
     this.#lastDay.add(operationId);
-    log.info({ operationId, transactionPublicId, kind }, "asking the gateway");
+    log.info({ operationId, transactionPublicId, kind }, "an operation is sent to the gateway");
     const sending = this.#send(request).finally(() => this.#running.delete(operationId));
     this.#running.set(operationId, sending);
     await sending;
@@ -285,7 +288,10 @@ export class OperationExecutor {
     if (!owner) return;
     if (this.#store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
       const { transactionId, orderId } = owner;
-      log.info({ transactionId, orderId, transactionPublicId: publicId }, "id learnt by a lookup");
+      log.info(
+        { transactionId, orderId, transactionPublicId: publicId },
+        "a lookup has named the gateway's id of an order",
+      );
     }
   }
 
@@ -309,7 +315,10 @@ export class OperationExecutor {
   ): GatewayOperation | null {
     const { log } = this.#parts;
     this.#store.settle(operationId, state, by, why);
-    log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
+    log.warn(
+      { operationId, transactionPublicId, kind, state, by },
+      "the end of an unknown operation is known now",
+    );
     if (state === "done") this.#alarmFailed(transactionPublicId);
     return this.#store.operation(operationId) ?? null;
   }
@@ -321,7 +330,10 @@ export class OperationExecutor {
     const state = operationEnd(verdict);
     this.#store.finish(operationId, state, verdict, clock.now());
     const { retryAfter: _, fields: __, ...answer } = verdict;
-    log.info({ operationId, transactionPublicId, kind, state, ...answer }, "the gateway's answer");
+    log.info(
+      { operationId, transactionPublicId, kind, state, ...answer },
+      "the gateway has answered an operation",
+    );
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // its notification may have come before the answer

@@ -82,7 +82,7 @@ export class Forwarder {
   start(): void {
     const { store, clock, log } = this.#parts;
     for (const transactionId of store.endInterruptedTries(clock.now())) {
-      log.warn({ transactionId }, "the last try was interrupted: the gateway may have the order");
+      log.warn({ transactionId }, "the program ended during a try: the gateway may have the order");
     }
     this.#loop.start();
     this.#inquiry.start();
@@ -263,7 +263,8 @@ export class Forwarder {
     const { transactionId, orderId, number } = item;
     const { class: tryClass, httpStatus, code, description } = verdict;
     const about = { transactionId, orderId, try: number, class: tryClass };
-    if (notes.length > 0) log.warn({ ...about, notes }, "the order was not sent as it was given");
+    if (notes.length > 0)
+      log.warn({ ...about, notes }, "the order's request differs from what was handed off");
     if (state === "sent") {
       log.info(about, "the gateway has the order");
       return;
@@ -276,7 +277,7 @@ export class Forwarder {
     if (state === "parked") {
       raiseAlarm(log, "transaction-parked", details, `parked for an operator: ${meaning}`);
     } else {
-      log.warn({ ...details, itemDelayMs, queueHoldMs }, `not sent: ${meaning}`);
+      log.warn({ ...details, itemDelayMs, queueHoldMs }, `an order was not sent: ${meaning}`);
     }
   }
 }

@@ -176,7 +176,7 @@ export class OrderInquiry {
       return;
     }
     if (finding.kind !== "unanswered") {
-      log.info(about, "an order whose answer was lost was looked up");
+      log.info(about, "a lookup has answered whether the gateway has the order");
       return;
     }
     const { class: tryClass, httpStatus, description } = finding.verdict;

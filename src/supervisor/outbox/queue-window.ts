@@ -92,7 +92,7 @@ export class QueueWindow {
   }
 
   #open(why: string): void {
-    if (this.#paused) this.#log.info({ why }, "the queue goes on");
+    if (this.#paused) this.#log.info({ why }, "the queue sends again");
     this.#paused = null;
     this.#holdUntilMs = 0;
     this.#failures = 0;
