@@ -5,15 +5,7 @@ import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
   /** How often the fault still strikes; null: without end. */
-  readonly remaining: number | null;
-  readonly struck: number;
-}
-
-interface Loaded {
-  readonly id: number;
-  readonly request: FaultRequest;
-  remaining: number;
-  skip: number;
+  remaining: number | null;
   struck: number;
 }
 
@@ -30,7 +22,8 @@ export type PointFault = (typeof pointFaults)[number];
 
 /** Holds the armed faults and hands each one out when it strikes. */
 export class FaultBox {
-  readonly #loaded = new Set<Loaded>();
+  /** The armed faults, and how many strikes each lets pass first. */
+  readonly #armed = new Map<ArmedFault, number>();
   #lastId = 0;
   /** Whether the fault `mute` keeps all bytes from leaving any line. */
   muted = false;
@@ -39,41 +32,35 @@ export class FaultBox {
 
   arm(request: FaultRequest): ArmedFault {
     const { times, skip } = request.arguments as { times: number; skip: number };
-    const loaded = {
-      id: ++this.#lastId,
-      request,
-      remaining: times === 0 ? Number.POSITIVE_INFINITY : times,
-      skip,
-      struck: 0,
-    };
-    this.#loaded.add(loaded);
-    return view(loaded);
+    const id = ++this.#lastId;
+    const armed = { ...request, id, remaining: times === 0 ? null : times, struck: 0 };
+    this.#armed.set(armed, skip);
+    return { ...armed };
   }
 
   get armed(): readonly ArmedFault[] {
-    return [...this.#loaded].map(view);
+    return [...this.#armed.keys()].map((armed) => ({ ...armed }));
   }
 
   /** Takes all faults back. Returns how many. */
   disarm(): number {
-    const { size } = this.#loaded;
-    this.#loaded.clear();
+    const { size } = this.#armed;
+    this.#armed.clear();
     return size;
   }
 
   /** Returns the arguments of a fault that strikes now, and counts it down; undefined: none. */
   take(name: string, occasion: Occasion): FaultArguments | undefined {
-    for (const loaded of this.#loaded) {
-      if (loaded.request.name !== name || !strikesAt(loaded.request.arguments, occasion)) continue;
-      if (loaded.skip > 0) {
-        loaded.skip -= 1;
+    for (const [armed, passes] of this.#armed) {
+      if (armed.name !== name || !strikesAt(armed.arguments, occasion)) continue;
+      if (passes > 0) {
+        this.#armed.set(armed, passes - 1);
         continue;
       }
-      loaded.remaining -= 1;
-      loaded.struck += 1;
-      if (loaded.remaining <= 0) this.#loaded.delete(loaded);
+      armed.struck += 1;
+      if (armed.remaining !== null && --armed.remaining <= 0) this.#armed.delete(armed);
       this.onStrike(name);
-      return loaded.request.arguments;
+      return armed.arguments;
     }
     return undefined;
   }
@@ -99,15 +86,6 @@ function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion)
     (message === undefined || message === "any" || message === occasion.message) &&
     at === occasion.point
   );
-}
-
-function view({ id, request, remaining, struck }: Loaded): ArmedFault {
-  return {
-    ...request,
-    id,
-    remaining: Number.isFinite(remaining) ? remaining : null,
-    struck,
-  };
 }
 
 /**

@@ -19,7 +19,7 @@ import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";
 import type { Device } from "../options.ts";
 import { has, localTime, type Outgoing } from "./machine/parts.ts";
 import type { Process } from "./machine/process.ts";
-import { type Reported, zvtCard } from "./machine/report.ts";
+import { type Reported, timeFields, zvtCard } from "./machine/report.ts";
 
 /** One line of paper. */
 export interface ReceiptLine {
@@ -31,14 +31,13 @@ export interface ReceiptLine {
 const CENTRED = 0x40;
 const LARGE = 0x30;
 
-/** The kind of a receipt, tag 1F07 (docs/zvt.md 7.3). */
-type ReceiptType = "merchant" | "customer" | "administration";
-
-const copyTitles: Readonly<Record<ReceiptType, string>> = {
-  merchant: "Merchant copy",
-  customer: "Customer copy",
-  administration: "Administration",
-};
+/** The kinds of receipts, with their code in tag 1F07 (docs/zvt.md 7.3). */
+const receiptTypes = {
+  merchant: { code: 0x01, title: "Merchant copy" },
+  customer: { code: 0x02, title: "Customer copy" },
+  administration: { code: 0x03, title: "Administration" },
+} as const;
+type ReceiptType = keyof typeof receiptTypes;
 
 interface ReceiptContent {
   readonly type: ReceiptType;
@@ -61,7 +60,7 @@ function transactionReceipt(
   const clock = `${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}`;
   const pair = (left: string, right: string) => spread(left, right, width);
   return [
-    centred(`** ${copyTitles[type]} **`),
+    centred(`** ${receiptTypes[type].title} **`),
     centred(device.name),
     plain(""),
     { text: title, attribute: CENTRED + (width >= 24 ? LARGE : 0) },
@@ -112,12 +111,6 @@ const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
 const UNENDED = 0x061a;
 /** Bytes of a block in addition to its lines. */
 const BLOCK_OVERHEAD_BYTES = 32;
-
-const receiptTypeCodes: Readonly<Record<ReceiptType, number>> = {
-  merchant: 0x01,
-  customer: 0x02,
-  administration: 0x03,
-};
 
 type Printed = "printed" | "printer-not-ready" | "silent";
 
@@ -245,7 +238,7 @@ function printLines(
   withContainer: boolean,
 ): Outgoing[] {
   // card complete appends the receipt type after the text (docs/zvt.md 12.2).
-  const code = Uint8Array.of(receiptTypeCodes[type]);
+  const code = Uint8Array.of(receiptTypes[type].code);
   const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
   return [
     ...lines.map((parts) => ({ parts, charset, ...tail })),
@@ -279,7 +272,7 @@ function blocks(
   return texts.map((tags) => ({
     tags: [
       ...(charset === "cp437" ? [] : [tag("charset", codeOfCharset(charset))]),
-      tag("receiptType", receiptTypeCodes[type]),
+      tag("receiptType", receiptTypes[type].code),
       container("printTexts", tags),
     ],
   }));
@@ -303,15 +296,13 @@ export async function reportTotals(
   const allInFirst = process.parts.is("totals-in-first-group");
   const totals = totalsOf(memory.turnover, counted, allInFirst);
   const amount = totals.groups.reduce((sum, group) => sum + group.amount, 0);
-  const { date, time } = localTime(now);
   await process.report({
     fields: {
       resultCode: 0x00,
       amount,
       totals,
       ...(trace === null ? {} : { trace: String(trace).padStart(6, "0") }),
-      time,
-      date: date.slice(4),
+      ...timeFields(now.getTime()),
     },
   });
   const currency = options.behaviour.currencies[0] as string;

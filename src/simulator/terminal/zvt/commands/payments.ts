@@ -4,9 +4,14 @@ import type { Outcome } from "../../bank/ledger.ts";
 import type { PaymentScript } from "../../options.ts";
 import { type Booking, PIN_TRIES_OVER, PinPad } from "../../terminal-parts.ts";
 import { askRegister, beforeHost } from "../asks.ts";
-import { localTime } from "../machine/parts.ts";
 import { type Command, command, type Process } from "../machine/process.ts";
-import { abortedReport, declinedReport, type Reported, zvtCard } from "../machine/report.ts";
+import {
+  abortedReport,
+  declinedReport,
+  type Reported,
+  timeFields,
+  zvtCard,
+} from "../machine/report.ts";
 import {
   askHost,
   askHostWithPin,
@@ -75,14 +80,12 @@ export const paymentCommands: readonly Command[] = [
     if (name === undefined) return;
     await askHost(process);
     const card = zvtCard(name);
-    const { date, time } = localTime(parts.now);
     await process.report({
       fields: {
         resultCode: 0x00,
         amount: Math.max(BALANCE_AT_FIRST - parts.ledger.chargedTo(maskedPan(card)), 0),
         trace: String(parts.memory.takeTrace()).padStart(6, "0"),
-        time,
-        date: date.slice(4),
+        ...timeFields(parts.now.getTime()),
         pan: card.maskedDigits,
         terminalId: parts.device.terminalId,
         cardType: card.cardType,

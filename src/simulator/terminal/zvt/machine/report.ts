@@ -60,7 +60,7 @@ export function approvedReport(reported: Reported, parts: Parts): MessageInput {
     ...(reported.originalTrace === null
       ? {}
       : { originalTrace: digits(reported.originalTrace, 6) }),
-    ...time(reported.atMs),
+    ...timeFields(reported.atMs),
     expiry: card.expiry,
     cardSequence: card.sequence,
     typeByte: card.holderCheck === "online-pin" ? WITH_PIN : ONLINE,
@@ -124,7 +124,7 @@ export function declinedReport(
       resultCode,
       amount: reported.amountMinor,
       trace: digits(reported.trace, 6),
-      ...time(reported.atMs),
+      ...timeFields(reported.atMs),
       pan: card.maskedDigits,
       terminalId: device.terminalId,
       ...(reported.currencyTold ? { currency: reported.currency } : {}),
@@ -147,7 +147,8 @@ export function abortedReport(
   return { charset: text.charset, fields: { ...fields, additionalText: text.text } };
 }
 
-function time(atMs: number): FieldInputs {
+/** Returns the fields with a time and its day, MMDD (docs/zvt.md 7.1). */
+export function timeFields(atMs: number): FieldInputs {
   const local = localTime(new Date(atMs));
   return { time: local.time, date: local.date.slice(4) };
 }
