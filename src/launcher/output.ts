@@ -1,22 +1,6 @@
 import type { Installation } from "../shared/process/installation.ts";
 import type { Clock } from "../shared/time.ts";
 
-/** The launcher's output: one line per program, readable with and without colours. */
-
-export interface Output {
-  /** A line of the form `name  state  details`. */
-  row(name: string, mood: Mood, state: string, details?: string): void;
-  /** A narrower line of the same form, for the doctor. */
-  finding(name: string, mood: Mood, verdict: string, says: string): void;
-  /** As it stands, to be copied or read by a program. */
-  text(text: string): void;
-  /** A sentence for people. */
-  note(text: string): void;
-  /** Errors go to standard error. */
-  fault(text: string): void;
-  heading(text: string): void;
-}
-
 export type Mood = "good" | "bad" | "warn" | "plain";
 
 const codes: Record<Mood | "bold", string> = {
@@ -36,17 +20,27 @@ interface Layout {
   readonly state: number;
 }
 
-export function createOutput(): Output {
+/** The launcher's output: one line per program, readable with and without colours. */
+export type Output = Readonly<ReturnType<typeof createOutput>>;
+
+export function createOutput() {
   goOnWithoutReader();
   const out = new Writer(process.stdout);
   const err = new Writer(process.stderr);
   return {
-    row: (name, mood, state, details = "") => out.row(ROW, name, mood, state, details),
-    finding: (name, mood, verdict, says) => out.row(FINDING, name, mood, verdict, says),
-    text: (text) => out.text(text),
-    note: (text) => out.lines(text, "plain"),
-    fault: (text) => err.lines(text, "bad"),
-    heading: (text) => out.text(`\n${out.paint("bold", text)}`),
+    /** Prints a line of the form `name  state  details`. */
+    row: (name: string, mood: Mood, state: string, details = ""): void =>
+      out.row(ROW, name, mood, state, details),
+    /** Prints a narrower line of the same form, for the doctor. */
+    finding: (name: string, mood: Mood, verdict: string, says: string): void =>
+      out.row(FINDING, name, mood, verdict, says),
+    /** Prints a text as it stands, to be copied or read by a program. */
+    text: (text: string): void => out.text(text),
+    /** Prints a sentence for people. */
+    note: (text: string): void => out.lines(text, "plain"),
+    /** Prints an error to standard error. */
+    fault: (text: string): void => err.lines(text, "bad"),
+    heading: (text: string): void => out.text(`\n${out.paint("bold", text)}`),
   };
 }
 

@@ -31,16 +31,6 @@ export interface TufClientSettings extends MetadataStoreSettings {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The targets of verified metadata, as long as the work with them lasts. */
-export interface TrustedTargets {
-  /** Every target of the top-level role. */
-  readonly all: readonly TargetFile[];
-  /** Answers a target of a delegated role too; may read metadata from the server. */
-  find(name: string): Promise<TargetFile>;
-  /** Into `file`, whole and verified, or not at all. */
-  download(target: TargetFile, baseUrl: string, file: string): Promise<void>;
-}
-
 /**
  * Plain TUF (theupdateframework.io): verification is tuf-js's, storage, network and the time that
  * counts are ours. Channel, platform and share lie above it (`offer-policy.ts`).
@@ -66,7 +56,7 @@ export class TufClient {
       const updater = this.#updaterFor(work, nowMs);
       await updater.refresh();
       freshMs = this.#settings.remembersTime ? nowMs : undefined;
-      const result = await use(this.#trusted(updater, work));
+      const result = await use(trustedTargets(this.#settings, updater, work));
       this.#store.commit(freshMs);
       return result;
     } catch (error) {
@@ -107,24 +97,6 @@ export class TufClient {
     return updater;
   }
 
-  #trusted(updater: Updater, work: string): TrustedTargets {
-    const { source, signal } = this.#settings;
-    const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
-    const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
-    return {
-      all: Object.values(targets.signed.targets),
-      async find(name) {
-        const target = await updater.getTargetInfo(name);
-        if (target) return target;
-        throw new UpdateError("no-target", `the signed metadata name no target ${name}`);
-      },
-      download(target, baseUrl, file) {
-        const url = targetUrl(baseUrl, target, root.signed.consistentSnapshot);
-        return downloadTarget({ source, url, file, target, signal });
-      },
-    };
-  }
-
   #keepVerified(error: unknown, freshMs: number | undefined): void {
     try {
       if (error instanceof PersistError) this.#store.abandon();
@@ -134,6 +106,29 @@ export class TufClient {
       this.#settings.alarm(`the metadata of updates were not stored: ${(cause as Error).message}`);
     }
   }
+}
+
+/** The targets of verified metadata, as long as the work with them lasts. */
+export type TrustedTargets = Readonly<ReturnType<typeof trustedTargets>>;
+
+function trustedTargets({ source, signal }: TufClientSettings, updater: Updater, work: string) {
+  const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
+  const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
+  return {
+    /** Every target of the top-level role. */
+    all: Object.values(targets.signed.targets),
+    /** Answers a target of a delegated role too; may read metadata from the server. */
+    async find(name: string): Promise<TargetFile> {
+      const target = await updater.getTargetInfo(name);
+      if (target) return target;
+      throw new UpdateError("no-target", `the signed metadata name no target ${name}`);
+    },
+    /** Downloads a target into `file`, whole and verified, or not at all. */
+    download(target: TargetFile, baseUrl: string, file: string): Promise<void> {
+      const url = targetUrl(baseUrl, target, root.signed.consistentSnapshot);
+      return downloadTarget({ source, url, file, target, signal });
+    },
+  };
 }
 
 /** tuf-js takes the system's time; there is no other way to give it ours. */

@@ -42,15 +42,6 @@ interface Reading {
   readonly signal?: AbortSignal | undefined;
 }
 
-interface Answer {
-  /** Where in the file the body begins: `from`, or 0 when the server sends all of it. */
-  readonly offset: number;
-  /** False: the server announced no length, so the end of the body may be a broken line. */
-  readonly hasLength: boolean;
-  /** To be read to its end or left by `break`; both end the connection. */
-  readonly body: AsyncIterable<Buffer>;
-}
-
 /**
  * Reads files from a static web server (docs/updates.md 2.4). Redirects are refused, because they
  * lead to a server that nobody has configured. Every failure ends the connection.
@@ -69,7 +60,12 @@ export class WebSource {
     return Buffer.concat(chunks);
   }
 
-  async open(url: string, reading: Reading): Promise<Answer> {
+  /**
+   * Asks for a file. `offset`: where in the file the body begins, 0 when the server sends all of it.
+   * `hasLength`: without a length the end of the body may be a broken line. `body` is read to its
+   * end or left by `break`; both end the connection.
+   */
+  async open(url: string, reading: Reading) {
     const { from = 0, lengthMax, signal, deadlineMs } = reading;
     const { ca } = this.#settings;
     const address = allowedAddress(url);

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node
 import { createServer } from "node:net";
 import { join, relative } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
+import { addressOf } from "../../src/shared/ipc/run-directory.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { isWhole } from "../support/scope.ts";
 import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
@@ -230,7 +231,7 @@ test("what dead processes left behind does not hinder a start", async () => {
   const data = checkout.dataFolder("stale");
   await checkout.launch("--data", data);
   for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-  expect(existsSync(join(data, "run/tp-manager.sock"))).toBe(true);
+  expect(existsSync(addressOf(join(data, "run"), "tp-manager") ?? "")).toBe(true);
   expect((await checkout.launch("status", "--data", data)).out).toMatch(/^tp-manager +stopped$/m);
   const { code, out } = await checkout.launch("--data", data);
   expect({ code, started: out.match(/ started /g)?.length }).toEqual({ code: 0, started: 2 });
@@ -240,7 +241,7 @@ test("a stranger at a dead program's address is neither taken for it nor stopped
   const data = checkout.dataFolder("stranger");
   await checkout.launch("--data", data);
   for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-  const address = join(data, "run/tp-manager.sock");
+  const address = addressOf(join(data, "run"), "tp-manager") ?? "";
   rmSync(address);
   const stranger = createServer((socket) => socket.resume().end("HTTP/1.1 418 no\r\n\r\n"));
   await new Promise<void>((resolve) => stranger.listen(address, resolve));

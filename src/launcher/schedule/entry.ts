@@ -3,19 +3,8 @@ import { dirname, join, relative } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { defaultDataDirectory, installationRoot } from "../../shared/version-files.ts";
 
-/** The command for the machine's scheduler: always-up with the data folder it watches. */
-export interface KeepAliveEntry {
-  /** always-up.sh or always-up.cmd, absolute: a scheduler starts it from anywhere. */
-  readonly script: string;
-  readonly dataDirectory: string;
-  /** `--data` and the folder; none for the default folder. */
-  readonly args: readonly string[];
-  /**
-   * The folder of a Node that only this shell's PATH knows, because a scheduler has a PATH of its
-   * own.
-   */
-  readonly runtimeFolder: string | undefined;
-}
+/** The command for the machine's scheduler: always-up with the data folder that it watches. */
+export type KeepAliveEntry = Readonly<ReturnType<typeof keepAliveEntry>>;
 
 /** The end of a change, for people. */
 type Change = "installed" | "was installed already" | "removed" | "was not installed";
@@ -30,8 +19,9 @@ export interface Schedule {
   find(entry: KeepAliveEntry): Promise<string | undefined>;
 }
 
-export function keepAliveEntry(dataDirectory: string): KeepAliveEntry {
+export function keepAliveEntry(dataDirectory: string) {
   return {
+    /** always-up.sh or always-up.cmd, absolute: a scheduler starts it from anywhere. */
     script: scriptPath("always-up"),
     dataDirectory,
     args: dataArguments(dataDirectory),
@@ -43,6 +33,7 @@ export function scriptPath(name: "always-up" | "launch"): string {
   return join(installationRoot, process.platform === "win32" ? `${name}.cmd` : `${name}.sh`);
 }
 
+/** `--data` and the folder; none for the default folder. */
 export function dataArguments(dataDirectory: string): readonly string[] {
   return dataDirectory === defaultDataDirectory ? [] : ["--data", dataDirectory];
 }

@@ -64,7 +64,8 @@ export const crontab: Schedule = {
     return "removed";
   },
   async find(entry) {
-    return (await readLines()).find((line) => isOwn(line, entry));
+    const line = (await readLines()).find((one) => isOwn(one, entry));
+    return line === undefined ? undefined : utf8Of(line);
   },
 };
 
@@ -81,7 +82,7 @@ export function crontabLine({ script, args, runtimeFolder }: KeepAliveEntry): st
 
 /** Whether a line runs our always-up.sh for the same data folder; it may be written by hand. */
 function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean {
-  const command = Buffer.from(line.trim(), "latin1").toString("utf8");
+  const command = utf8Of(line.trim());
   if (command.startsWith("#")) return false;
   const args = shellArguments(command.replaceAll("\\%", "%"));
   const at = args.indexOf(script);
@@ -105,6 +106,11 @@ function shellArguments(command: string): string[] {
 /** The line in latin1, which carries bytes that are no UTF-8 through unchanged. */
 function bytes(line: string): string {
   return Buffer.from(line, "utf8").toString("latin1");
+}
+
+/** The text of a line of {@link bytes}. */
+function utf8Of(line: string): string {
+  return Buffer.from(line, "latin1").toString("utf8");
 }
 
 async function readLines(): Promise<string[]> {

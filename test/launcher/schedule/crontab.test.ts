@@ -65,15 +65,17 @@ class Machine {
 }
 
 const ownLine = (): string => `*/2 * * * * '${checkout.root}/always-up.sh'`;
+/** A text of UTF-8 as {@link Machine.text} has it, byte by byte. */
+const bytes = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
 
 test("--install adds one line, again changes nothing, --uninstall takes it away", async () => {
   const machine = new Machine();
   const first = await machine.alwaysUp("--install");
   expect(first).toMatchObject({ code: 0, err: "" });
   expect(first.out).toBe(`keep-alive          installed       ${ownLine()}\n`);
-  expect(machine.text).toBe(`${ownLine()}\n`);
+  expect(machine.text).toBe(bytes(`${ownLine()}\n`));
   expect((await machine.alwaysUp("--install")).out).toContain("was installed already");
-  expect(machine.text).toBe(`${ownLine()}\n`);
+  expect(machine.text).toBe(bytes(`${ownLine()}\n`));
   expect(await machine.alwaysUp("--uninstall")).toMatchObject({ code: 0, err: "" });
   expect(machine.text).toBe("");
   expect((await machine.alwaysUp("--uninstall")).out).toContain("was not installed");
@@ -85,17 +87,17 @@ test("launch.sh keep-alive --install does the same", async () => {
     code: 0,
     err: "",
   });
-  expect(machine.text).toBe(`${ownLine()}\n`);
+  expect(machine.text).toBe(bytes(`${ownLine()}\n`));
   expect(await machine.run("launch.sh", ["keep-alive", "--uninstall"])).toMatchObject({ code: 0 });
   expect(machine.text).toBe("");
 });
 
 test("other lines stay byte by byte, with foreign encodings and a missing line end", async () => {
   const machine = new Machine();
-  const others = `# mine\nMAILTO=""\n#${ownLine()}\n\n0 3 * * * echo "\xe9 \\% always-up.sh" `;
+  const others = `# mine\nMAILTO=""\n#${bytes(ownLine())}\n\n0 3 * * * echo "\xe9 \\% always-up.sh" `;
   writeFileSync(machine.table, others, "latin1");
   expect((await machine.alwaysUp("--install")).code).toBe(0);
-  expect(machine.text).toBe(`${others}\n${ownLine()}\n`);
+  expect(machine.text).toBe(`${others}\n${bytes(ownLine())}\n`);
   expect((await machine.alwaysUp("--uninstall")).code).toBe(0);
   expect(machine.text).toBe(`${others}\n`);
 });
@@ -103,10 +105,10 @@ test("other lines stay byte by byte, with foreign encodings and a missing line e
 test("a line written by hand is replaced, that of another data folder is left alone", async () => {
   const machine = new Machine();
   const other = `*/5 * * * * "${checkout.root}/always-up.sh" --data /srv/second`;
-  const escaped = checkout.root.replaceAll(" ", "\\ ");
+  const escaped = checkout.root.replaceAll(/[ &]/g, "\\$&");
   writeFileSync(machine.table, `${other}\n@reboot cd /; ${escaped}/always-up.sh >/dev/null\n`);
   expect((await machine.alwaysUp("--install")).code).toBe(0);
-  expect(machine.text).toBe(`${other}\n${ownLine()}\n`);
+  expect(machine.text).toBe(bytes(`${other}\n${ownLine()}\n`));
 });
 
 test("the line starts the programs of its data folder in the empty world of cron", async () => {
@@ -114,7 +116,8 @@ test("the line starts the programs of its data folder in the empty world of cron
   const data = checkout.dataFolder("50 % of it's data");
   expect(await machine.alwaysUp("--install", "--data", data)).toMatchObject({ code: 0, err: "" });
   // crontab(5): everything behind an unescaped % would be standard input.
-  const command = machine.text.trim().slice("*/2 * * * * ".length).replaceAll("\\%", "%");
+  const line = Buffer.from(machine.text, "latin1").toString("utf8");
+  const command = line.trim().slice("*/2 * * * * ".length).replaceAll("\\%", "%");
   const world = { PATH: "/usr/bin:/bin", HOME: "/", SHELL: "/bin/sh" };
   const started = await run("/bin/sh", ["-c", command], "/", world);
   expect(started).toMatchObject({ code: 0, err: "" });
