@@ -18,7 +18,7 @@ const assets = [
   "package.json",
   "docs/openapi.json",
   "src/supervisor/gateway/wsdl/*.wsdl",
-  "src/launcher/schedule/*.{service,xml}",
+  "src/launcher/{demo,schedule}/*.{service,txt,xml}",
   "examples/kiosk/*.{html,css,js}",
   "src/simulator/gateway/pages/*.css",
   "src/simulator/terminal/page/*.{html,css,js}",

@@ -159,6 +159,11 @@ export function shellArgument(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
+/** A template with the values of its names in braces. */
+export function filled(template: string, value: (name: string) => string): string {
+  return template.replace(/\{(\w+)\}/g, (_all, name: string) => value(name));
+}
+
 /** no-color.org: set and not empty means none; else only to a terminal. */
 function wantsColours(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb";

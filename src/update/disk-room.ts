@@ -8,10 +8,7 @@ import { UpdateError } from "./errors.ts";
 const MEGABYTE = 1_000_000;
 /** The bytes that stay free for payments. */
 const MARGIN_BYTES = 50 * MEGABYTE;
-/**
- * The bytes for the records of a switch, and for the first log lines of the programs that it
- * starts.
- */
+/** The bytes for the records of a switch and the first log lines of the programs it starts. */
 const SWITCH_MARGIN_BYTES = 5 * MEGABYTE;
 /** The factor by which the next version may be larger than this one. */
 const GROWTH = 1.25;

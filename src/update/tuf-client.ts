@@ -168,10 +168,7 @@ function readable(error: unknown, nowMs: number): unknown {
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
 }
 
-/**
- * The name of the seal in the folder of the metadata; it does not end in `.json`, so that no role
- * can have this name.
- */
+/** The name of the seal among the metadata; without `.json`, so that no role can have it. */
 const SEAL = "seal";
 
 const sealSchema = z.object({

@@ -30,10 +30,7 @@ interface Unpacking {
   readonly limits?: typeof limitsByDefault;
 }
 
-/**
- * The limits of an archive: a version unpacks to some 160 MB with its runtime, which leaves room
- * for years.
- */
+/** The limits of an archive; a version unpacks to some 160 MB with its runtime. */
 const limitsByDefault = { bytesMax: 600_000_000, entriesMax: 20_000 };
 
 /**

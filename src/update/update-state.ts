@@ -157,10 +157,7 @@ export function checkTime(updateTime: string, installation: string): string {
   return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/**
- * The interval at which a check for an update asks whether another process wants its lock, also on
- * a slow line.
- */
+/** How often a check for an update asks whether another process wants its lock. */
 const WANTED_EVERY_MS = 500;
 /** The time for which a process waits for the update lock: a check for an update ends sooner. */
 const GIVEN_WITHIN_MS = 5_000;
@@ -193,10 +190,7 @@ export async function takeUpdateLock(
   );
 }
 
-/**
- * The lock of a process that waits; the lock is free again when that process has ended, however it
- * ends.
- */
+/** The lock of a process that waits; it is free again when that process has ended. */
 const wantedIn = (dataDirectory: string): string =>
   join(openRunDirectory(dataDirectory), "update-wanted.lock");
 

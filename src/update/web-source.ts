@@ -26,10 +26,7 @@ interface WebSourceSettings {
 }
 
 const WINDOW_MS = 30_000;
-/**
- * The bytes of a window: a slow mobile line brings more, and a server that sends single bytes is
- * given up soon.
- */
+/** The least bytes of a window: a slow mobile line brings more, a stalling server does not. */
 const WINDOW_BYTES_MIN = 4096;
 
 interface Reading {
@@ -216,10 +213,7 @@ interface Download {
   readonly signal?: AbortSignal | undefined;
 }
 
-/**
- * The number of times that one download takes up a broken line again; the next download does so
- * too.
- */
+/** How often one download takes up a broken line again; the next download does so too. */
 const ATTEMPTS_MAX = 5;
 
 /**

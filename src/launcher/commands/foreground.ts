@@ -115,10 +115,7 @@ async function takeVersions(
   return false;
 }
 
-/**
- * Stops the programs that the update has started, because they are no children of this process;
- * answers the exit code.
- */
+/** Stops what the update has started, which are no children of ours; answers the exit code. */
 async function leaveAfterUpdate(context: CommandContext, isAsked: boolean): Promise<number> {
   await withLaunchLock(context, async () => {
     for (const spec of programSpecs(context.dataDirectory)) await stopProgram(spec, context.clock);
@@ -131,10 +128,7 @@ function isRunning({ process: child }: Child): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-/**
- * Ends an update that was cut off, and stops the programs that it has started: they have to be
- * children of this process.
- */
+/** Ends an update that was cut off and stops its programs: they have to be children of ours. */
 async function finishUpdateFirst(context: CommandContext): Promise<void> {
   const isCutOff = wasCutOff(context.dataDirectory);
   const elsewhere = await finishUpdate(context);
@@ -185,10 +179,7 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
 const BEAT_WITHIN_MS = 5_000;
 /** The longest start of a program: the migration of a store keeps it from answering. */
 const MIGRATION_MS = 300_000;
-/**
- * Reports in systemd's time limit: sd_watchdog_enabled(3) asks for two, and the question to the
- * programs takes time too.
- */
+/** The reports in systemd's time limit, twice as many as sd_watchdog_enabled(3) asks for. */
 const BEATS = 4;
 const MICROSECONDS = 1_000;
 

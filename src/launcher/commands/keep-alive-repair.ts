@@ -33,12 +33,6 @@ import { finishUpdate } from "./start.ts";
 const MISSED_MAX = 2;
 const LOG_BYTES_MAX = 1024 * 1024;
 
-interface Outcome {
-  /** undefined: nothing is left to remember. */
-  readonly record: FailureRecord | undefined;
-  readonly exitCode: number;
-}
-
 /**
  * Relaunches what is dead and replaces what is hung, with a growing pause after repeated failures.
  * A launcher that comes while another one is at work leaves the repair to that one. Answers the
@@ -133,7 +127,7 @@ class Repair {
     }
   }
 
-  async #repair(spec: ProgramSpec, before: FailureRecord): Promise<Outcome> {
+  async #repair(spec: ProgramSpec, before: FailureRecord) {
     const nowMs = this.#context.clock.now();
     const result = await probe(this.#run, spec.name, this.#answerWithinMs);
     if (result === "answers") {
@@ -146,18 +140,14 @@ class Repair {
     return await this.#launch(spec, record, "was not running");
   }
 
-  /**
-   * Replaces a process that does not answer for the second time; before that it may be starting or
-   * stopping.
-   */
-  async #replace(spec: ProgramSpec, before: FailureRecord): Promise<Outcome> {
+  /** Replaces a process that does not answer twice; before that it may be starting or stopping. */
+  async #replace(spec: ProgramSpec, before: FailureRecord) {
     const { clock } = this.#context;
     const missed = before.missed + 1;
     const wait = { record: { ...before, missed }, exitCode: exitCodes.unavailable };
     if (missed < MISSED_MAX) {
-      this.#report(
-        `${spec.name} does not answer; replaced when it does not at the next check either`,
-      );
+      const then = "replaced when it does not at the next check either";
+      this.#report(`${spec.name} does not answer; ${then}`);
       return wait;
     }
     if ((await stopProcess(spec, clock)) === "still-running") {
@@ -174,18 +164,14 @@ class Repair {
     return failed(before, kindWithoutCode(kind, isFull(dataDirectory)), nowMs);
   }
 
-  /** Closes the data folder to other users on Windows, once for both programs. */
-  #closeFolder(): Promise<void> {
+  async #launch(spec: ProgramSpec, before: FailureRecord, why: string) {
+    const { clock } = this.#context;
+    if (isPaused(before, clock.now())) return { record: before, exitCode: exitCodes.unavailable };
+    // Once for both programs.
     this.#closing ??= closeDataFolder(this.#context.dataDirectory).then((fault) => {
       if (fault !== undefined) this.#report(fault);
     });
-    return this.#closing;
-  }
-
-  async #launch(spec: ProgramSpec, before: FailureRecord, why: string): Promise<Outcome> {
-    const { clock } = this.#context;
-    if (isPaused(before, clock.now())) return { record: before, exitCode: exitCodes.unavailable };
-    await this.#closeFolder();
+    await this.#closing;
     const { result, pid, exitCode, reason } = await startProgram(spec, this.#context);
     const nowMs = clock.now();
     if (result === "silent") {

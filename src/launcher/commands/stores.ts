@@ -7,10 +7,7 @@ import type { CommandContext } from "../output.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
 
-/**
- * Shows the journal gap after a loss or a restore (docs/rules/17-loss.md), or closes it on an
- * operator's request.
- */
+/** Shows the journal gap after a loss (docs/rules/17-loss.md), or closes it for an operator. */
 export async function stores(
   { dataDirectory, clock, output }: CommandContext,
   accept: boolean,

@@ -8,10 +8,7 @@ import { basicAuthorization, httpCall } from "../processes/network.ts";
 import texts from "../texts-en.json" with { type: "json" };
 import { API_LOGIN, apiPassword, type DemoPorts, demoFiles } from "./settings.ts";
 
-/**
- * The time limit for an answer: longer than PAYMENT_TIMEOUT, PAYMENT_GRACE and GATEWAY_WAIT
- * together.
- */
+/** The limit for an answer: more than PAYMENT_TIMEOUT, PAYMENT_GRACE and GATEWAY_WAIT together. */
 const ANSWER_WITHIN_MS = 240_000;
 
 const AMOUNT = "12.00";

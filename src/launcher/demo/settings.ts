@@ -5,8 +5,13 @@ import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { settingsIn } from "../../shared/process/installation.ts";
 import { poll } from "../../shared/time.ts";
-import { defaultDataDirectory, programFile, projectRoot } from "../../shared/version-files.ts";
-import type { CommandContext } from "../output.ts";
+import {
+  assetFile,
+  defaultDataDirectory,
+  programFile,
+  projectRoot,
+} from "../../shared/version-files.ts";
+import { type CommandContext, filled } from "../output.ts";
 import { launchDetached } from "../processes/launch-process.ts";
 import { listenFault } from "../processes/network.ts";
 import { findProcesses, isForbidden, programSpecs } from "../processes/process-table.ts";
@@ -40,8 +45,6 @@ export const API_LOGIN = "kiosk";
 export const OPERATOR_LOGIN = "operator";
 const GATEWAY_LOGIN = "demo";
 const WEBSITE_ID = 1000;
-/** "Vending machine" in the sandbox's own list. */
-const CATEGORY_ID = 5;
 
 export function demoFiles(dataDirectory: string) {
   const file = (name: string): string => join(dataDirectory, name);
@@ -116,26 +119,19 @@ function netrcText({ api, operator }: Passwords): string {
 /** A password of 24 characters; the gateway takes at most 32. */
 const newPassword = (): string => randomBytes(18).toString("base64url");
 
-function configText({ protocol, ...ports }: DemoSetup, passwords: Passwords): string {
+/**
+ * The setup file, from config.txt; a password that is kept stays, any other one is made. The
+ * gateway's category 5 is "Vending machine" in the sandbox's own list.
+ */
+function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string {
   const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
-  return `# Written by the demo for this machine: simulators on local ports, random passwords.
-SERIAL_PORT=tcp://127.0.0.1:${ports.terminal}
-${spoken}LOCAL_PORT=${ports.localApi}
-CONSOLE_PORT=${ports.console}
-KIOSK_PORT=${ports.kiosk}
-KIOSK_APP=${join(projectRoot, "examples", "kiosk")}
-TERMINAL_MANAGER_LOGIN=${API_LOGIN}
-TERMINAL_MANAGER_PWD=${passwords.api || newPassword()}
-OPERATOR_LOGIN=${OPERATOR_LOGIN}
-OPERATOR_PWD=${passwords.operator || newPassword()}
-GATEWAY_URL=http://127.0.0.1:${ports.gateway}
-GATEWAY_LOGIN=${GATEWAY_LOGIN}
-GATEWAY_PWD=${passwords.gateway || newPassword()}
-GATEWAY_WEBSITE_ID=${WEBSITE_ID}
-GATEWAY_CATEGORY_ID=${CATEGORY_ID}
-GATEWAY_CALLBACK_URL=https://shop.example/notify
-UPDATE_TIME=03:30
-`;
+  const made = Object.entries(kept).map(([name, value]) => [name, value || newPassword()]);
+  const app = join(projectRoot, "examples", "kiosk");
+  const logins = { login: API_LOGIN, operatorLogin: OPERATOR_LOGIN, gatewayLogin: GATEWAY_LOGIN };
+  const gateway = { gatewayPort: ports.gateway, website: WEBSITE_ID, ...logins };
+  const values = { ...ports, ...gateway, spoken, app, ...Object.fromEntries(made) };
+  const template = readFileSync(assetFile("launcher/demo/config.txt"), "utf8");
+  return filled(template, (name) => String(values[name as keyof typeof values]));
 }
 
 /** The range for any free port: no system gives these to a program that asks for a free one. */

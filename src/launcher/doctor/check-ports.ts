@@ -152,10 +152,7 @@ function plain(path: string): SerialPortFound {
   return { path, usb: null, stableNames: [] };
 }
 
-/**
- * The finding for a port that can be opened. A name such as ttyUSB0 belongs to whichever adapter
- * was found first.
- */
+/** The finding for a usable port; ttyUSB0 is whichever adapter was found first at the start. */
 function usable(found: SerialPortFound): Finding {
   const port = portNames([found]);
   const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);

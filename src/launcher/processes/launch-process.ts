@@ -9,10 +9,7 @@ import type { Launch } from "./process-table.ts";
  * Half of V8's young generation, in megabytes; a kiosk's programs make little garbage at a time.
  */
 const YOUNG_GENERATION_HALF_MB = 2;
-/**
- * The number of the C library's memory pools; a pool for each thread would keep what the thread
- * once needed.
- */
+/** The C library's memory pools; one for each thread would keep what the thread once needed. */
 const ALLOCATION_POOLS = 2;
 
 /**

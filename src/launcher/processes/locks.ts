@@ -50,10 +50,7 @@ export async function withLaunchLock<T>(
   }
 }
 
-/**
- * Runs `work` while no program has the stores open, however it was started. Throws {@link
- * ProgramExit} 75 when one has.
- */
+/** Runs `work` while no program has the stores open. Throws {@link ProgramExit} 75 when one has. */
 export async function withProgramLocks<T>(
   dataDirectory: string,
   work: () => T | Promise<T>,

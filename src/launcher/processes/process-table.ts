@@ -94,10 +94,7 @@ export interface ProgramSpec<P extends Program = Program> extends ProcessSpec {
   readonly runDirectory: string;
 }
 
-/**
- * Both programs in the order of their stop: tp-manager hands off its last payment to the
- * supervisor.
- */
+/** Both programs, in the order of their stop: tp-manager hands its last payment off. */
 export const programNames: readonly Program[] = ["tp-manager", "supervisor"];
 
 export function programSpec<P extends Program>(name: P, dataDirectory: string): ProgramSpec<P> {

@@ -126,10 +126,7 @@ export async function askStatus<P extends Program>(
   return (await status.finally(() => client.close())) as StatusOf<P>;
 }
 
-/**
- * Asks the program to stop in order. Rejects with {@link IpcError} when the program has not
- * answered that it will.
- */
+/** Asks a program to stop. Rejects with {@link IpcError} when it has not answered that it will. */
 export async function askStop(
   { name, runDirectory }: ProgramSpec,
   clock: Clock,
@@ -163,10 +160,7 @@ export interface Started {
   readonly reason: string;
 }
 
-/**
- * Starts the programs that do not run and waits until each has answered or ended. The caller holds
- * the launch lock.
- */
+/** Starts the programs and waits until each answers or has ended, under the launch lock. */
 export function startPrograms(
   context: CommandContext,
   specs = programSpecs(context.dataDirectory),

@@ -45,10 +45,7 @@ export function runtimeFolder(): string | undefined {
   return delivered || pinned ? undefined : dirname(process.execPath);
 }
 
-/**
- * Throws for control characters: no scheduler and no unit file can hold an argument of several
- * lines.
- */
+/** Throws for control characters: no scheduler can hold an argument of several lines. */
 export function refuseControlCharacters(args: readonly string[]): void {
   if (!args.some((arg) => /\p{Cc}/u.test(arg))) return;
   throw new ProgramExit(
@@ -58,8 +55,7 @@ export function refuseControlCharacters(args: readonly string[]): void {
 }
 
 /**
- * Throws when another user owns the data folder: root's schedule would make files that the
- * programs' own user can no longer write.
+ * Throws when the folder is another user's, who could not write what this user's schedule writes.
  */
 export function refuseOtherUser(dataDirectory: string): void {
   const owner = statSync(dataDirectory, { throwIfNoEntry: false })?.uid;
@@ -70,9 +66,4 @@ export function refuseOtherUser(dataDirectory: string): void {
     `the data folder ${dataDirectory} belongs to user ${owner}, and this is user ${user}:\n` +
       "run this as the user to whom the data folder belongs",
   );
-}
-
-/** A template with the values of its names in braces. */
-export function filled(template: string, value: (name: string) => string): string {
-  return template.replace(/\{(\w+)\}/g, (_all, name: string) => value(name));
 }

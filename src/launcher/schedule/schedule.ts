@@ -6,12 +6,11 @@ import { promisify } from "node:util";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { assetFile, defaultDataDirectory, installationRoot } from "../../shared/version-files.ts";
-import { type CommandContext, shellArgument } from "../output.ts";
+import { type CommandContext, filled, shellArgument } from "../output.ts";
 import { runSystemTool, toolFault, userName } from "../processes/system-tool.ts";
 import texts from "../texts-en.json" with { type: "json" };
 import {
   dataArguments,
-  filled,
   type KeepAliveEntry,
   keepAliveEntry,
   refuseControlCharacters,
@@ -69,10 +68,7 @@ export const crontab: Schedule = {
   },
 };
 
-/**
- * The line of the crontab. A % ends the command unless a backslash stands before it, also within
- * quotes (crontab(5)).
- */
+/** The line of the crontab, where % ends a command unless a backslash precedes it (crontab(5)). */
 export function crontabLine({ script, args, runtimeFolder }: KeepAliveEntry): string {
   const path =
     runtimeFolder === undefined ? [] : [`PATH=${shellArgument(runtimeFolder)}:${SYSTEM_PATH}`];
@@ -91,10 +87,7 @@ function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean
   return (data < 0 ? defaultDataDirectory : args[data + 1]) === dataDirectory;
 }
 
-/**
- * The arguments of a command as a shell reads them: quotes group, and a backslash takes the next
- * character as it is.
- */
+/** The arguments of a command as a shell reads them, with its quotes and backslashes. */
 function shellArguments(command: string): string[] {
   return [...command.matchAll(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g)].map(([arg]) =>
     arg.replace(/'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g, (_all, single, double, escaped) =>

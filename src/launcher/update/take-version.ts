@@ -38,10 +38,7 @@ const BACK_WITHIN_MS = 5 * 60_000;
 const YOUNG_MS = 60 * 60_000;
 const ASK_EVERY_MS = 200;
 const ANSWER_WITHIN_MS = 5_000;
-/**
- * The number of unanswered questions after which tp-manager counts as dead; it may be busy for a
- * moment.
- */
+/** After so many unanswered questions tp-manager counts as dead; it may be busy for a moment. */
 const SILENT_ANSWERS = 3;
 
 /** Whether a version waits that may be taken now. */
@@ -253,10 +250,7 @@ export async function goBackFromCrashes(context: CommandContext, what: string): 
   }
 }
 
-/**
- * Goes back to the previous programs and leaves the stores: payments may have been admitted since
- * the version stayed.
- */
+/** Goes back and leaves the stores: payments may have been admitted since the version stayed. */
 async function switchBack(
   context: CommandContext,
   last: SwitchRecord,

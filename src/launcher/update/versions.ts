@@ -135,10 +135,7 @@ const STEADY_MS = 2_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/**
- * The context of a switch with its folder and its programs; the programs of tests only write to the
- * disk.
- */
+/** The context of a switch, its folder and its programs; those of tests only write to the disk. */
 export interface SwitchSite extends CommandContext {
   /** The folder with the files that name the version. */
   readonly root: string;
