@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { smallMemoryOf } from "../../src/launcher/processes/launch-process.ts";
 import { createIpcClient, type IpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
@@ -83,6 +83,10 @@ export const WEBSITE_ID = "123456";
 export class TestInstallation {
   readonly folder = mkdtempSync(join(tmpdir(), "utc-installation-"));
   readonly data = join(this.folder, "data");
+  /** The name of a serial line: SERIAL_PORT takes no spaces, but TMPDIR may have some. */
+  readonly #line = /\s/.test(this.folder)
+    ? `/tmp/${basename(this.folder)}-terminal`
+    : join(this.folder, "terminal");
   #options: InstallationOptions;
   #port = 0;
   #sandboxPort = 0;
@@ -115,9 +119,7 @@ export class TestInstallation {
     // Of those that nobody else is given: it comes back after its death to the same place.
     const port = this.terminalEndpoints?.tcpPort ?? (await freePort());
     const way =
-      line === "tcp"
-        ? ["--tcp", `127.0.0.1:${port}`]
-        : ["--no-tcp", "--pty-link", join(this.folder, "terminal")];
+      line === "tcp" ? ["--tcp", `127.0.0.1:${port}`] : ["--no-tcp", "--pty-link", this.#line];
     const known = this.terminalEndpoints?.control;
     const control = known ? new URL(known).port : String(await freePort());
     this.terminal = new ChildProgram("simulator/terminal/main.ts", [
@@ -138,7 +140,7 @@ export class TestInstallation {
    * the next one, be it another test's, and a connector that looks for its own would find that.
    */
   async killTerminal(): Promise<void> {
-    if (this.#options.line === "pty") rmSync(join(this.folder, "terminal"), { force: true });
+    if (this.#options.line === "pty") rmSync(this.#line, { force: true });
     await this.terminal?.end("SIGKILL");
   }
 
@@ -301,6 +303,7 @@ export class TestInstallation {
 
   async stop(): Promise<void> {
     await Promise.all(this.programs.map((program) => program.end("SIGKILL")));
+    rmSync(this.#line, { force: true });
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -340,7 +343,7 @@ export class TestInstallation {
   #writeConfig(): void {
     const { tcp } = this.terminalEndpoints ?? {};
     const config = {
-      SERIAL_PORT: tcp ?? join(this.folder, "terminal"),
+      SERIAL_PORT: tcp ?? this.#line,
       LOCAL_PORT: this.#port,
       CONSOLE_PORT: 0,
       TERMINAL_MANAGER_LOGIN: LOGIN,
