@@ -58,7 +58,7 @@ export class WebSource {
   }
 
   /**
-   * Asks for a file. `offset`: where in the file the body begins, 0 when the server sends all of it.
+   * Asks for a file. `offset`: where in it the body begins, 0 when the server sends all of it.
    * `hasLength`: without a length the end of the body may be a broken line. `body` is read to its
    * end or left by `break`; both end the connection.
    */

@@ -94,10 +94,11 @@ test("launch.sh keep-alive --install does the same", async () => {
 
 test("other lines stay byte by byte, with foreign encodings and a missing line end", async () => {
   const machine = new Machine();
-  const others = `# mine\nMAILTO=""\n#${bytes(ownLine())}\n\n0 3 * * * echo "\xe9 \\% always-up.sh" `;
+  const own = bytes(ownLine());
+  const others = `# mine\nMAILTO=""\n#${own}\n\n0 3 * * * echo "\xe9 \\% always-up.sh" `;
   writeFileSync(machine.table, others, "latin1");
   expect((await machine.alwaysUp("--install")).code).toBe(0);
-  expect(machine.text).toBe(`${others}\n${bytes(ownLine())}\n`);
+  expect(machine.text).toBe(`${others}\n${own}\n`);
   expect((await machine.alwaysUp("--uninstall")).code).toBe(0);
   expect(machine.text).toBe(`${others}\n`);
 });
