@@ -6,12 +6,14 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { freePort } from "../support/installation.ts";
+import { lineIn } from "../support/line-name.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { blocksOf, pageText } from "../support/pages.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
@@ -29,8 +31,7 @@ let environment: NodeJS.ProcessEnv;
 let port: number;
 let simulators: ChildProcess | undefined;
 const blocks = [...blocksOf("launcher")];
-/** SERIAL_PORT takes no spaces. */
-const link = join(temporaryFolder(afterAll), "terminal");
+const link = lineIn(temporaryFolder(afterAll));
 
 beforeAll(async () => {
   checkout = new TemporaryCheckout("bundled", "own");
@@ -41,6 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => {
   if (simulators?.pid !== undefined) process.kill(-simulators.pid, "SIGKILL");
+  rmSync(link, { force: true });
   checkout.remove();
 });
 

@@ -2,13 +2,14 @@ import { randomInt } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { smallMemoryOf } from "../../src/launcher/processes/launch-process.ts";
 import { createIpcClient, type IpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { ChildProgram, until } from "./child-program.ts";
+import { lineIn } from "./line-name.ts";
 import { asSlow, PATIENCE_MS } from "./patience.ts";
 
 export interface InstallationOptions {
@@ -83,10 +84,7 @@ export const WEBSITE_ID = "123456";
 export class TestInstallation {
   readonly folder = mkdtempSync(join(tmpdir(), "utc-installation-"));
   readonly data = join(this.folder, "data");
-  /** The name of a serial line: SERIAL_PORT takes no spaces, but TMPDIR may have some. */
-  readonly #line = /\s/.test(this.folder)
-    ? `/tmp/${basename(this.folder)}-terminal`
-    : join(this.folder, "terminal");
+  readonly #line = lineIn(this.folder);
   #options: InstallationOptions;
   #port = 0;
   #sandboxPort = 0;
