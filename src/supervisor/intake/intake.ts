@@ -43,10 +43,7 @@ export class Intake {
     const known = store.content(transactionId);
     if (known !== undefined) {
       this.#compare(transaction, JSON.parse(known) as Record<string, unknown>);
-      log.debug(
-        { transactionId, orderId },
-        "a transaction that is stored already was handed off again",
-      );
+      log.debug({ transactionId, orderId }, "a stored transaction was handed off again");
       return;
     }
     const mayBeSent = losses.mayHaveHad(transaction, isFirst);
@@ -77,10 +74,7 @@ export class Intake {
       throw new Error(`${transactionId} is being sent at this moment; ask again`);
     }
     if (outcome === "closed") {
-      log.info(
-        { transactionId, orderId },
-        "a transaction is closed: it was reversed at the terminal and never sent",
-      );
+      log.info({ transactionId, orderId }, "a transaction was reversed before it was sent");
     } else {
       const details = { transactionId, orderId };
       const what = "reversed at the terminal, but the gateway has or may have the order";

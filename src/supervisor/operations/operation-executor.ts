@@ -70,10 +70,7 @@ export class OperationExecutor {
     const interrupted = this.#store.endInterrupted(clock.now());
     for (const transactionPublicId of this.#store.unknownOnes()) this.notified(transactionPublicId);
     for (const operationId of interrupted) {
-      log.warn(
-        { operationId },
-        "the program ended while an operation was sent: its end is unknown",
-      );
+      log.warn({ operationId }, "the program ended while it sent this operation");
       if (this.#store.operation(operationId)?.state === "unknown") this.#alarmUnknown(operationId);
     }
     for (const transactionPublicId of this.#store.unknownOnes())
@@ -288,10 +285,8 @@ export class OperationExecutor {
     if (!owner) return;
     if (this.#store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
       const { transactionId, orderId } = owner;
-      log.info(
-        { transactionId, orderId, transactionPublicId: publicId },
-        "a lookup has named the gateway's id of an order",
-      );
+      const about = { transactionId, orderId, transactionPublicId: publicId };
+      log.info(about, "a lookup has named the gateway's id of an order");
     }
   }
 
@@ -315,10 +310,7 @@ export class OperationExecutor {
   ): GatewayOperation | null {
     const { log } = this.#parts;
     this.#store.settle(operationId, state, by, why);
-    log.warn(
-      { operationId, transactionPublicId, kind, state, by },
-      "the end of an unknown operation is known now",
-    );
+    log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
     if (state === "done") this.#alarmFailed(transactionPublicId);
     return this.#store.operation(operationId) ?? null;
   }
@@ -330,10 +322,7 @@ export class OperationExecutor {
     const state = operationEnd(verdict);
     this.#store.finish(operationId, state, verdict, clock.now());
     const { retryAfter: _, fields: __, ...answer } = verdict;
-    log.info(
-      { operationId, transactionPublicId, kind, state, ...answer },
-      "the gateway has answered an operation",
-    );
+    log.info({ operationId, transactionPublicId, kind, state, ...answer }, "the gateway answered");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // its notification may have come before the answer

@@ -263,8 +263,7 @@ export class Forwarder {
     const { transactionId, orderId, number } = item;
     const { class: tryClass, httpStatus, code, description } = verdict;
     const about = { transactionId, orderId, try: number, class: tryClass };
-    if (notes.length > 0)
-      log.warn({ ...about, notes }, "the order's request differs from what was handed off");
+    if (notes.length > 0) log.warn({ ...about, notes }, "the order's data had to be changed");
     if (state === "sent") {
       log.info(about, "the gateway has the order");
       return;
