@@ -191,7 +191,7 @@ export const supervisorMigrations: readonly Migration[] = [
   CREATE TABLE ambiguous_sends (sends INTEGER NOT NULL) STRICT;
   INSERT INTO ambiguous_sends VALUES (0);
   `,
-  // The marks of this database and of the journal, and the losses of this database.
+  // Adds the marks of this database and of the journal, and the losses of this database.
   `
   ${storeMigration}
   CREATE TABLE store_count (count INTEGER NOT NULL) STRICT;
@@ -222,12 +222,11 @@ export const supervisorMigrations: readonly Migration[] = [
   ALTER TABLE outbox ADD COLUMN reversed INTEGER NOT NULL DEFAULT 0;
   UPDATE outbox SET reversed = 1 WHERE state = 'closed' AND dropped = 0;
   `,
-  // Every item is looked for as one to be sent or as one to be looked up (outbox_send_due).
+  // Drops the index of due items, because sends and lookups have an index each.
   `
   DROP INDEX outbox_due;
   `,
-  // Fewer pages for each item: what is claimed is found by the index of what is due, and all counts
-  // are rows of one table.
+  // Writes fewer pages for each item: one index finds due and claimed items, one table has counts.
   `
   DROP INDEX outbox_claimed;
   DROP INDEX outbox_send_due;
@@ -267,8 +266,8 @@ export const supervisorMigrations: readonly Migration[] = [
     UPDATE outbox_counts SET items = items + 1 WHERE state = 'steps';
   END;
   `,
-  // Fewer pages for each item: one that is taken for its first try when it is stored is not among
-  // those that wait, and what can be erased later stands in one index.
+  // Writes fewer pages for each item: an item that is claimed when it is stored is not indexed as
+  // waiting, and one index finds what can be erased.
   {
     goesOn: `
   DROP INDEX outbox_age;
@@ -281,8 +280,7 @@ export const supervisorMigrations: readonly Migration[] = [
       AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0));
   `,
   },
-  // Closed items and returns are found among all that was ever sent or notified; no row of a
-  // payment that goes well is in either index.
+  // Adds indexes of closed items and of returns; a payment that goes well has no row in them.
   {
     goesOn: `
   CREATE INDEX outbox_closed ON outbox (sequence) WHERE state = 'closed';
@@ -291,9 +289,8 @@ export const supervisorMigrations: readonly Migration[] = [
       AND status = 'ok' AND operation IN ('refund', 'cancellation', 'reject');
   `,
   },
-  // An order's timeline: why the tries of an item ended other than by the gateway's answer, and
-  // who had it sent again or dropped it. A payment that goes well writes nothing here, and evidence
-  // keeps no change from its commit: one without a time gets that of its item.
+  // Adds the timeline of an order: why tries ended without the gateway's answer, and which operator
+  // had an item sent again or dropped it. A payment that goes well writes nothing here.
   {
     goesOn: `
   ALTER TABLE operator_actions ADD COLUMN by_whom TEXT; -- null: not told
@@ -322,9 +319,8 @@ export const supervisorMigrations: readonly Migration[] = [
   END;
   `,
   },
-  // Nothing that is asked of items that wait takes longer the more of them wait. Those without a
-  // delay are due at any time, so they stand apart from those with one. One that is taken for its
-  // first try when it is stored, and sent by it, is in no index of what waits.
+  // Adds indexes so that no query takes longer the more items wait. Items without a delay are
+  // always due, and are found apart from delayed ones. An item that its first try sends is in none.
   {
     goesOn: `
   DROP INDEX outbox_send_due;
@@ -354,7 +350,7 @@ export const supervisorMigrations: readonly Migration[] = [
   DROP INDEX outbox_doubt;
   `,
   },
-  // The caller's own key of an operation, with all that was asked for.
+  // Adds the caller's own key of an operation, with all that was asked for.
   {
     goesOn: `
   ALTER TABLE gateway_operations ADD COLUMN idempotency_key TEXT;
@@ -364,8 +360,8 @@ export const supervisorMigrations: readonly Migration[] = [
   `,
   },
   proofMigration,
-  // An order that no former database can have had: new here after this loss. 0: nobody knows.
+  // Adds the last loss before an order that no earlier database had; 0: that is not known.
   { goesOn: "ALTER TABLE outbox ADD COLUMN after_loss INTEGER NOT NULL DEFAULT 0;" },
-  // The newest notification when it was asked for. NULL: by an older program.
+  // Adds the newest notification at the time of an operation; NULL: an older program asked for it.
   { goesOn: "ALTER TABLE gateway_operations ADD COLUMN after_notification INTEGER;" },
 ];

@@ -13,7 +13,7 @@ export interface BrokerSettings {
   readonly kiosk: string;
   readonly user: string | undefined;
   readonly password: string | undefined;
-  /** PEM. */
+  /** The client certificate, in PEM. */
   readonly certificate: string | undefined;
   readonly key: string | undefined;
   readonly trusted: readonly string[];

@@ -68,7 +68,7 @@ const stateNow = z.strictObject({
   }),
   troubles: z.array(condition),
   versions: z.strictObject({ supervisor: version.nullable(), tpManager: version.nullable() }),
-  /** null: this kiosk does not check for updates by itself. */
+  /** How updates stand; null: this kiosk does not check for them. */
   update: z
     .strictObject({
       /** The version that waits to be installed. */
@@ -125,7 +125,7 @@ export const fleetDocuments = {
       connection: z.enum(["online", "stopped", "lost"]),
       /** The time at which this connection to the broker began. */
       since: time,
-      /** null unless online. */
+      /** The state of the kiosk; null: the connection is not online. */
       now: stateNow.nullable(),
     }),
   },

@@ -48,7 +48,7 @@ const REMEMBERED_MS = 30 * 86_400_000;
 
 export interface QueuedDocument {
   readonly sequence: number;
-  /** undefined: the row is damaged, or a newer version wrote it. */
+  /** The kind of the document; undefined: the row is damaged, or of a newer version. */
   readonly name: FleetName | undefined;
   readonly atMs: number;
   readonly content: Record<string, unknown>;

@@ -4,7 +4,7 @@ import { formatMajor } from "../../shared/money.ts";
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;
-  /** In minor units; null: all of it, a figure that is not known here. */
+  /** The amount in minor units; null: all of it, a figure that is not known here. */
   readonly amountMinor?: number | null;
   readonly currency?: string;
   readonly exponent?: number;

@@ -1,10 +1,10 @@
 /** What becomes of the transaction after the try. */
 type Action =
-  /** The gateway has it. */
+  /** The gateway has the transaction. */
   | "sent"
-  /** It is tried again later, with the same reference. */
+  /** The transaction is tried again later, with the same reference. */
   | "retry"
-  /** It waits for an operator; other transactions go on. */
+  /** The transaction waits for an operator; other transactions go on. */
   | "park"
   /** No transaction is sent until the reason is gone. */
   | "pause";

@@ -9,7 +9,7 @@ export type Exchange =
       readonly kind: "answered";
       readonly httpStatus: number;
       readonly retryAfter: string | null;
-      /** null: it was larger than any true answer. */
+      /** The text of the answer; null: it was larger than any true answer. */
       readonly body: string | null;
     }
   | HttpFailure;

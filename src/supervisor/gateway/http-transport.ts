@@ -17,7 +17,7 @@ import type { Exchange } from "./faults.ts";
 /** The largest answer that is read: a result has 2 KB, the page of a web server 100 KB. */
 export const ANSWER_BYTES_MAX = 256 * 1024;
 
-/** One request: a POST with its body, or a GET without one. */
+/** One HTTP request: a POST with its body, or a GET without a body. */
 interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
   readonly url: string;
 }
@@ -160,7 +160,7 @@ function sendByNode(
   });
   exchange.onGivenUp = () => request.destroy();
   request.on("socket", (socket) => {
-    // From here on the other side may read bytes of the request; before it certainly has none.
+    // From now on the other side may read bytes of the request.
     // A socket that came through a proxy's tunnel is ready before it is handed out.
     if (request.reusedSocket || isReady(socket)) exchange.written = true;
     else socket.once("secureConnect", () => (exchange.written = true));
@@ -218,6 +218,6 @@ function readByNode(
   socket.on("end", () => void carried.push(null));
   socket.on("error", (error) => carried.destroy(error));
   socket.on("close", () => carried.destroy());
-  // With the end of the answer the connection ends too.
+  // The connection ends with the answer.
   carried.on("close", () => socket.destroy());
 }

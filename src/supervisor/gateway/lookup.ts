@@ -23,7 +23,7 @@ export interface LookupAnswer {
   /** Empty: it was found. */
   readonly description: string;
   readonly httpStatus: number | null;
-  /** Only where it was found. */
+  /** The transaction, where it was found. */
   readonly found?: GatewayTransaction;
 }
 

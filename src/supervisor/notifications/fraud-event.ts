@@ -8,7 +8,7 @@ import { type Refusal, refusal } from "./notification-tally.ts";
 export const SIGNATURE_HEADER = "x-allopass-signature";
 const FRAUD_EVENT_KEY = "operation.fraud_reported_by_acquirer";
 
-/** One operation of the event. */
+/** One operation of a fraud event. */
 const operationSchema = z.looseObject({
   type: z.string().optional(),
   amount: z.string().optional(),

@@ -32,7 +32,7 @@ const LOGGED_EVERY_MS = 60_000;
 /** "taken" or known already; "refused": not genuine, or not about our order; "put-off": later. */
 export type Reception = "taken" | "refused" | "put-off";
 
-/** Asked about every message that is genuine, before anything of it is stored. */
+/** Returns whether a genuine message may be stored now. */
 type MayStore = () => boolean;
 
 /** Verifies a notification, compares it with our order, keeps it once and reports it. */

@@ -9,7 +9,7 @@ import type { OperationKind } from "../gateway/operation-request.ts";
 export interface Notified {
   readonly operation: string;
   readonly status: string;
-  /** Of a refund; null: the notification names none, and all of it is meant. */
+  /** The amount of a refund; null: the notification names none and means all of it. */
   readonly amountMinor: number | null;
 }
 

@@ -127,9 +127,9 @@ interface Settlement {
   readonly reason: string;
   /** What follows the reason when the answer of a try was lost. */
   readonly ifAmbiguous?: string;
-  /** An operator drops it. */
+  /** Whether an operator drops the item. */
   readonly dropped?: boolean;
-  /** It is settled also when an operator has dropped it. */
+  /** An item that an operator has dropped is settled too. */
   readonly evenDropped?: boolean;
 }
 

@@ -25,7 +25,7 @@ export interface SendingParts {
   readonly watch: DeliveryWatch;
   readonly clock: Clock;
   readonly log: Logger;
-  /** From 0 (included) to 1 (excluded). */
+  /** Returns a random number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
 }
 

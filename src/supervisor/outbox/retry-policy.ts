@@ -52,7 +52,7 @@ export interface Circumstances {
   readonly retryAfterMs: number | null;
   /** How often the order was sent although the gateway may have had it already. */
   readonly resends: number;
-  /** From 0 (included) to 1 (excluded). */
+  /** Returns a random number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
   /** The kiosk's own slot of each quarter of an hour, from 0 to 1. */
   readonly slot: number;
