@@ -133,7 +133,8 @@ export async function startIpcServer<M extends Messages>(
 }
 
 function close(server: Server, connections: Connections): Promise<void> {
-  const closed = server[Symbol.asyncDispose]();
+  // Also of a server that is closed already.
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   connections.closeIdle();
   return closed;
 }
