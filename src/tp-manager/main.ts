@@ -87,8 +87,8 @@ async function start(context: ProgramContext): Promise<void> {
   const probation = probationOf(context);
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
-  const isDoubted = beginSession(journal, clock);
-  const { attempts, handOffs, terminalLog, learned, proof } = journal;
+  const isLost = beginSession(journal, clock);
+  const { handOffs, returns } = journal;
 
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
   const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
@@ -100,32 +100,35 @@ async function start(context: ProgramContext): Promise<void> {
   const handOffLog = areaLog("hand-off");
   const handOff = owned("hand-off", new HandOff(handOffs, supervisor, clock, handOffLog));
   const deliveries = owned("delivery poll", deliveryPoll(handOffs, supervisor, clock, handOffLog));
-  const stores = { ...storesOf(journal), guard, matcher };
-  const own = { settings: settingsOf(context), proof, learned, setup: setupOf(config) };
+  const stores = { ...journal, guard, matcher };
+  const own = { settings: settingsOf(context), setup: setupOf(config) };
   const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
   const news = { announce: hub.announce, settled: () => handOff.nudge() };
   const arbiter = new TerminalArbiter({ ...payments, terminal: driver, ...news });
   const orders = new Orders({ ...payments, arbiter, handOff });
   const house = { journal, journalPath, arbiter, handOff, supervisor, guard, matcher, hub };
   const monitor = owned("monitor", createMonitor(context, house));
-  const atGateway = gatewayParts(context, house, areaLog("gateway"));
+  const gatewayLog = areaLog("gateway");
+  const gateway = new GatewayOperations({ ...stores, link: supervisor, clock, log: gatewayLog });
+  const returned = owned("return poll", returnPoll(returns, supervisor, clock, gatewayLog));
   const hours = watchHours(context, house);
-  const options = apiOptions(context, {
+  const options: ApiOptions = {
+    ...setUpOf(context),
     monitor,
     orders,
     listings: new Listings({ ...stores, arbiter }),
     arbiter,
     supervisor,
-    hours: hours.watch,
+    hours,
     days: journal.days,
-    gateway: atGateway.gateway,
-    afterSale: new AfterSale({ attempts, terminalLog, matcher, arbiter, orders, guard }),
+    gateway,
+    afterSale: new AfterSale({ ...stores, arbiter, orders }),
     refused: new RefusedHandOffs(journal.refused, handOff, clock, handOffLog),
     auditEntries: journal.auditEntries,
     acknowledged: journal.acknowledged,
     maintenance: new Maintenance({ installation, fields }),
     settle: (word) => settleByOperator({ orders, arbiter }, word),
-  });
+  };
   owned("local API", await listenOnLoopback(await createApi(options), config.LOCAL_PORT, log));
   const pages = await openPages(context, options);
   onStop("payments", () => arbiter.stop());
@@ -133,22 +136,17 @@ async function start(context: ProgramContext): Promise<void> {
   await serveMessages(context, house, pages, monitor);
 
   driver.start();
-  guard.start(isDoubted);
+  guard.start(isLost);
   arbiter.start();
   await probation.after(() => {
     startChores(context, house);
     handOff.nudge();
     startClosing(context, { ...payments, arbiter });
     deliveries.start();
-    const alarmLog = log.child({ area: "events" });
-    const alarms = alarmPoll(journal.alarms, supervisor, clock, alarmLog);
-    owned("supervisor alarms", alarms).nudge();
-    // Alarms of what only this program sees: a supervisor that is silent or takes nothing.
-    const read = (): Promise<Condition[]> => monitor.conditions();
-    const watch = new ConditionWatch({ by: "tp-manager", read, clock, log: handOffLog });
-    owned("trouble watch", watch).start();
-    hours.start();
-    atGateway.start();
+    startAlarms(context, house, monitor, handOffLog);
+    owned("hours", hours).start();
+    gateway.start();
+    returned.start();
   });
 }
 
@@ -180,33 +178,26 @@ function openJournal({ clock, log, onStop }: ProgramContext, path: string): Jour
   return journal;
 }
 
-/** true: the journal was found to be lost, or an older or another one, and that is on disk. */
+/** Whether the journal was found to be lost, or an older or another one, which is on disk then. */
 function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
-  let isDoubted = false;
+  let isLost = false;
   store.begin((finding) => {
     if (finding.kind === "whole") return;
-    isDoubted = true;
+    isLost = true;
     gaps.begin(`journal.db: ${finding.because}`, false, clock.now());
   });
-  return isDoubted;
-}
-
-function storesOf(journal: Journal) {
-  const { attempts, answers, handOffs, terminalLog, reconciliations, records } = journal;
-  return { attempts, answers, handOffs, terminalLog, reconciliations, records };
+  return isLost;
 }
 
 function matcherOf(
   { config, clock }: ProgramContext,
-  { attempts, records, terminalLog, learned }: Journal,
+  { learned, ...journal }: Journal,
   terminal: TerminalFacts,
 ): Matcher {
   const setup = setupOf(config);
   const off = config.TERMINAL_SHARED ? (["sole-user"] as const) : [];
   return new Matcher({
-    attempts,
-    records,
-    terminalLog,
+    ...journal,
     terminal,
     clock,
     assumptions: assumptionsOf(familyOf(terminal.capabilities), off),
@@ -214,10 +205,10 @@ function matcherOf(
   });
 }
 
-/** The link, with what the two databases know of each other (docs/rules/17-loss.md). */
+/** Makes the link, with what the two databases know of each other (docs/rules/17-loss.md). */
 function linkSupervisor(
   context: ProgramContext,
-  { store, handOffs, again, attempts, gaps, records }: Journal,
+  { store, handOffs, again, ...journal }: Journal,
   matcher: Matcher,
   log: Logger,
 ): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
@@ -233,7 +224,7 @@ function linkSupervisor(
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
   const isWhole = (): boolean => guard.open === undefined;
   const resync = owned("resync", new Resync(again, link, clock, log, isWhole));
-  const stores = { gaps, attempts, records, again, matcher, link, clock, log };
+  const stores = { ...journal, again, matcher, link, clock, log };
   const onSupervisorLacks = (): void => resync.beginOnce();
   const isShared = config.TERMINAL_SHARED;
   const guard = owned("store guard", new StoreGuard({ ...stores, isShared, onSupervisorLacks }));
@@ -288,29 +279,8 @@ function createMonitor(
   return monitor;
 }
 
-function gatewayParts(
-  context: ProgramContext,
-  { supervisor: link, guard, journal: { attempts, returns } }: House,
-  log: Logger,
-): { readonly gateway: GatewayOperations; start(): void } {
-  const { clock } = context;
-  const gateway = new GatewayOperations({ attempts, returns, guard, link, clock, log });
-  const poll = ownedBy(context)("return poll", returnPoll(returns, link, clock, log));
-  const start = (): void => {
-    gateway.start();
-    poll.start();
-  };
-  return { gateway, start };
-}
-
-type SetUp =
-  | ("port" | "kiosk" | "operator" | "allowedOrigins" | "failures" | "defaultCurrency")
-  | ("clock" | "log" | "requestStop");
-
-function apiOptions(
-  { config, clock, log, requestStop }: ProgramContext,
-  parts: Omit<ApiOptions, SetUp>,
-): ApiOptions {
+/** The options of the API that the setup file, or the program itself, gives. */
+function setUpOf({ config, clock, log, requestStop }: ProgramContext) {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {
     port: config.LOCAL_PORT,
@@ -319,11 +289,27 @@ function apiOptions(
     allowedOrigins: config.ALLOWED_ORIGINS,
     failures: new FailureDelay(clock),
     defaultCurrency: config.CURRENCY,
-    ...parts,
     clock,
     log: log.child({ area: "http" }),
     requestStop,
   };
+}
+
+/** Begins to take the supervisor's alarms, and to raise those that only this program can raise. */
+function startAlarms(
+  context: ProgramContext,
+  { journal, supervisor }: House,
+  monitor: Monitor,
+  log: Logger,
+): void {
+  const owned = ownedBy(context);
+  const { clock } = context;
+  const alarmLog = context.log.child({ area: "events" });
+  const alarms = alarmPoll(journal.alarms, supervisor, clock, alarmLog);
+  owned("supervisor alarms", alarms).nudge();
+  // The supervisor is silent, or takes nothing.
+  const read = (): Promise<Condition[]> => monitor.conditions();
+  owned("trouble watch", new ConditionWatch({ by: "tp-manager", read, clock, log })).start();
 }
 
 function startClosing(context: ProgramContext, parts: ClosingParts): void {
@@ -333,20 +319,15 @@ function startClosing(context: ProgramContext, parts: ClosingParts): void {
 }
 
 function watchHours(
-  { config, clock, log, onStop }: ProgramContext,
+  { config, clock, log }: ProgramContext,
   { journal: { days }, arbiter, supervisor }: House,
-): { readonly watch: HourWatch; start(): void } {
+): HourWatch {
   const waiting = async (): Promise<number> => {
     const { outbox } = await supervisor.call("status", {});
     return outbox.pending + outbox.parked;
   };
   const own = { keptDays: config.JOURNAL_DAYS, clock, log: log.child({ area: "hours" }) };
-  const watch = new HourWatch({ arbiter, days, waiting, ...own });
-  const start = (): void => {
-    onStop("hours", () => watch.close());
-    watch.start();
-  };
-  return { watch, start };
+  return new HourWatch({ arbiter, days, waiting, ...own });
 }
 
 function startChores(

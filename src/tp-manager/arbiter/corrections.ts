@@ -89,22 +89,17 @@ function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
   now: Stored,
   reversal: TransactionReport,
-  { attempts, records, terminalLog, matcher: { isShared } }: ArbiterTools,
+  parts: ArbiterTools,
 ): boolean {
   if (!isCharged(state) || !baseline || !sameTerminal(baseline.identity, now.identity)) {
     return false;
   }
   if (!givesBack(state.report, reversal)) return false;
-  if (terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
+  if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
   // In a time that the journal has lost its traces may have begun again.
-  if (records.nextCommand(transactionId) === lostSince) return false;
-  const since = attempts.since(transactionId);
-  const unmatched = terminalLog.wasUnmatchedSince(transactionId);
+  if (parts.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
-  return (
-    since !== undefined &&
-    freshnessOf(sold, now, { ...since, unmatched, isShared }).freshness === "reversed"
-  );
+  return freshnessOf(sold, now, parts).freshness === "reversed";
 }
 
 /** Raises the alarm that the customer has the money; a person finds out who gave it back. */

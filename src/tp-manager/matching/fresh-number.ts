@@ -1,7 +1,8 @@
-import { type Attempt, endReportOf, saleOf } from "../attempts/payment.ts";
+import { type Attempt, endReportOf, REVERSAL_BEGINS, saleOf } from "../attempts/payment.ts";
 import { receiptNumberOf } from "../attempts/reconciliation/ledger-policy.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
-import type { AttemptRows, ReportedResult } from "../journal/attempt-rows.ts";
+import type { ReportedResult } from "../journal/attempt-rows.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { LastTransaction, TransactionReport } from "../terminal/terminal.ts";
 import {
   compareReports,
@@ -30,21 +31,25 @@ type Freshness =
   | { readonly freshness: "reversed"; readonly report: TransactionReport }
   | { readonly freshness: "stale"; readonly because: string };
 
-/** What happened on terminals since a sale, as far as the journal knows. */
-type SinceSale = NonNullable<ReturnType<AttemptRows["since"]>> & {
-  /** An unmatched transaction was kept since. */
-  readonly unmatched: boolean;
-  /** A reversal of the sale has left before; left out: none has. */
-  readonly wasTried?: boolean;
-  /** Others are paid at this terminal too. */
-  readonly isShared: boolean;
-};
+interface FreshnessParts extends Pick<Journal, "attempts" | "terminalLog"> {
+  readonly matcher: { readonly isShared: boolean };
+}
 
 /** Numbers that fell from this near the top to this near the bottom have wrapped. */
 const WRAP_WINDOW = 100;
 
-/** Judged by `now`, what the terminal shows before the reversal; stale where nobody knows. */
-export function freshnessOf(sale: ReportedResult, now: Stored, since: SinceSale): Freshness {
+/**
+ * Judges by `now`, what the terminal shows before the reversal, and by what the journal knows of
+ * the time since the sale; stale where nobody knows. Throws when the journal fails.
+ */
+export function freshnessOf(
+  sale: ReportedResult,
+  now: Stored,
+  { attempts, terminalLog, matcher: { isShared } }: FreshnessParts,
+): Freshness {
+  const since = attempts.since(sale.transactionId);
+  if (!since) return stale("too much has happened since the sale");
+  const unmatched = terminalLog.wasUnmatchedSince(sale.transactionId);
   const here = ({ baseline }: Attempt): boolean =>
     baseline !== null && sameTerminal(baseline.identity, now.identity);
   const later = since.later.filter(here);
@@ -53,19 +58,24 @@ export function freshnessOf(sale: ReportedResult, now: Stored, since: SinceSale)
   const ids = new Set(touched.map((one) => one.transactionId));
   const reported = since.reports.filter(({ transactionId }) => ids.has(transactionId));
   const results = [...reported.map(({ report }) => report), ...touched.flatMap(resultsOf)];
-  const { unmatched, isShared } = since;
   const facts = { sale, touched, later, results, unmatched, isShared };
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
   // A reversal can be carried out although the terminal says that it was not.
-  if (since.wasTried)
-    return stale("a reversal left before, and the terminal does not show its end");
+  const events = attempts.events(sale.transactionId);
+  const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
+  if (wasTried) return stale("a reversal left before, and the terminal does not show its end");
   return ofNewest(facts);
 }
 
-interface Facts extends Pick<SinceSale, "unmatched" | "isShared" | "later"> {
+interface Facts {
   readonly sale: ReportedResult;
+  /** An unmatched transaction was kept since. */
+  readonly unmatched: boolean;
+  /** Others are paid at this terminal too. */
+  readonly isShared: boolean;
+  readonly later: readonly Attempt[];
   /** Other attempts at this terminal with anything since the sale. */
   readonly touched: readonly Attempt[];
   /** The results of those attempts. */

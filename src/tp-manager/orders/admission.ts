@@ -4,16 +4,13 @@ import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
 import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
-import type { AnswerRows } from "../journal/attempt-columns.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
+import type { Journal } from "../journal/journal.ts";
 
 /** The setting REPEAT_MUST_MATCH: which members of a repeated order must be unchanged. */
 export type RepeatMustMatch = "amount" | "all";
 
-interface AdmissionParts {
+interface AdmissionParts extends Pick<Journal, "attempts" | "answers"> {
   readonly settings: { readonly repeatMustMatch: RepeatMustMatch };
-  readonly attempts: AttemptRows;
-  readonly answers: AnswerRows;
   readonly arbiter: TerminalArbiter;
 }
 
@@ -24,7 +21,7 @@ interface Known {
 }
 
 /**
- * The table of docs/design.md 5.11 about repeated orders, and what keeps a new one from being
+ * Decides by the table of docs/design.md 5.11 about a repeated order, and whether a new one may be
  * begun. Throws {@link AppError} when the request is refused; nothing has been begun then.
  */
 export function admissionOf(
@@ -46,9 +43,9 @@ export function admissionOf(
 }
 
 /**
- * Only a terminal in vending mode waits for the goods (docs/design.md 5.12). Asked again in the
- * moment of the write-ahead record, because a terminal that was away meanwhile may have come back
- * in another mode. Throws NOT_SUPPORTED.
+ * Throws NOT_SUPPORTED unless the terminal can wait for the goods, which it does in vending mode
+ * only (docs/design.md 5.12). Asked again in the moment of the write-ahead record, because a
+ * terminal that was away meanwhile may have come back in another mode.
  */
 export function assertHolds(
   { delivery }: PaymentRequest,
@@ -79,7 +76,7 @@ export function assertDistinguishable(
 /** Throws ANSWER_NOT_DELIVERED when an equal charge was not read (docs/rules/11-unread.md). */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
-  answers: AnswerRows,
+  answers: Journal["answers"],
 ): void {
   if (!generatedId) return;
   const unread = () => answers.undeliveredGenerated(amountMinor, currency.alpha);
@@ -88,7 +85,7 @@ function assertAnswerRead(
   throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
 }
 
-/** An order that was asked for before; undefined when it may begin again. */
+/** Decides about an order that was asked for before; undefined when it may begin again. */
 function admissionOfKnown(
   request: PaymentRequest,
   earlier: Attempt,
@@ -108,8 +105,8 @@ interface Stored {
 }
 
 /**
- * An order id stands for one amount and currency, for ever, and where the setup says so for one
- * basket, customer and custom data (docs/design.md 5.11). Throws ORDER_MISMATCH.
+ * Throws ORDER_MISMATCH unless the order id stands for one amount and currency, for ever, and where
+ * the setup says so for one basket, customer and custom data (docs/design.md 5.11).
  */
 export function assertSameOrder(
   request: PaymentRequest,
@@ -163,12 +160,12 @@ class DecidedMeanwhile extends Error {
 }
 
 /**
- * Asked in the moment of the write-ahead record: a late result, or an operator's correction, may
- * have settled an earlier attempt of the order while the terminal was made ready, and then another
- * command would charge the order twice (docs/design.md 5.11). Throws an error that
+ * Checks, in the moment of the write-ahead record, that no late result and no operator's correction
+ * has settled an earlier attempt of the order while the terminal was made ready: another command
+ * would charge the order twice (docs/design.md 5.11). Throws an error that
  * {@link attemptThatDecided} takes; nothing has left then.
  */
-export function assertStillOpen(orderId: string, attempts: AttemptRows): void {
+export function assertStillOpen(orderId: string, attempts: Journal["attempts"]): void {
   const latest = storage(() => attempts.latest(orderId), "unknown");
   if (latest && rowOf(latest).repeat !== "begin") throw new DecidedMeanwhile(latest);
 }

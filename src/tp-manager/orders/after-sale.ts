@@ -7,21 +7,17 @@ import {
   isNotCharged,
   isPaying,
   isReversed,
-  REVERSAL_BEGINS,
 } from "../attempts/payment.ts";
 import { chargedOf, rowOf } from "../attempts/phase-table.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { TerminalRows } from "../journal/terminal-rows.ts";
-import { sameTerminal } from "../matching/comparison.ts";
+import type { Journal } from "../journal/journal.ts";
+import { type Stored, sameTerminal } from "../matching/comparison.ts";
 import { freshnessOf, type SaleToReverse } from "../matching/fresh-number.ts";
 import type { Matcher } from "../matching/matcher.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
-import type { Baseline, GoodsDecision } from "../terminal/terminal.ts";
+import type { GoodsDecision } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
-interface AfterSaleParts {
-  readonly attempts: AttemptRows;
-  readonly terminalLog: TerminalRows;
+interface AfterSaleParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly matcher: Matcher;
   readonly arbiter: TerminalArbiter;
   readonly orders: Orders;
@@ -96,7 +92,7 @@ export class AfterSale {
     return orders.result(end, false);
   }
 
-  /** After the end of a sale the same decision is harmless; another one is answered as it ended. */
+  /** Answers the same decision once more; another one is answered as the sale ended. */
   async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
     const { orders } = this.#parts;
     const attempt = await orders.latestAsked(orderId);
@@ -117,16 +113,16 @@ export class AfterSale {
    * The order's sale, read only now that nothing else can have the terminal: an earlier call may
    * have reversed it.
    */
-  #reversible(orderId: string, now: Baseline): SaleToReverse {
+  #reversible(orderId: string, now: Stored): SaleToReverse {
     const attempt = this.#parts.orders.latest(orderId);
     this.#assertReversible(attempt);
     return reversibleSale(attempt, now, this.#parts);
   }
 
   /**
-   * The terminal and the gateway share one reservation per order (docs/rules/07-returns.md), and a
-   * lost journal blocks both (docs/rules/17-loss.md). The terminal is asked for no reversal that it
-   * has made before (docs/rules/16-fresh.md).
+   * Throws for an order with a return: terminal and gateway share one reservation for each order
+   * (docs/rules/07-returns.md), a lost journal blocks both (docs/rules/17-loss.md), and no reversal
+   * is asked for that the terminal has made before (docs/rules/16-fresh.md).
    */
   #assertReversible(attempt: Attempt): void {
     const { reversal } = rowOf(attempt);
@@ -164,16 +160,11 @@ function decisionOf(
 }
 
 /**
- * The sale to reverse: sold on the terminal that is connected, and named by its receipt number and
- * by that of no other (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal
- * before the reversal, which is all that is asked of it. Throws {@link AppError}; nothing has left
- * then.
+ * The sale to reverse: sold on the terminal that is connected, and named by its receipt number
+ * alone (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now`: the terminal before the
+ * reversal, which is all that is asked of it. Throws {@link AppError}; nothing has left then.
  */
-function reversibleSale(
-  attempt: Attempt,
-  now: Baseline,
-  { attempts, terminalLog, matcher: { isShared } }: AfterSaleParts,
-): SaleToReverse {
+function reversibleSale(attempt: Attempt, now: Stored, parts: AfterSaleParts): SaleToReverse {
   const { state, startedAtMs, transactionId } = attempt;
   if (!isCharged(state) || state.report.receiptNumber === null) {
     throw new AppError("REVERSAL_REFUSED", "The terminal gave no receipt number for this sale.");
@@ -181,26 +172,19 @@ function reversibleSale(
   if (!attempt.baseline || !sameTerminal(attempt.baseline.identity, now.identity)) {
     throw new AppError("REVERSAL_REFUSED", "Another terminal is connected than at the sale.");
   }
-  if (storage(() => terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
+  if (storage(() => parts.terminalLog.wasClosedSince(startedAtMs, transactionId), "yes")) {
     throw new AppError("REVERSAL_REFUSED", "An end of day ran since the sale.");
   }
-  const since = storage(() => attempts.since(transactionId), "yes");
-  if (!since) throw notSafe("too much has happened since the sale");
-  const unmatched = storage(() => terminalLog.wasUnmatchedSince(transactionId), "yes");
-  const events = storage(() => attempts.events(transactionId), "yes");
-  const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
   const sold = { transactionId, report: state.report };
-  const verdict = freshnessOf(sold, now, { ...since, unmatched, wasTried, isShared });
+  const verdict = storage(() => freshnessOf(sold, now, parts), "yes");
   switch (verdict.freshness) {
     case "fresh":
       return { attempt, reversedBefore: null };
     case "reversed":
       return { attempt, reversedBefore: verdict.report };
-    case "stale":
-      throw notSafe(verdict.because);
+    case "stale": {
+      const details = { because: verdict.because };
+      throw new AppError("REVERSAL_NOT_SAFE", undefined, { details });
+    }
   }
-}
-
-function notSafe(because: string): AppError {
-  return new AppError("REVERSAL_NOT_SAFE", undefined, { details: { because } });
 }

@@ -14,22 +14,6 @@ const HOUR_MS = 3_600_000;
 /** Attempts by the status of their answers. */
 type Counts = Record<PaymentStatus, number>;
 
-interface HourFigures {
-  readonly fromMs: number;
-  readonly counts: Counts;
-  /** Milliseconds from begin to end of the sales, shortest first. */
-  readonly durations: readonly number[];
-  /** null: no program ran then, or its record is no longer kept. */
-  readonly watched: HourRow | null;
-}
-
-interface DaySum {
-  readonly currency: string;
-  readonly sales: number;
-  readonly charged: number;
-  readonly returned: number;
-}
-
 interface Sums {
   readonly currency: Currency;
   sales: number;
@@ -43,7 +27,7 @@ export class DayFigures {
   readonly #hours: Array<{ readonly counts: Counts; readonly durations: number[] }>;
   readonly #sums = new Map<string, Sums>();
 
-  /** A day has 23 to 25 hours. */
+  /** Makes the 23 to 25 hours of a day. */
   constructor(fromMs: number, untilMs: number) {
     this.#fromMs = fromMs;
     const length = Math.ceil((untilMs - fromMs) / HOUR_MS);
@@ -61,7 +45,11 @@ export class DayFigures {
     this.#addSum(attempt);
   }
 
-  hours(watched: readonly HourRow[]): HourFigures[] {
+  /**
+   * Each hour with its sales' milliseconds from begin to end, the shortest first. `watched`: null
+   * where no program ran then, or its record is no longer kept.
+   */
+  hours(watched: readonly HourRow[]) {
     return this.#hours.map(({ counts, durations }, index) => {
       const fromMs = this.#fromMs + index * HOUR_MS;
       const row = watched.find(({ atMs }) => atMs >= fromMs && atMs < fromMs + HOUR_MS) ?? null;
@@ -77,7 +65,7 @@ export class DayFigures {
     return all;
   }
 
-  get sums(): DaySum[] {
+  get sums() {
     return [...this.#sums.values()].map(({ currency, sales, chargedMinor, returnedMinor }) => ({
       currency: currency.alpha,
       sales,

@@ -9,9 +9,7 @@ import {
   suspectsOf,
 } from "../attempts/reconciliation/reconciliation-policy.ts";
 import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
-import type { AttemptRows } from "../journal/attempt-rows.ts";
-import type { ReconciliationRows } from "../journal/reconciliation-rows.ts";
-import type { TerminalRows } from "../journal/terminal-rows.ts";
+import type { Journal } from "../journal/journal.ts";
 
 /** A comparison, and the attempts that it names as they are now. */
 export interface ComparedDay extends Reconciliation {
@@ -19,12 +17,8 @@ export interface ComparedDay extends Reconciliation {
   readonly now: ReadonlyMap<string, Attempt>;
 }
 
-interface ListingParts {
-  readonly attempts: AttemptRows;
-  readonly terminalLog: TerminalRows;
-  readonly reconciliations: ReconciliationRows;
-  readonly arbiter: TerminalArbiter;
-}
+type Rows = "attempts" | "terminalLog" | "reconciliations";
+type ListingParts = Pick<Journal, Rows> & { readonly arbiter: TerminalArbiter };
 
 /**
  * Pages of the journal for people: neither the terminal nor the gateway is asked for them. Each
@@ -74,7 +68,7 @@ export class Listings {
  */
 export function asAnswered(
   read: Attempt,
-  { attempts, arbiter }: { readonly attempts: AttemptRows; readonly arbiter: TerminalArbiter },
+  { attempts, arbiter }: Pick<ListingParts, "attempts" | "arbiter">,
 ): Attempt {
   if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
   const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;
@@ -83,7 +77,7 @@ export function asAnswered(
   return { ...attempt, state: { ...state, goods: null } };
 }
 
-/** Attempts that one search reads: a payment that begins meanwhile waits for one page. */
+/** The attempts that one search reads: a payment that begins meanwhile waits for one page. */
 const SEARCHED_MAX = 500;
 
 /** A position in the listing, which goes on in the archive; `before` null begins at the newest. */
@@ -92,8 +86,8 @@ export interface SearchPosition {
   readonly before: number | null;
 }
 
-/** null: any value. */
-interface Wanted {
+/** The wanted values of a search; null: any value. */
+interface Search {
   readonly status: PaymentStatus | null;
   /** A part of the order id, in any case. */
   readonly order: string | null;
@@ -101,29 +95,19 @@ interface Wanted {
   readonly amount: number | null;
   /** The last digits of the masked card number. */
   readonly card: string | null;
-}
-
-interface Search extends Wanted {
   readonly fromMs: number;
   readonly untilMs: number;
   readonly limit: number;
   readonly position: SearchPosition;
 }
 
-interface SearchResult {
-  readonly found: ReadonlyArray<ListedAttempt & { readonly archived: boolean }>;
-  /** Where the search goes on; null: all of the range was read. */
-  readonly next: SearchPosition | null;
-  /** The start of the oldest attempt that was read; null: none was. */
-  readonly searchedToMs: number | null;
-}
-
 /**
  * Attempts of a range with the wanted values, newest first. Each call reads at most
  * {@link SEARCHED_MAX} rows of the listings by time and status, so no index is kept for what is
- * searched (docs/design.md 5.17).
+ * searched (docs/design.md 5.17). `next`: where the search goes on, null when all of the range was
+ * read; `searchedToMs`: the start of the oldest attempt that was read, null when none was.
  */
-export function searchPayments(listings: Listings, search: Search): SearchResult {
+export function searchPayments(listings: Listings, search: Search) {
   const { fromMs: sinceMs, untilMs, limit, position, status, card } = search;
   const found: Array<ListedAttempt & { archived: boolean }> = [];
   let searchedToMs: number | null = null;
@@ -151,10 +135,12 @@ export function searchPayments(listings: Listings, search: Search): SearchResult
   return { found, next, searchedToMs };
 }
 
-function isWanted(attempt: Attempt, { order, amount, card }: Wanted): boolean {
+function isWanted(attempt: Attempt, { order, amount, card }: Search): boolean {
   const { orderId, echo, currency } = attempt.request;
   if (order !== null && !orderId.toLowerCase().includes(order.toLowerCase())) return false;
-  if (card !== null && !cardEndsWith(attempt, card)) return false;
+  // Terminals fill a masked number up in their own ways.
+  const digits = cardOf(attempt)?.replace(/\D+$/, "");
+  if (card !== null && !digits?.endsWith(card)) return false;
   if (amount === null || echo.amount === amount) return true;
   return majorOf(chargedMinorOf(attempt), currency) === amount;
 }
@@ -163,9 +149,4 @@ function isWanted(attempt: Attempt, { order, amount, card }: Wanted): boolean {
 export function cardOf({ state }: Attempt): string | null {
   const last = "last" in state ? state.last?.report : undefined;
   return (endReportOf(state) ?? last)?.maskedPan ?? null;
-}
-
-/** Terminals fill a masked number up in their own ways. */
-function cardEndsWith(attempt: Attempt, digits: string): boolean {
-  return cardOf(attempt)?.replace(/\D+$/, "").endsWith(digits) ?? false;
 }

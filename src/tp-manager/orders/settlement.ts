@@ -57,7 +57,7 @@ export function settleByOperator(
   return orders.result(orders.latest(orderId), false, 0);
 }
 
-/** undefined: no outcome is possible, because the order is not in doubt. */
+/** The outcomes that are possible; undefined: none is, because the order is not in doubt. */
 function possibleText(settle: readonly Settled[]): string | undefined {
   const possible = settlements.filter((one) => settle.includes(findings[one]));
   if (possible.length === 0) return undefined;
