@@ -18,7 +18,7 @@ export interface ClientOptions {
   readonly url: string;
   readonly login: string;
   readonly password: string;
-  /** Another `fetch`, for tests. */
+  /** Replaces the global `fetch` in tests. */
   readonly fetch?: typeof fetch;
 }
 
@@ -31,15 +31,15 @@ export interface ApiError {
 }
 
 export interface PaymentRequest {
-  /** In major units: 9.99 */
+  /** The amount in major units: 9.99 */
   readonly amount: number;
-  /** The key of the sale, for ever: one order id is never charged twice. */
+  /** The key of the sale for ever: one order id is never charged twice. */
   readonly orderId: string;
   readonly currency?: string;
   readonly basket?: CartLine | readonly CartLine[];
   readonly customer?: Customer;
   readonly customData?: Readonly<Record<string, string | number | boolean>>;
-  /** Two-phase sale: answered as Approved; {@link ConnectorClient.deliver} ends it. */
+  /** Asks for a two-phase sale, which is Approved until {@link ConnectorClient.deliver}. */
   readonly delivery?: { readonly withinSeconds: number };
 }
 
@@ -77,7 +77,7 @@ export type Outcome = PaymentAnswer | Refusal;
  */
 export type ConnectorEvent = {
   readonly [Name in keyof EventMembers]: {
-    /** Only events that are kept have one. */
+    /** The id of an event that the connector keeps; prompts and other passing events have none. */
     readonly id: number | undefined;
     readonly name: Name;
     readonly data: EventMembers[Name] & { readonly at: string };
@@ -97,7 +97,7 @@ export class ConnectorError extends Error {
   }
 }
 
-/** Before the stream of events is opened again. */
+/** The pause before a broken stream of events is opened again. */
 const RECONNECT_MS = 2_000;
 
 export class ConnectorClient {
@@ -120,7 +120,7 @@ export class ConnectorClient {
     return (await this.#call("POST", "/payment", request, signal)).one as unknown as Outcome;
   }
 
-  /** The state of an order; undefined when the order was never asked for here. */
+  /** Returns the state of an order; undefined when the connector has never got the order. */
   async payment(
     orderId: string,
     signal?: AbortSignal,
@@ -156,7 +156,7 @@ export class ConnectorClient {
     return (await this.#good("GET", "/version")) as { version: string; type: string; os: string };
   }
 
-  /** Whether a payment can be taken now, or why not. */
+  /** Returns whether a payment can be taken now, or why not. */
   async health(): Promise<Health> {
     const { http, one } = await this.#call("GET", "/health");
     if (!("reasons" in one)) throw new ConnectorError(http, errorOf(one));
@@ -164,8 +164,8 @@ export class ConnectorClient {
   }
 
   /**
-   * Events from now on, or after `afterId`; reconnects and goes on after the last one, until
-   * `signal` aborts. Rejects when the connector refuses (wrong pair, foreign origin).
+   * Yields the events from now on, or those after `afterId`; reconnects and goes on after the last
+   * event until `signal` aborts. Rejects when the connector refuses the login or the page's origin.
    */
   async *events(options: {
     readonly signal: AbortSignal;
@@ -249,7 +249,7 @@ interface StreamBlock {
   readonly data: unknown;
 }
 
-/** One block of a stream; the name is "" when it only sets the id. */
+/** Reads one block of the stream of events; the name is "" in a block that only sets the id. */
 function eventOf(block: string): StreamBlock {
   const lineOf = (name: string): string | undefined =>
     new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
@@ -261,7 +261,7 @@ function eventOf(block: string): StreamBlock {
   };
 }
 
-/** Logins and passwords may hold any character; `btoa` takes bytes only. */
+/** Encodes the UTF-8 bytes of a text, because `btoa` takes bytes only. */
 function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 }

@@ -1,7 +1,6 @@
 /*
- * The words for the person in front of the kiosk. The connector's answers do not carry them: a
- * kiosk has words of its own, and these are a beginning. They say of the money only what `charged`
- * says.
+ * Sentences that a kiosk may show its customer. The connector's answers do not carry them, because
+ * each kiosk has its own style. A sentence says of the money only what `charged` says.
  */
 
 export const customerLanguages = ["en", "fr", "de"] as const;
@@ -10,7 +9,7 @@ export type CustomerLanguage = (typeof customerLanguages)[number];
 type Sentences = Readonly<Record<CustomerLanguage, string>>;
 
 interface Message extends Sentences {
-  /** The sentence says this of the order's money. */
+  /** What the sentence says about the order's money. */
   readonly charged: "no" | "yes" | "unknown";
 }
 
@@ -20,7 +19,7 @@ const notCharged = {
   de: "Ihnen wurde nichts berechnet.",
 };
 
-/** A sentence of one thing, and that nothing was charged. */
+/** Returns the sentence, followed by the sentence that nothing was charged. */
 function free(en: string, fr: string, de: string): Message {
   return {
     charged: "no",
@@ -101,7 +100,7 @@ export const customerMessages = {
     "Veuillez patienter un instant, puis réessayer.",
     "Bitte warten Sie einen Moment und versuchen Sie es dann noch einmal.",
   ),
-  // Lasts until the terminal has been asked, or an operator has settled an order: no "moment".
+  // The refusal lasts until the terminal has been probed or an operator has settled the order.
   "ask-staff": free(
     "Card payment is not possible until an earlier payment is cleared up. Please ask the staff, " +
       "or try again in a few minutes.",
@@ -119,7 +118,7 @@ export const customerMessages = {
 
 export type CustomerMessageName = keyof typeof customerMessages;
 
-/** Codes that have a sentence of their own while their order is not charged. */
+/** The sentences of error codes whose order is not charged; other codes have `unavailable`. */
 export const customerMessageOfCode: Readonly<Record<string, CustomerMessageName>> = {
   PAYMENT_DECLINED: "declined",
   PAYMENT_CANCELLED: "cancelled",
@@ -134,7 +133,7 @@ export const customerMessageOfCode: Readonly<Record<string, CustomerMessageName>
   ORDER_REVERSED: "returned",
 };
 
-/** Outcomes that come without an error, or whose error is not needed. */
+/** The sentences of outcomes without an error. */
 export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageName>> = {
   Success: "paid",
   Approved: "collect",
@@ -144,15 +143,15 @@ export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageNam
   Unknown: "unknown",
 };
 
-/** The parts of an answer that decide. */
+/** The members of an answer that decide which sentence is shown. */
 interface DecidingParts {
   readonly status: string;
   readonly error: { readonly code: string; readonly charged: "no" | "yes" | "unknown" } | null;
 }
 
 /**
- * The name of the sentence for an answer. Its `charged` decides first, and decides alone
- * where the code is one of a newer connector.
+ * Returns the name of the sentence for an answer. The error's `charged` decides first; it decides
+ * alone for a code that only a newer connector knows.
  */
 export function customerMessageName({ status, error }: DecidingParts): CustomerMessageName {
   if (error === null) {
@@ -163,7 +162,7 @@ export function customerMessageName({ status, error }: DecidingParts): CustomerM
   return customerMessageOfCode[error.code] ?? "unavailable";
 }
 
-/** The sentence for the customer at an answer of `POST /payment` or `GET /payment/{orderId}`. */
+/** Returns the customer's sentence for an answer of `POST /payment` or `GET /payment/{orderId}`. */
 export function customerMessage(outcome: DecidingParts, language: CustomerLanguage = "en"): string {
   return customerMessages[customerMessageName(outcome)][language];
 }

@@ -1,25 +1,25 @@
 import { maskPansInText } from "../masking/mask.ts";
 import type { Logger } from "../process/logger.ts";
 
-/** Of an alarm's text, which may quote a terminal or the gateway. */
+/** The longest text of an alarm in characters; it may quote a terminal or the gateway. */
 const MESSAGE_LENGTH_MAX = 500;
 
-/** Findings about an unmatched transaction that are alarms; without one the terminal is asked. */
+/** What a probe found of an unmatched transaction; an alarm without one comes before the probe. */
 export const alarmFindings = ["held", "unclear"] as const;
 
-/** A line of the log with the field `alarm`: an operator is needed. */
+/** An alarm: a line of the log with the field `alarm`, for which an operator is needed. */
 export interface RaisedAlarm {
   readonly alarm: string;
-  /** Its previous name, where it was renamed. */
+  /** The alarm's previous name, if the alarm was renamed. */
   readonly formerly?: string;
   readonly finding?: (typeof alarmFindings)[number];
-  /** Card numbers are masked. */
+  /** The text of the log line with card numbers masked. */
   readonly message: string;
   readonly orderId: string | null;
-  /** All orders that it names, beginning with `orderId`. */
+  /** All orders that the alarm names, `orderId` first. */
   readonly orders?: string[];
   readonly transactionId: string | null;
-  /** Id of an operation or gateway transaction that the alarm is about; null: none. */
+  /** The id of the operation or gateway transaction that the alarm is about; null: none. */
   readonly about: string | null;
 }
 
@@ -36,7 +36,7 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Log
       try {
         raise(alarm);
       } catch (error) {
-        // The log has the alarm; a full disk is often what it is about.
+        // Storing fails when the alarm is about a full disk; the log has the alarm already.
         log.error({ err: error }, "an alarm was not stored");
       }
     }) as Logger["error"];

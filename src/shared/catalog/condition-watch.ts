@@ -3,30 +3,30 @@ import type { Clock, Timer } from "../time.ts";
 import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 
 export const CHECK_EVERY_MS = 10_000;
-/** A shorter condition, such as a restart of the other program, raises no alarm. */
+/** How long a condition must last to raise an alarm; a restart of the other program does not. */
 export const ALARM_AFTER_MS = 60_000;
-/** Earlier conditions that still last are all found within this time after a start. */
+/** The time after a start within which every condition that lasted before is found again. */
 const OVER_AFTER_START_MS = 60_000;
 
 interface WatchParts {
-  /** Which program this is: each raises the alarms of its own conditions only. */
+  /** The program that this watch runs in; it raises the alarms of its own conditions only. */
   readonly by: "supervisor" | "tp-manager";
   readonly read: () => Condition[] | Promise<Condition[]>;
   readonly clock: Clock;
-  /** Its lines with the field `alarm` reach the operator. */
+  /** A logger whose lines with the field `alarm` reach the operator. */
   readonly log: Logger;
-  /** Gets the alarms of the conditions that are present; those of all others are over. */
+  /** Gets the alarms of the conditions that are present; all other conditions' are over. */
   readonly onChecked?: (alarms: readonly string[]) => void;
 }
 
 /**
- * Finds every {@link CHECK_EVERY_MS} which conditions are present. The log gets one alarm when a
- * condition begins, none while it lasts, and one line when it is over.
+ * Finds the conditions that are present, every {@link CHECK_EVERY_MS}. Logs one alarm when a
+ * condition begins, nothing while it lasts, and one line when it is over.
  */
 export class ConditionWatch {
   readonly #parts: WatchParts;
   readonly #startedMs: number;
-  /** When each was found first, and whether its alarm has been raised. */
+  /** When each condition that is present was first found, and whether its alarm was raised. */
   readonly #present = new Map<ConditionName, { readonly foundMs: number; alarmed: boolean }>();
   #timer: Timer | undefined;
   #checking: Promise<void> = Promise.resolve();

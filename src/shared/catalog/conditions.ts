@@ -3,22 +3,22 @@ import type { TpManagerConditions } from "../ipc/status-figures.ts";
 import type { ErrorCode } from "./errors.ts";
 import texts from "./texts-en.json" with { type: "json" };
 
-/** All that is asked to find conditions. A program of the previous version reports less. */
+/** The facts that conditions are found in. A program of the previous version reports fewer. */
 export interface ConditionFacts {
-  /** null: the supervisor does not answer; undefined: it was not asked. */
+  /** The supervisor's status; null: it does not answer; undefined: it was not asked. */
   readonly supervisor: ResponseOf<typeof supervisorMessages, "status"> | null | undefined;
-  /** undefined: tp-manager was not asked, or does not report them. */
+  /** The facts of tp-manager; undefined: it was not asked, or is too old to report them. */
   readonly tpManager: TpManagerConditions | undefined;
 }
 
-/** The facts about a condition that is present; they fill its text. */
+/** The facts about a condition that is present, which fill the condition's text. */
 interface Finding {
   readonly reason?: string;
-  /** null or missing: not known. */
+  /** Since when the condition lasts; null or missing: not known. */
   readonly sinceMs?: number | null | undefined;
-  /** How many transactions, operations or notifications are concerned; missing: not countable. */
+  /** The number of transactions, operations or notifications concerned; missing: not countable. */
   readonly count?: number | undefined;
-  /** Orders that it is about. */
+  /** The orders that the condition is about. */
   readonly orderIds?: readonly string[];
   readonly amounts?: readonly string[];
   readonly minutes?: number;
@@ -41,11 +41,11 @@ interface Row {
   /** The alarm's previous name. */
   readonly formerly?: string | undefined;
   readonly raised: "on-the-spot" | "watch";
-  /** The line of the doctor. */
+  /** The name of the doctor's line that reports the condition. */
   readonly check: CheckName;
-  /** The doctor fails: nothing goes on before an operator does something. */
+  /** Whether the doctor fails: true if nothing goes on before an operator does something. */
   readonly critical: boolean;
-  /** null or undefined: the condition is not present. */
+  /** Finds the condition in the facts; null or undefined: it is not present. */
   readonly find: (facts: ConditionFacts) => Finding | null | undefined;
 }
 
@@ -53,31 +53,31 @@ interface ConditionRow extends Row {
   readonly alarm: string;
   /** The program that raises the alarm, because it sees the condition begin and end. */
   readonly by: "supervisor" | "tp-manager";
-  /** The condition in words, with values in braces; `{count order}` is "1 order" or "2 orders". */
+  /** The condition's text with values in braces; `{count order}` is "1 order" or "2 orders". */
   readonly says: string;
   readonly when: string;
   readonly todo: string;
 }
 
-/** An unmatched transaction (docs/matching.md). */
+/** The name of the alarm about an unmatched transaction (docs/matching.md). */
 const UNMATCHED = "unmatched-transaction";
 
-/** `queue-old` begins when the oldest item of the queue has waited for longer. */
+/** How long the oldest item of the queue may wait before the condition `queue-old` begins. */
 export const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
- * The doctor's line of a condition that keeps payments from being taken. `/health`, the status and
- * the doctor already report it as a not-ready reason; its row adds the alarm.
+ * The doctor's line of conditions that keep payments from being taken. `/health`, the status and
+ * the doctor report them as not-ready reasons already; their rows add the alarms.
  */
 export const KEEPS_PAYMENTS = "terminal";
 
 type Severity = "critical" | "warns";
 
-/** The watch of the program raises the alarm, once; it is named after the condition. */
+/** Returns the row of a condition whose alarm the watch raises, named after it or `alarm`. */
 const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: string) =>
   ({ raised: "watch", critical: severity === "critical", check, find, alarm }) as const;
 
-/** Each transaction or operation raises the alarm where it happens. */
+/** Returns the row of a condition whose alarm is raised where a transaction or operation fails. */
 const onTheSpot = (
   severity: Severity,
   check: CheckName,
@@ -94,7 +94,7 @@ const onTheSpot = (
     formerly,
   }) as const;
 
-/** `code`: of the answer that a payment would get. */
+/** Returns the row of a condition in which payments are refused with the error code `code`. */
 const keepsPayments = (code: ErrorCode): Row =>
   watched("critical", KEEPS_PAYMENTS, ({ tpManager }) => {
     const reason = tpManager?.obstacles?.find((one) => one.code === code)?.says;
@@ -104,7 +104,7 @@ const keepsPayments = (code: ErrorCode): Row =>
 const counted = (count = 0, sinceMs: number | null = null): Finding | null =>
   count === 0 ? null : { count, sinceMs };
 
-/** The rows of the program that sees these conditions begin and end. */
+/** Returns the rows of the conditions that the program `by` sees begin and end. */
 const rowsOf = <Name extends keyof typeof texts.conditions>(
   by: ConditionRow["by"],
   rows: Readonly<Record<Name, Row>>,
@@ -117,9 +117,9 @@ const rowsOf = <Name extends keyof typeof texts.conditions>(
   ) as Readonly<Record<Name, ConditionRow>>;
 
 /**
- * The one table of what can be wrong for longer, at the terminal and between a charged card and the
- * gateway: `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
- * derive from it. The texts of each row are in texts-en.json.
+ * The one table of conditions: what can be wrong for longer at the terminal, and between a charged
+ * card and the gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and
+ * docs/operator.md derive from this table. The texts of each row are in texts-en.json.
  */
 export const conditionTable = {
   ...rowsOf("tp-manager", {
@@ -192,7 +192,7 @@ export const conditionTable = {
     ),
     "lookup-refused": onTheSpot("warns", "gateway", "gateway-lookup-refused", ({ supervisor }) => {
       const { lookupRefused, ambiguous } = supervisor?.outbox ?? {};
-      // The next lookup comes with the next lost answer: without one nothing is lacking.
+      // A lookup is only needed after a lost answer, so without one nothing is wrong.
       return ambiguous?.inDoubt === 0 ? null : lookupRefused;
     }),
     "queue-old": watched("warns", "queue", ({ supervisor }) => {
@@ -237,15 +237,15 @@ export interface Condition {
   readonly name: ConditionName;
   readonly row: ConditionRow;
   readonly says: string;
-  /** null: not known. */
+  /** Since when the condition lasts; null: not known. */
   readonly sinceMs: number | null;
-  /** null: not countable. */
+  /** How many transactions, operations or notifications are concerned; null: not countable. */
   readonly count: number | null;
-  /** Orders that it is about, at most {@link NAMED_MAX}. */
+  /** At most {@link NAMED_MAX} of the orders that the condition is about. */
   readonly orderIds: readonly string[];
 }
 
-/** The conditions that are present, in the order of the table. Pure. */
+/** Returns the conditions that are present, in the order of the table. Pure. */
 export function conditionsOf(facts: ConditionFacts): Condition[] {
   return conditionNames.flatMap((name) => {
     const row: ConditionRow = conditionTable[name];
@@ -277,7 +277,7 @@ function namesOf(names: readonly string[], count: number): string {
   return named.join(", ") + (count > named.length ? " and more" : "");
 }
 
-/** For people: the condition, since when, and what to do. */
+/** Returns the text for people: the condition, since when it lasts, and what to do. */
 export function conditionText(condition: Condition): string {
   return `${saysSince(condition)} -> ${condition.row.todo}`;
 }
@@ -302,9 +302,9 @@ export const formerAlarms: ReadonlyMap<string, string> = new Map(
   alarmPairs.flatMap(({ alarm, formerly }) => (formerly === undefined ? [] : [[alarm, formerly]])),
 );
 
-/** The condition that an alarm lasts as long as; `finding`: of the alarm's event. */
+/** Returns the condition that an alarm lasts with; `finding`: the member of the alarm's event. */
 export function conditionOfAlarm(alarm: unknown, finding: unknown): ConditionName | undefined {
-  // The terminal is still asked about such a transaction, which may prove to be an attempt's.
+  // The terminal is still being probed: the transaction may prove to be an attempt's.
   if (alarm === UNMATCHED && finding === undefined) return undefined;
   return lastingAlarms.get(String(alarm));
 }

@@ -1,6 +1,6 @@
 import texts from "./texts-en.json" with { type: "json" };
 
-/** The money of the order that an error is about, as far as is known. */
+/** Whether the order that an error is about is charged, as far as is known. */
 export type Charged = "no" | "yes" | "unknown";
 export type Retry = "safe" | "same_order" | "after_recovery" | "never";
 
@@ -16,7 +16,7 @@ export interface ErrorRow {
 const row = (http: number, charged: Charged, retry: Retry) => ({ http, charged, retry });
 
 const rows = {
-  // A call that is refused before it begins charges nobody.
+  // Codes of calls that are refused before they begin, so that nobody is charged.
   BODY_NOT_JSON: row(400, "no", "safe"),
   REQUEST_INVALID: row(400, "no", "safe"),
   CARD_DATA_REFUSED: row(400, "no", "safe"),
@@ -32,7 +32,7 @@ const rows = {
   TOO_MANY_FAILURES: row(429, "no", "safe"),
   HEADERS_TOO_LARGE: row(431, "no", "safe"),
   TOO_MANY_READERS: row(503, "no", "safe"),
-  // The order, the terminal that charges it, and the connector itself.
+  // Codes about the order, the terminal that charges it, and the connector itself.
   ORDER_NOT_FOUND: row(404, "no", "safe"),
   TERMINAL_BUSY: row(409, "no", "safe"),
   NOTHING_TO_CANCEL: row(409, "no", "safe"),
@@ -70,7 +70,7 @@ const rows = {
   TELECOLLECTION_FAILED: row(503, "no", "safe"),
   RESET_FAILED: row(503, "no", "safe"),
   PAYMENT_RUNNING: row(504, "unknown", "same_order"),
-  // The supervisor, its outbox, and the gateway.
+  // Codes about the supervisor, its outbox, and the gateway.
   GATEWAY_TRANSACTION_NOT_FOUND: row(404, "unknown", "never"),
   OUTBOX_ITEM_NOT_FOUND: row(404, "unknown", "never"),
   GATEWAY_ID_UNKNOWN: row(409, "unknown", "after_recovery"),
@@ -102,18 +102,18 @@ interface AppErrorOptions extends ErrorOptions {
   /** Replaces the value of the table where more is known. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** An earlier request for the same may have been carried out. */
+  /** An earlier request for the same order or operation may have been carried out. */
   readonly mayBeDone?: boolean;
 }
 
-/** An error with a code of the table. The message is for the person who reads the answer. */
+/** An error with a code of the error table. The message is for the person who reads the answer. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
   readonly charged: Charged;
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly mayBeDone: boolean;
-  /** The order that it is about, where the request names that order by another id. */
+  /** The order that the error is about, if the request names that order by another id. */
   orderId: string | undefined;
 
   constructor(code: ErrorCode, message?: string, options: AppErrorOptions = {}) {

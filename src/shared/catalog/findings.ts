@@ -2,7 +2,7 @@ import texts from "./findings-en.json" with { type: "json" };
 
 export type Verdict = "ok" | "warn" | "fail";
 
-/** `names`: of the values that stand in braces in the texts of the row. */
+/** Returns what makes a row of the table; `names`: the values that stand in braces in its texts. */
 const row =
   (verdict: Verdict) =>
   <const N extends readonly string[]>(check: string, ...names: N) => ({ check, verdict, names });
@@ -109,19 +109,18 @@ interface FindingRow {
   readonly check: string;
   readonly verdict: Verdict;
   readonly names: readonly string[];
-  /** For the terminal, with values in braces. */
+  /** The text that the doctor prints, with values in braces. */
   readonly says: string;
-  /** Advice for the terminal, also where all is well; missing: there is nothing to do. */
+  /** The advice that the doctor prints, also where all is well; missing: there is nothing to do. */
   readonly todo?: string;
-  /** For the reference, where `says` is only values, or the same as that of another code. */
+  /** The text of the reference, if `says` is only values or equals that of another code. */
   readonly means?: string;
 }
 
 /**
  * The one table of what the doctor finds by itself, by the code that programs and the console know
- * (docs/design.md 9.1); its texts are in findings-en.json. A condition has its own table and name
- * (`conditionTable`), and what keeps a payment from being taken has the code of that payment's
- * answer (`errorTable`).
+ * (docs/design.md 9.1); its texts are in findings-en.json. A condition has its own table
+ * (`conditionTable`), and what keeps a payment from being taken has an error code (`errorTable`).
  */
 export const findingTable = Object.fromEntries(
   Object.entries<Omit<FindingRow, "says">>(rows).map(([code, row]): [string, FindingRow] => [
@@ -135,12 +134,12 @@ type FindingValues = Readonly<Record<string, string | number>>;
 /** One line of the doctor. */
 export interface Finding {
   readonly check: string;
-  /** Of `findingTable`; a condition's name; or the error code that a payment would be answered. */
+  /** A code of `findingTable`, a condition's name, or the error code that a payment would get. */
   readonly code: string;
   readonly verdict: Verdict;
-  /** For the terminal. */
+  /** The text that the doctor prints. */
   readonly says: string;
-  /** Advice for the terminal, also where all is well; null: there is nothing to do. */
+  /** The advice that the doctor prints, also where all is well; null: there is nothing to do. */
   readonly todo: string | null;
   /** The values in the texts, for sentences in other languages. */
   readonly values: FindingValues;
@@ -150,7 +149,7 @@ type ValuesOf<C extends FindingCode> = Readonly<
   Record<(typeof rows)[C]["names"][number], string | number>
 >;
 
-/** A line of the table, with its values in it. */
+/** Returns a row of the table with the values filled into its texts. */
 export function finding<C extends FindingCode>(code: C, given: ValuesOf<C>): Finding {
   const { check, verdict, says, todo } = findingTable[code];
   const values: FindingValues = Object.fromEntries(
@@ -171,7 +170,7 @@ export function finding<C extends FindingCode>(code: C, given: ValuesOf<C>): Fin
   };
 }
 
-/** A line whose code and text come from another table. */
+/** Returns a line of the doctor whose code and text come from another table. */
 export function passedOn(
   line: Pick<Finding, "check" | "code" | "says" | "todo">,
   verdict: Verdict,
@@ -180,7 +179,7 @@ export function passedOn(
   return { ...line, verdict, says: oneLine(line.says), values };
 }
 
-/** The two parts of a refusal: its first line names the fault, the rest is the advice. */
+/** Splits the message of a refusal: the first line names the fault, the rest is the advice. */
 export function inTwo(
   message: string,
   otherwise: string,

@@ -5,22 +5,22 @@ import type { Program } from "../ipc/contract.ts";
 import type { Entry } from "./config-file.ts";
 
 interface Traits {
-  /** Without a value these programs do not start. */
+  /** The programs that do not start without a value. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
-  /** A login, which belongs to a secret; people write the secret after it by mistake. */
+  /** The value is a login, after which people write the password by mistake. */
   readonly login?: boolean;
-  /** Several values, with blanks between them. */
+  /** The value is a list with blanks between its elements. */
   readonly list?: boolean;
-  /** The least with a real terminal: less is refused unless TEST_TIMERS is yes. */
+  /** The smallest value with a real terminal; less is refused unless TEST_TIMERS is yes. */
   readonly floor?: number;
-  /** A warning about a value that is accepted, without the value itself. */
+  /** Returns a warning about a value that is accepted; the warning does not repeat the value. */
   warn?(value: string): string | undefined;
 }
 
 /** The facts about a setting, in `schema.ts` and in every driver. */
 interface Meta extends Traits {
-  /** One sentence for the example file and docs/reference.md. */
+  /** The sentence about the setting in the example file and in docs/reference.md. */
   readonly help: string;
   readonly example: string;
 }
@@ -33,7 +33,7 @@ export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.outp
 export interface ConfigPart<F extends ConfigFields = ConfigFields> {
   readonly title: string;
   readonly fields: F;
-  /** Faults of values that do not go together; a value that is itself faulty is undefined. */
+  /** Returns the faults of values that do not go together; a value with a fault is undefined. */
   check?(values: Partial<ValuesOf<F>>): readonly ValueFault[];
 }
 
@@ -43,7 +43,7 @@ export interface ValueFault {
   readonly message: string;
 }
 
-/** The values of `fields`, out of a configuration that was read with them. */
+/** Returns the values of `fields` out of a configuration that was read with these fields. */
 export function valuesOf<F extends ConfigFields>(fields: F, config: object): ValuesOf<F> {
   for (const name of Object.keys(fields)) {
     invariant(Object.hasOwn(config, name), `the configuration was read with ${name}`);
@@ -88,12 +88,12 @@ export const oneOf = <const T extends readonly [string, ...string[]]>(values: T)
 
 export const yesNo = oneOf(["yes", "no"]).transform((value) => value === "yes");
 
-/** A service may be started in any folder, so a path must not depend on that. */
+/** An absolute path, because a service may be started in any folder. */
 export const wholePath = text(1_024).refine((value) => isAbsolute(value), {
   error: "must be the whole path of a file",
 });
 
-/** An http or https address without credentials, which would be logged and sent on. */
+/** Whether a value is an http or https address without credentials, which would be logged. */
 export function isWebAddress(value: string): boolean {
   if (!/^https?:\/\/[^\s/\\][^\s\\]*$/.test(value) || !URL.canParse(value)) return false;
   const { username, password, port } = new URL(value);
@@ -107,26 +107,26 @@ export const isLoopback = (hostname: string): boolean =>
 /** The highest port of TCP. */
 export const PORT_MAX = 65_535;
 
-/** Whether a value of the setup file may be printed; one with an unknown name may not. */
+/** Whether a value of the setup file may be printed; the value of an unknown name may not. */
 export function mayBePrinted({ name, value }: Pick<Entry, "name" | "value">, fields: ConfigFields) {
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   return field !== undefined && isPrintable(field, value);
 }
 
-/** False for a secret, a login, after which people write the password, and an address with both. */
+/** Whether a value is neither a secret, nor a login, nor an address with credentials. */
 export function isPrintable(field: z.ZodType, value: string): boolean {
   const { secret, login } = metaOf(field);
   return secret !== true && login !== true && !holdsCredentials(value);
 }
 
-/** Whether an address has a login, or something after its path, where tokens stand. */
+/** Whether an address has a login, or a query or fragment, which may hold a token. */
 export const holdsCredentials = (value: string): boolean =>
   /@|^\s*[a-z][a-z\d+.-]*:[^?#]*[?#]/i.test(value);
 
-/** A shorter parameter, such as `?v=2`, stands in many texts by accident. */
+/** The shortest parameter of an address that counts as a secret; `v=2` would match many texts. */
 const PARAMETER_CHARACTERS_MIN = 6;
 
-/** The credentials in an address: http://login:password@host/path?token=secret. */
+/** Returns the credentials in an address such as http://login:password@host/path?token=secret. */
 export function credentialsWithin(value: string): string[] {
   const passwords = [...value.matchAll(/:([^:@/]+)@/g)].map(([, password = ""]) => password);
   const [, query = ""] = /[?#](.*)/.exec(value) ?? [];

@@ -39,7 +39,7 @@ export function readEntries(text: string): { entries: Entry[]; faults: LineFault
   return { entries, faults };
 }
 
-/** The known name nearest to a mistyped one, or undefined when none is near. */
+/** Returns the known name nearest to a mistyped name; undefined: none is near. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const upper = name.toUpperCase();
   const [best] = known
@@ -50,7 +50,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
     : undefined;
 }
 
-/** Levenshtein distance, row by row. */
+/** Returns the Levenshtein distance of two names. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

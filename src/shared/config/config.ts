@@ -17,7 +17,7 @@ export type { Config } from "./schema.ts";
 
 interface ConfigResult {
   readonly config: Config;
-  /** About unknown names, values that may be wrong, a file that others can read: no faults. */
+  /** Warnings: unknown names, values that may be wrong, a file that others can read. */
   readonly warnings: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export function loadConfig(path: string, program: Program, added?: ConfigPart): 
   return { config, warnings: [...warnings, ...permissionWarning(path)] };
 }
 
-/** Far above any setup file, so that a wrong file is refused before it fills the memory. */
+/** The largest setup file; a larger file is the wrong one and is refused before it is read. */
 const FILE_BYTES_MAX = 256 * 1024;
 
 function readSetupFile(path: string): string {
@@ -114,7 +114,7 @@ export function parseConfig(
   }
   warnings.push(...kioskWarning(isGiven, byName.get("KIOSK_PORT")?.value));
   faults.sort((a, b) => a.line - b.line);
-  // Each value was read by the schema of its name.
+  // The cast is right, because each value was read by the schema of its name.
   return faults.length > 0 ? { faults, warnings } : { config: values as Config, faults, warnings };
 }
 
@@ -144,7 +144,7 @@ function readValue(
   return undefined;
 }
 
-/** A comment in the line of a value would silently become a part of a password. */
+/** Returns a warning about a comment after a value, which would become a part of a password. */
 function commentWarning({ line, name, value, quoted }: Entry): string[] {
   if (quoted || !/\s#/.test(value)) return [];
   return [`line ${line}: the # belongs to the value of ${name}; comments need their own line`];
@@ -160,13 +160,13 @@ function unknownName({ line, name }: Entry, known: readonly string[]): string {
   return `line ${line}: ${name} is not a known name${nearest ? `, did you mean ${nearest}?` : ""}`;
 }
 
-/** The kiosk's own pages need two settings; payments go on without them. */
+/** Returns a warning if one of the two settings for the kiosk's own pages is missing. */
 function kioskWarning(isGiven: (name: string) => boolean, port: string | undefined): string[] {
   if (port === "0" || isGiven("KIOSK_PORT") === isGiven("KIOSK_APP")) return [];
   return ["KIOSK_PORT and KIOSK_APP go together; one is missing, and no pages are served"];
 }
 
-/** A login needs its password, and the operator's login differs from the kiosk's. */
+/** Returns a fault if the operator's login lacks its password or equals the kiosk's login. */
 function pairFaults(byName: ReadonlyMap<string, Entry>): readonly ValueFault[] {
   const login = byName.get("OPERATOR_LOGIN");
   const password = byName.get("OPERATOR_PWD");
