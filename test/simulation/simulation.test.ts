@@ -16,7 +16,7 @@ async function simulate(...given: string[]): Promise<{ tally: Tally; story: stri
 
 /** Enough for every kind of fault; ten thousand runs and other seeds are `npm run chaos`. */
 const RUNS = isWhole ? 150 : 60;
-const UNASKED_RUNS = isWhole ? 60 : 30;
+const UNASKED_RUNS = isWhole ? 60 : 50;
 
 test("no promise about the money is broken in many runs full of faults", async () => {
   const { tally, story } = await simulate("--from", "1", "--runs", `${RUNS}`);
