@@ -21,6 +21,7 @@ import {
 import { gatewaySettings } from "../supervisor/gateway-settings.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
+import { rowsOf } from "../support/scope.ts";
 import { browserForSuite, haveChromium } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 import { pages, type WebServer, webServer } from "./web-server.ts";
@@ -222,12 +223,13 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(state()).toBe("captured");
   });
 
-  test.each([
+  const languages: ReadonlyArray<readonly [locale: string, label: string, amount: string]> = [
     ["en_GB", "Card number", "€19.99"],
     ["fr_FR", "Numéro de carte", "19,99 €"],
     ["es_ES", "Número de tarjeta", "19,99 €"],
     ["it_IT", "Numero della carta", "19,99 €"],
-  ])("%s is easy to use", async (locale, label, amount) => {
+  ];
+  test.each(rowsOf(languages, 2))("%s is easy to use", async (locale, label, amount) => {
     const { page } = await visit({ locale, description: "x".repeat(60) });
     expect(await page.getByLabel(label).count()).toBe(1);
     const shown = (await page.locator("#amount").textContent()) ?? "";

@@ -1,4 +1,5 @@
 import type { Page } from "playwright-core";
+import { rowsOf } from "../support/scope.ts";
 
 /**
  * What keeps somebody from using the page as it stands: text with too little contrast (WCAG 1.4.3),
@@ -67,9 +68,12 @@ const source = `(() => {
   return found;
 })()`;
 
-/** A desk, an upright kiosk, a phone. */
-export const sizes = [
-  { width: 1280, height: 900 },
-  { width: 1080, height: 1920 },
-  { width: 375, height: 812 },
-] as const;
+/** A desk, in the whole scope an upright kiosk, a phone. */
+export const sizes = rowsOf(
+  [
+    { width: 1280, height: 900 },
+    { width: 1080, height: 1920 },
+    { width: 375, height: 812 },
+  ],
+  2,
+);

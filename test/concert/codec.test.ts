@@ -17,8 +17,9 @@ import {
   safeText,
   type Tagged,
 } from "../../src/concert/index.ts";
+import { tries } from "../support/scope.ts";
 
-const RUNS = 2_000;
+const RUNS = tries(2_000);
 
 describe("whatever the values are", () => {
   test.each(Object.entries(concertProperties))("%s", (_name, property) => {

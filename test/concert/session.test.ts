@@ -11,6 +11,7 @@ import {
   type SessionNews,
   type SessionStep,
 } from "../../src/tp-manager/terminal/concert/link/session-machine.ts";
+import { tries } from "../support/scope.ts";
 import { bytesHex, hasAny, hexBytes, rowsOf, type Vector } from "./vectors.ts";
 
 const [ENQ, ACK, NAK, EOT, STX] = ["05", "06", "15", "04", "02"] as const;
@@ -297,7 +298,10 @@ describe("whatever comes", () => {
       );
       expect((taken?.length ?? 0) + (refused?.length ?? 0)).toBeLessThanOrEqual(asked);
     };
-    fc.assert(fc.property(fc.array(input, { maxLength: 200 }), law), { numRuns: 2_000, seed: 1 });
+    fc.assert(fc.property(fc.array(input, { maxLength: 200 }), law), {
+      numRuns: tries(2_000),
+      seed: 1,
+    });
   });
 
   test("a terminal that repeats its session is heard in the end", () => {
@@ -313,6 +317,9 @@ describe("whatever comes", () => {
       const bodies = side.news.flatMap((one) => (one.news === "body" ? [one.body] : []));
       expect(bodies.map((body) => decodeFixedReply(body).status)).toContain("0");
     };
-    fc.assert(fc.property(fc.array(input, { maxLength: 60 }), law), { numRuns: 1_000, seed: 1 });
+    fc.assert(fc.property(fc.array(input, { maxLength: 60 }), law), {
+      numRuns: tries(1_000),
+      seed: 1,
+    });
   });
 });

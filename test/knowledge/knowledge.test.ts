@@ -11,9 +11,16 @@ const FAULTS = 2;
 const SEED = 27;
 /** Worlds of a scope in the whole scope of the tests; `npm run knowledge` walks them all. */
 const playedOf: Readonly<Record<Family, number>> = { zvt: 450, concert: 120, "caisse-ap": 120 };
-const SHARE = isWhole ? 1 : 0.25;
+const SHARE = isWhole ? 1 : 0.15;
 /** Worlds that break another assumption than the sole user; of pairs the script walks them. */
 const FURTHER_WORLDS = 11;
+
+/** No pairs; and of what both one-way families take for granted half in each of them. */
+function isWalked({ family, off: [first, ...more] }: Scope, number: number): boolean {
+  if (more.length > 0) return false;
+  if (isWhole || family === "zvt" || first === undefined || first === "sole-user") return true;
+  return first === "own-connection" || number % 2 === (family === "concert" ? 0 : 1);
+}
 
 test.each(families)(
   "each verdict of a %s terminal is knowledge, in a reduced scope",
@@ -25,8 +32,7 @@ test.each(families)(
       return walked.isWhole || isEnough;
     };
     const pairs: string[] = [];
-    const isPair = ({ off }: Scope): boolean => off.length > 1;
-    for (const scope of scopesOf(family, FAULTS).filter((each) => !isPair(each))) {
+    for (const scope of scopesOf(family, FAULTS).filter(isWalked)) {
       const walked = await walker.walk(scope, SEED, isOver);
       expect(walked.worlds).toBeGreaterThan(10);
       for (const found of walked.found) pairs.push(await pairOf(walker, walked, found));

@@ -19,3 +19,8 @@ export function linesOr(line: Line): readonly Line[] {
 export function rowsOf<Row>(rows: readonly Row[], step: number, first = 0): readonly Row[] {
   return isWhole ? rows : rows.filter((_, number) => number % step === first);
 }
+
+/** How often something is tried at random: as often as given in the whole scope, else a quarter. */
+export function tries(whole: number): number {
+  return isWhole ? whole : Math.ceil(whole / 4);
+}

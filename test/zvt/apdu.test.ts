@@ -9,6 +9,7 @@ import {
   toHex,
   ZvtCodecError,
 } from "../../src/zvt/index.ts";
+import { tries } from "../support/scope.ts";
 
 function filled(control: number, length: number): Apdu {
   return { control, data: new Uint8Array(length).fill(0x41) };
@@ -125,6 +126,6 @@ test("any bytes at all give events or wait, and never throw", () => {
         expect(error).toBeInstanceOf(ZvtCodecError);
       }
     }),
-    { numRuns: 3000, seed: 20_261 },
+    { numRuns: tries(3000), seed: 20_261 },
   );
 });

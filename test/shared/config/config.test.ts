@@ -15,6 +15,7 @@ import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
 import { readSettings } from "../../../src/tp-manager/http/maintenance/settings.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
+import { tries } from "../../support/scope.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { setupText } from "./setup-text.ts";
 
@@ -233,7 +234,7 @@ describe("secrets", () => {
           JSON.stringify(value).slice(1, -1),
         );
       }),
-      { numRuns: 1_000 },
+      { numRuns: tries(1_000) },
     );
   });
 
@@ -329,7 +330,7 @@ describe("reading never throws", () => {
         const result = parse(lines.join(end));
         expect(result.config === undefined).toBe(result.faults.length > 0);
       }),
-      { numRuns: 1_000 },
+      { numRuns: tries(1_000) },
     );
   });
 

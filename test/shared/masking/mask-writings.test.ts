@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { containsPan, maskPansInText, maskPansInUrl } from "../../../src/shared/masking/mask.ts";
+import { tries } from "../../support/scope.ts";
 import { testCards } from "./test-cards.ts";
 
 const inGroups = (pan: string, separator: string, size = 4): string =>
@@ -98,7 +99,7 @@ test("a list of numbers is never refused, and a longer one stays as it is", () =
       const isCardsLength = numbers.every((one) => one > 9) ? 4 : 19;
       if (numbers.length > isCardsLength) expect(maskPansInText(text)).toBe(text);
     }),
-    { numRuns: 5_000 },
+    { numRuns: tries(5_000) },
   );
 });
 
@@ -131,7 +132,7 @@ test("the separators may differ from group to group and the digits from each oth
         expect(isHidden(masked, text), JSON.stringify(text)).toBe(true);
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: tries(3_000) },
   );
 });
 
@@ -204,6 +205,6 @@ test("amounts, dates and counters in columns and lines stay, whatever joins them
       const text = values.join(between);
       expect(maskPansInText(text)).toBe(text);
     }),
-    { numRuns: 3_000 },
+    { numRuns: tries(3_000) },
   );
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { readPlainAnswer } from "../../../src/supervisor/gateway/plain-answer.ts";
 import { readSoapAnswer, readStrictly } from "../../../src/supervisor/gateway/soap-answer.ts";
+import { tries } from "../../support/scope.ts";
 import { resultBody } from "../recording-gateway.ts";
 
 const read = (text: string) => readSoapAnswer("generate", text);
@@ -121,7 +122,7 @@ describe("an answer in the plain form", () => {
           if (fields) expect(read(text)).toEqual(readStrictly("generate", text));
         },
       ),
-      { numRuns: 20_000 },
+      { numRuns: tries(20_000) },
     );
   });
 
@@ -175,7 +176,7 @@ describe("hostile answers", () => {
           expect(answer.kind === "result" && answer.code === 0).toBe(false);
         },
       ),
-      { seed: 7, numRuns: 1_000 },
+      { seed: 7, numRuns: tries(1_000) },
     );
   });
 

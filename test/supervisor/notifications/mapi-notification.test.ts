@@ -6,6 +6,7 @@ import { readMapi } from "../../../src/supervisor/notifications/mapi-notificatio
 import { formField } from "../../../src/supervisor/notifications/notification-listener.ts";
 import { ownTimeOf } from "../../support/own-time.ts";
 import { asSlow } from "../../support/patience.ts";
+import { tries } from "../../support/scope.ts";
 import { PASSWORD } from "../supervisor-rig.ts";
 import { mapiOf, md5, resultOf, secrets } from "./mapi.ts";
 
@@ -167,7 +168,7 @@ describe("a notification", () => {
         const { genuine } = readMapi(changed, secrets);
         if (at >= from && at < to && value !== bytes[at]) expect(genuine).toBe(false);
       }),
-      { numRuns: 3_000, seed: 7 },
+      { numRuns: tries(3_000), seed: 7 },
     );
   });
 });

@@ -27,6 +27,7 @@ import { traitsOf } from "../../../scenario/one-way-fault-house.ts";
 import { until } from "../../../support/child-program.ts";
 import { house, outcome, pay, request } from "../../../support/payment-house.ts";
 import { recordingLog } from "../../../support/recording-log.ts";
+import { tries } from "../../../support/scope.ts";
 import type { ScriptedTerminal } from "../../../support/scripted-terminal.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 
@@ -57,7 +58,7 @@ const options: CaisseApOptions = {
   reference: "CF",
   receipt: true,
 };
-const PAYMENTS = 20;
+const PAYMENTS = tries(20);
 const open: { close(): Promise<void> }[] = [];
 
 afterEach(async () => {

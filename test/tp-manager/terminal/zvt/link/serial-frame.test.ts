@@ -7,6 +7,7 @@ import {
   FrameReader,
 } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
+import { tries } from "../../../../support/scope.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 
@@ -97,7 +98,7 @@ test("any APDU survives framing, whatever noise without 10, 06 and 15 is around 
       const events = [...reader.push(line.slice(0, cut)), ...reader.push(line.slice(cut))];
       expect(events.filter(({ event }) => event !== "noise")).toEqual([{ event: "frame", apdu }]);
     }),
-    { numRuns: 2000, seed: 20_261 },
+    { numRuns: tries(2000), seed: 20_261 },
   );
 });
 
@@ -109,7 +110,7 @@ test("any bytes give events and never throw", () => {
       reader.timeout();
       expect(reader.inFrame).toBe(false);
     }),
-    { numRuns: 3000, seed: 20_261 },
+    { numRuns: tries(3000), seed: 20_261 },
   );
 });
 
