@@ -15,6 +15,14 @@ const SHARE = isWhole ? 1 : 0.15;
 /** Worlds that break another assumption than the sole user; of pairs the script walks them. */
 const FURTHER_WORLDS = 11;
 
+/** What only worlds far from normal life break: they are sought on one day of the kiosk. */
+const brokenFarOff = ["zvt own-report", "concert ordered-results", "caisse-ap own-connection"];
+
+function reduced(scope: Scope): Scope {
+  const isFarOff = brokenFarOff.includes(`${scope.family} ${scope.off[0]}`);
+  return isWhole || !isFarOff ? scope : { ...scope, days: ["A C B"] };
+}
+
 /** No pairs; and of what both one-way families take for granted half in each of them. */
 function isWalked({ family, off: [first, ...more] }: Scope, number: number): boolean {
   if (more.length > 0) return false;
@@ -33,7 +41,7 @@ test.each(families)(
     };
     const pairs: string[] = [];
     for (const scope of scopesOf(family, FAULTS).filter(isWalked)) {
-      const walked = await walker.walk(scope, SEED, isOver);
+      const walked = await walker.walk(reduced(scope), SEED, isOver);
       expect(walked.worlds).toBeGreaterThan(10);
       for (const found of walked.found) pairs.push(await pairOf(walker, walked, found));
     }
