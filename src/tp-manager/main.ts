@@ -109,7 +109,8 @@ async function start(context: ProgramContext): Promise<void> {
   const house = { journal, journalPath, arbiter, handOff, supervisor, guard, matcher, hub };
   const monitor = owned("monitor", createMonitor(context, house));
   const gatewayLog = areaLog("gateway");
-  const gateway = new GatewayOperations({ ...stores, link: supervisor, clock, log: gatewayLog });
+  const gatewayParts = { ...stores, link: supervisor, clock, log: gatewayLog };
+  const gateway = owned("open returns", new GatewayOperations(gatewayParts));
   const returned = owned("return poll", returnPoll(returns, supervisor, clock, gatewayLog));
   const hours = watchHours(context, house);
   const options: ApiOptions = {

@@ -342,7 +342,8 @@ function leftWaiting({ world, found }: End): string[] {
   }
   // A doubt about the journal lasts a day; until then nobody says that all was handed over again.
   const lasting = journal.gaps.open() ? "|resync|age of the gap" : "";
-  const allowed = `^(ipc limit|end of day|recovery at another terminal|return poll${lasting})`;
+  const polls = "|return poll|open return poll";
+  const allowed = `^(ipc limit|end of day|recovery at another terminal${polls}${lasting})`;
   const waiting = [...life.timers].filter((name) => !new RegExp(allowed).test(name));
   if (waiting.length > 0) wrong.push(`timers run: ${waiting.join(", ")}`);
   return wrong;

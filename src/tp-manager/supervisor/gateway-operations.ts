@@ -18,6 +18,7 @@ import {
   repeated,
   returnMinorOf,
 } from "./gateway-returns.ts";
+import { Poll } from "./polls.ts";
 import type { StoreGuard } from "./store-guard.ts";
 import {
   type SupervisorAnswer,
@@ -63,18 +64,40 @@ interface GatewayResult {
 export class GatewayOperations {
   readonly #parts: GatewayOperationsParts;
   readonly #inOrder = new InOrder();
+  /** The ids of the operations that the supervisor has not answered yet. */
+  readonly #sending = new Set<string>();
+  /** A notification, a lookup or an operator may end a return after its answer was lost. */
+  readonly openReturns: Poll;
 
   constructor(parts: GatewayOperationsParts) {
     this.#parts = parts;
+    const round = (isClosed: () => boolean): Promise<void> => this.#askOpen(isClosed);
+    const failure = "the open returns could not be read";
+    const subject = { name: "open return poll", failure, round };
+    this.openReturns = new Poll(subject, parts.clock, parts.log);
   }
 
-  /** Asks about the returns that a former process left open. */
+  /** Asks about the returns whose end is not known, now and again until each has ended. */
   start(): void {
     const { returns, log } = this.#parts;
     for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
+    this.openReturns.nudge();
+  }
+
+  /** Asks about no open return any more. Resolves when the round that is under way has ended. */
+  close(): Promise<void> {
+    return this.openReturns.close();
+  }
+
+  async #askOpen(isClosed: () => boolean): Promise<void> {
+    const { returns, log } = this.#parts;
     for (const attempt of returns.openReturns()) {
-      this.reconcile(attempt).catch((error: unknown) =>
-        log.warn({ transactionId: attempt.transactionId, err: error }, "a return stays open"),
+      if (isClosed()) return;
+      const { transactionId, openReturn } = attempt;
+      // The supervisor forbids an operation that it does not know: this one may be on its way.
+      if (openReturn && this.#sending.has(openReturn.operationId)) continue;
+      await this.reconcile(attempt).catch((error: unknown) =>
+        log.debug({ transactionId, err: error }, "a return stays open"),
       );
     }
   }
@@ -291,6 +314,7 @@ export class GatewayOperations {
   ): Promise<GatewayOperation> {
     const { link } = this.#parts;
     let result: OperationResult;
+    this.#sending.add(request.operationId);
     try {
       result = await link.call("gateway-operation", request);
       if (!result.operation) {
@@ -305,6 +329,8 @@ export class GatewayOperations {
         throw unavailable(error);
       }
       result = await this.#afterLostAnswer(request.operationId);
+    } finally {
+      this.#sending.delete(request.operationId);
     }
     if (attempt && open) this.#conclude(attempt, open, result);
     else if (attempt) this.#note(attempt, result, addedBy(result, request.amountMinor ?? 0));

@@ -134,6 +134,7 @@ function gatewayOf(
   at: House,
   transactionId: string,
   answered: () => Promise<void>,
+  asked?: string[],
 ): GatewayOperations {
   const { guard, clock } = at;
   const { attempts, returns } = at.journal;
@@ -142,6 +143,7 @@ function gatewayOf(
   const left = { leftMinor: 500, returnedMinor: 0 };
   const operation = { state: "done", code: null, description: "", transactionPublicId };
   const tell = async (message: string): Promise<object> => {
+    asked?.push(message);
     if (message === "gateway-resolve") return { found: true, ...where, ...left };
     if (message === "gateway-operation") await answered();
     return { operation, orderReturnedMinor: 500 };
@@ -149,6 +151,15 @@ function gatewayOf(
   const link = { call: tell, ask: tell } as unknown as SupervisorLink;
   return new GatewayOperations({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
 }
+
+test("a refund that is on its way to the supervisor is not asked about", async () => {
+  const { at, id } = await sold();
+  const asked: string[] = [];
+  const gateway = gatewayOf(at, id, () => gateway.openReturns.ask(), asked);
+  const once = { idempotencyKey: undefined, asked: "all of it", again: false };
+  await gateway.ask("refund", { orderId: "A" }, () => undefined, once);
+  expect(asked).toEqual(["gateway-resolve", "gateway-operation"]);
+});
 
 test("a return of ours whose order was found reversed meanwhile is told", async () => {
   const { at, terminal, id } = await sold();

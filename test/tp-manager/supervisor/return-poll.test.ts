@@ -114,6 +114,23 @@ describe("money that went back without us", () => {
     expect(await status()).toBe("Success");
   });
 
+  test("after a refund's answer was lost ends that refund before anybody asks", async () => {
+    const { returns, gateway, notify, call, rig, at, transactionId } = await charged();
+    notify({ operation: "capture" });
+    rig.server.behave = () => "reset";
+    const lost = await call("POST", "/gateway/refund", { orderId: "A-1" });
+    expect([lost.http, lost.one.error.code]).toEqual([504, "GATEWAY_OPERATION_UNKNOWN"]);
+    await gateway.openReturns.ask();
+    expect((await pay(at, request("A-1"))).replayed).toBe(true);
+    notify({ operation: "refund" });
+    await returns.ask();
+    await gateway.openReturns.ask();
+    expect(at.journal.attempts.read(transactionId)?.openReturn).toBeNull();
+    await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "ORDER_REVERSED" });
+    expect((await call("GET", "/payments?status=Success")).body).toEqual([]);
+    expect(at.terminal.paid).toHaveLength(1);
+  });
+
   test("adds up with what is returned here, before that is notified too", async () => {
     const { returns, notify, call, rig, at, transactionId } = await charged();
     notify({ operation: "capture" });
