@@ -2,8 +2,8 @@
  * Draws what people read in this project, for readers who do not know it to judge.
  *   npm run reading-sample -- [--seed N] [--each N]
  * Prints N comments of src, N messages (errors, conditions, findings, thrown texts, log lines) and
- * N sentences of the books, each with its place; 60 of each without --each. The same seed draws the
- * same places of a commit.
+ * N sentences of the books, each with its place, a comment with the line of code that it stands on;
+ * 60 of each without --each. The same seed draws the same places of a commit.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,6 +15,8 @@ import { misused, readArguments } from "./command-line.ts";
 interface Piece {
   readonly place: string;
   readonly text: string;
+  /** The line that a comment stands on. */
+  readonly code?: string;
 }
 
 /** A text that a person reads has at least so many words; a name or a code has fewer. */
@@ -34,9 +36,10 @@ const isRead = ({ text }: Piece): boolean => text.split(" ").length >= WORDS_MIN
 const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;
 
 const comments = sources.flatMap(({ path, text }) =>
-  parseSync(path, text).comments.map(({ start, value }) => ({
+  parseSync(path, text).comments.map(({ start, end, value }) => ({
     place: `${path}:${lineOf(text, start)}`,
     text: value.replace(/\n? *\*+ ?/g, " ").trim(),
+    code: codeAt(text, start, end),
   })),
 );
 
@@ -71,6 +74,13 @@ function textsOf(value: unknown, place: string): Piece[] {
   );
 }
 
+/** Returns the line of code that a comment stands on: the one it ends, or the next one. */
+function codeAt(text: string, start: number, end: number): string {
+  const before = text.slice(text.lastIndexOf("\n", start) + 1, start).trim();
+  const after = text.slice(end).split("\n");
+  return before || (after.find((line) => /^ *[^ /*]/.test(line))?.trim() ?? "");
+}
+
 /** Linear congruential numbers below `below` (Numerical Recipes, 7.1). */
 function numbers(below: number): () => number {
   let state = seed;
@@ -87,8 +97,9 @@ function print(title: string, all: readonly Piece[]): void {
   while (drawn.size < Math.min(each, pieces.length)) drawn.add(next());
   process.stdout.write(`## ${title}: ${drawn.size} of ${pieces.length}\n\n`);
   for (const index of drawn) {
-    const { place = "", text = "" } = pieces[index] ?? {};
-    process.stdout.write(`- \`${place}\` ${text.replace(/\s+/g, " ")}\n`);
+    const { place = "", text = "", code } = pieces[index] ?? {};
+    const on = code ? ` [on: \`${code}\`]` : "";
+    process.stdout.write(`- \`${place}\` ${text.replace(/\s+/g, " ")}${on}\n`);
   }
   process.stdout.write("\n");
 }
