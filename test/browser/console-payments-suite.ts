@@ -262,7 +262,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     await say(page).toMatch(/Sales\s+5/);
     expect(await body(page)).toMatch(/Share that was paid\s+83.3%/);
     await expect.poll(() => page.locator(".plot canvas").count()).toBe(5);
-    await page.getByText("Payments by hour: the figures as a table").click();
+    await page.locator("summary", { hasText: "Payments by hour: the figures" }).click();
     expect(await page.getByRole("table", { name: "Payments by hour" }).innerText()).toMatch(
       /08:00/,
     );
