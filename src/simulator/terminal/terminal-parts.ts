@@ -1,12 +1,6 @@
 import { type Clock, sleep, unlessAborted } from "../../shared/time.ts";
 import { type CardName, maskedPan, testCards } from "./bank/cards.ts";
-import {
-  authorisationNumber,
-  type Ledger,
-  type LedgerKind,
-  type LedgerReason,
-  type Outcome,
-} from "./bank/ledger.ts";
+import { authorisationNumber, type Ledger, type LedgerKind, type Outcome } from "./bank/ledger.ts";
 import { type CardAction, Cardholder, type CustomerAction, type Wanted } from "./cardholder.ts";
 import type { FaultBox, PointFault } from "./faults/fault-box.ts";
 import type { FaultArguments } from "./faults/fault-kinds.ts";
@@ -271,19 +265,27 @@ export const PIN_TRIES_OVER = 75;
 /** A movement of money that the bank has agreed to. */
 export interface Booking {
   readonly kind: TransactionKind;
-  readonly ledgerKind: LedgerKind;
   readonly order: Pick<StoredTransaction, "amountMinor" | "currency" | "currencyTold">;
   readonly card: CardName;
   /** The trace number; missing: the next one. */
   readonly trace?: number;
-  readonly originalTrace?: number;
-  readonly originalId?: number;
-  readonly reason?: LedgerReason;
+  /** The transaction that a reversal takes back, or the reservation that a booking charges. */
+  readonly original?: StoredTransaction;
   /** Number that was given on the telephone; missing: the bank makes one. */
   readonly authorisation?: string;
   /** A tip may be booked on it later (docs/zvt.md 6.3). */
   readonly tipAllowed?: boolean;
 }
+
+/** What the bank's ledger says of each kind of transaction; a reservation is released instead. */
+const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
+  payment: "charge",
+  reversal: "reversal",
+  refund: "refund",
+  reservation: "reservation",
+  booking: "charge",
+};
+const reasons = { reversal: "asked", booking: "booking" } as const;
 
 /**
  * Enters a movement into the bank's ledger. `final`: whatever the register says to it; `isStored`:
@@ -294,13 +296,15 @@ export function book(
   booking: Booking,
   { final, isStored }: { readonly final: boolean; readonly isStored: boolean },
 ): StoredTransaction {
-  const { order, card } = booking;
+  const { kind, order, card, original } = booking;
   const receiptNumber = memory.nextReceiptNumber;
+  const isReversal = kind === "reversal";
+  const isRelease = isReversal && original?.kind === "reservation";
   return memory.together(() => {
     const trace = booking.trace ?? memory.takeTrace();
     const authorisation = booking.authorisation ?? authorisationNumber(trace);
     const { id } = ledger.enter({
-      kind: booking.ledgerKind,
+      kind: isRelease ? "release" : ledgerKinds[kind],
       amountMinor: order.amountMinor,
       currency: order.currency,
       receiptNumber,
@@ -309,19 +313,19 @@ export function book(
       authorisationNumber: authorisation,
       responseCode: "00",
       final,
-      originalId: booking.originalId ?? null,
-      reason: booking.reason ?? null,
+      originalId: isReversal && original ? original.ledgerId : null,
+      reason: isReversal || kind === "booking" ? reasons[kind] : null,
     });
     const transaction: StoredTransaction = {
       ...order,
       receiptNumber,
       trace,
-      kind: booking.kind,
+      kind,
       card,
       authorisation,
       atMs: now.getTime(),
       ledgerId: id,
-      originalTrace: booking.originalTrace ?? null,
+      originalTrace: original?.trace ?? null,
       state: "stored",
       closed: false,
       ...(booking.tipAllowed ? { tipAllowed: true } : {}),

@@ -1,4 +1,4 @@
-import { type FaultBox, FaultyWire } from "../faults/fault-box.ts";
+import type { Disturbance, FaultBox } from "../faults/fault-box.ts";
 import {
   choice,
   type FaultArgument,
@@ -9,7 +9,6 @@ import {
   number,
   repetition,
 } from "../faults/fault-kinds.ts";
-import type { Disturbance } from "../port/register-line.ts";
 import texts from "../texts.json" with { type: "json" };
 
 /** A moment of a payment at which a fault can strike; the order is that of a payment. */
@@ -88,27 +87,22 @@ const names = {
   duplicate: "duplicate",
   "noise-before": "noise-before",
   split: "split",
-} as const;
+} as const satisfies Partial<Record<Disturbance["kind"], FaultName>>;
 const BLANK = 0x20;
 
-/** The armed faults on the wire of a terminal of these protocols. */
-export class ConcertFaultyWire extends FaultyWire<FaultName> {
-  constructor(box: FaultBox) {
-    super(box, names);
-  }
+/** Returns the arguments of the armed fault of this name, which uses it; undefined: none. */
+export function struckBy(faults: FaultBox, name: FaultName): FaultArguments | undefined {
+  return faults.take(name);
+}
 
-  /** Returns the arguments of the armed fault of this name, which uses it; undefined: none. */
-  fault(name: FaultName): FaultArguments | undefined {
-    return this.take(name, { command: undefined });
-  }
+/** Returns the bytes that are sent in place of a body, asked once for each body. */
+export function rewritten(faults: FaultBox, body: Uint8Array): Uint8Array {
+  const by = Number(struckBy(faults, "wrong-length")?.["by"] ?? 0);
+  if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));
+  return Uint8Array.of(...body, ...new Uint8Array(by).fill(BLANK));
+}
 
-  rewrite(body: Uint8Array): Uint8Array {
-    const by = Number(this.fault("wrong-length")?.["by"] ?? 0);
-    if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));
-    return Uint8Array.of(...body, ...new Uint8Array(by).fill(BLANK));
-  }
-
-  disturb(): readonly Disturbance[] {
-    return this.disturbances({ command: undefined });
-  }
+/** Returns the disturbances of one transmission, asked again for each repeat of it. */
+export function disturbances(faults: FaultBox): readonly Disturbance[] {
+  return faults.disturbances(names);
 }

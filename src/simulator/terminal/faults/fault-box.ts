@@ -1,4 +1,3 @@
-import { type Disturbance, disturbanceKinds } from "../port/register-line.ts";
 import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
 /** An armed fault. */
@@ -11,8 +10,8 @@ export interface ArmedFault extends FaultRequest {
 
 /** The command and moment at which a fault is asked for. */
 interface Occasion {
-  /** Number of the running command; undefined when none runs. */
-  readonly command: number | undefined;
+  /** Number of the running command; missing: none runs, or commands have no numbers. */
+  readonly command?: number | undefined;
   readonly message?: string;
   readonly point?: string;
 }
@@ -50,7 +49,7 @@ export class FaultBox {
   }
 
   /** Returns the arguments of a fault that strikes now, and counts it down; undefined: none. */
-  take(name: string, occasion: Occasion): FaultArguments | undefined {
+  take(name: string, occasion: Occasion = {}): FaultArguments | undefined {
     for (const [armed, passes] of this.#armed) {
       if (armed.name !== name || !strikesAt(armed.arguments, occasion)) continue;
       if (passes > 0) {
@@ -75,7 +74,21 @@ export class FaultBox {
       return found ? [{ name, arguments: found }] : [];
     });
   }
+
+  /**
+   * Returns the disturbances that strike a transmission, in the order in which they are applied.
+   * `names`: the protocol's fault for each disturbance that its line can have.
+   */
+  disturbances(names: DisturbanceNames, occasion?: Occasion): readonly Disturbance[] {
+    return disturbanceKinds.flatMap((kind) => {
+      const name = names[kind];
+      const given = name && this.take(name, occasion);
+      return given ? [{ kind, given }] : [];
+    });
+  }
 }
+
+type DisturbanceNames = Readonly<Partial<Record<Disturbance["kind"], string>>>;
 
 function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion): boolean {
   // A protocol whose commands have no numbers has no such argument.
@@ -88,36 +101,70 @@ function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion)
   );
 }
 
-/**
- * The armed faults, asked by a line before it answers and before bytes leave it. A protocol's own
- * class adds `rewrite`, asked once for each message for the bytes sent in its place, and `disturb`,
- * asked for each transmission, repeats included. A fault that is handed out counts as used.
- */
-export abstract class FaultyWire<N extends string> {
-  readonly #box: FaultBox;
-  readonly #names: Readonly<Partial<Record<Disturbance["kind"], N>>>;
+/** The faults of bytes on their way out of the terminal, in the order in which they are applied. */
+const disturbanceKinds = [
+  /** The check of a frame is wrong by one bit: done where the frame is built. */
+  "bad-check",
+  /** Foreign bytes in the middle of the message. */
+  "noise-inside",
+  /** Only the first half of the bytes leaves. */
+  "half",
+  /** All bytes leave twice. */
+  "duplicate",
+  "noise-before",
+  /** The bytes leave in pieces with pauses between them. */
+  "split",
+  "delay",
+] as const;
 
-  /** `names`: the protocol's own names of the disturbances that this line can have. */
-  constructor(box: FaultBox, names: Readonly<Partial<Record<Disturbance["kind"], N>>>) {
-    this.#box = box;
-    this.#names = names;
-  }
+export interface Disturbance {
+  readonly kind: (typeof disturbanceKinds)[number];
+  /** The arguments of the fault: `bytes` in a piece, `ms` of a pause, `hex` of the noise. */
+  readonly given: FaultArguments;
+}
 
-  /** Whether the register hears nothing at all from the terminal, not even ACK. */
-  get mute(): boolean {
-    return this.#box.muted;
-  }
+/** A part of a transmission, and the pause before it. */
+interface Piece {
+  readonly pauseMs: number;
+  readonly bytes: Uint8Array;
+}
+export type Pieces = readonly Piece[];
 
-  protected take(name: N, occasion: Occasion): FaultArguments | undefined {
-    return this.#box.take(name, occasion);
-  }
+/** Returns the pieces in which disturbed bytes leave. */
+export function disturbedPieces(bytes: Uint8Array, disturbances: readonly Disturbance[]): Pieces {
+  let pieces: Piece[] = [{ pauseMs: 0, bytes }];
+  for (const disturbance of disturbances) pieces = disturbPieces(pieces, disturbance);
+  return pieces;
+}
 
-  /** Returns the armed disturbances that strike now, in the order in which they are applied. */
-  protected disturbances(occasion: Occasion): readonly Disturbance[] {
-    return disturbanceKinds.flatMap((kind) => {
-      const name = this.#names[kind];
-      const given = name && this.take(name, occasion);
-      return given ? [{ kind, given }] : [];
-    });
+function disturbPieces(pieces: readonly Piece[], { kind, given }: Disturbance): Piece[] {
+  const whole = join(pieces.map(({ bytes }) => bytes));
+  const middle = whole.length >> 1;
+  const pauseMs = pieces[0]?.pauseMs ?? 0;
+  const noise = Buffer.from(String(given["hex"]), "hex");
+  switch (kind) {
+    case "bad-check":
+      return [...pieces];
+    case "half":
+      return [{ pauseMs, bytes: whole.slice(0, middle) }];
+    case "split": {
+      const size = Math.max(1, Number(given["bytes"]));
+      return Array.from({ length: Math.ceil(whole.length / size) }, (_, i) => ({
+        pauseMs: i === 0 ? pauseMs : Number(given["ms"]),
+        bytes: whole.slice(i * size, (i + 1) * size),
+      }));
+    }
+    case "duplicate":
+      return [...pieces, ...pieces];
+    case "noise-before":
+      return [{ pauseMs, bytes: noise }, ...pieces];
+    case "noise-inside":
+      return [{ pauseMs, bytes: join([whole.slice(0, middle), noise, whole.slice(middle)]) }];
+    case "delay":
+      return pieces.map((piece, i) => (i ? piece : { ...piece, pauseMs: Number(given["ms"]) }));
   }
+}
+
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  return Uint8Array.from(parts.flatMap((part) => [...part]));
 }

@@ -1,4 +1,4 @@
-import { type FaultBox, FaultyWire } from "../faults/fault-box.ts";
+import type { Disturbance, FaultBox } from "../faults/fault-box.ts";
 import {
   choice,
   type FaultArgument,
@@ -8,7 +8,7 @@ import {
   number,
   repetition,
 } from "../faults/fault-kinds.ts";
-import type { Disturbance, Transport } from "../port/register-line.ts";
+import type { Transport } from "../port/register-line.ts";
 import texts from "../texts.json" with { type: "json" };
 
 /** A moment of a command at which a fault can strike; the order is that of a payment. */
@@ -97,35 +97,35 @@ const names = {
   delay: "delay",
 } as const;
 
-/** The armed faults on the wire of a ZVT terminal. */
-export class ZvtFaultyWire extends FaultyWire<FaultName> {
-  readonly #runningCommand: () => number | undefined;
+const serialNames = { ...names, "bad-check": "bad-crc" } as const;
 
-  constructor(box: FaultBox, transport: Transport, runningCommand: () => number | undefined) {
-    super(box, transport === "serial" ? { ...names, "bad-check": "bad-crc" } : names);
-    this.#runningCommand = runningCommand;
-  }
+/** The line of which a fault is asked, and the number of the command that runs there. */
+interface Wire {
+  readonly faults: FaultBox;
+  readonly transport: Transport;
+  readonly running: () => number | undefined;
+}
 
-  rewrite(apdu: Uint8Array): Uint8Array {
-    const occasion = { command: this.#runningCommand(), message: messageKindOf(apdu) };
-    const extended = this.take("extended-length", occasion) ? extendedForm(apdu) : apdu;
-    const wrong = this.take("wrong-length", occasion);
-    return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
-  }
+/** Returns the bytes that are sent in place of a message, asked once for each message. */
+export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Array {
+  const occasion = { command: running(), message: messageKindOf(apdu) };
+  const extended = faults.take("extended-length", occasion) ? extendedForm(apdu) : apdu;
+  const wrong = faults.take("wrong-length", occasion);
+  return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
+}
 
-  disturb(apdu: Uint8Array): readonly Disturbance[] {
-    return this.disturbances({ command: this.#runningCommand(), message: messageKindOf(apdu) });
-  }
+/** Returns the disturbances of one transmission, asked again for each repeat of it. */
+export function disturbances(wire: Wire, apdu: Uint8Array): readonly Disturbance[] {
+  const occasion = { command: wire.running(), message: messageKindOf(apdu) };
+  return wire.faults.disturbances(wire.transport === "serial" ? serialNames : names, occasion);
+}
 
-  /** Returns how a good frame of the register on a serial line is acknowledged. */
-  acknowledge(
-    apdu: Uint8Array,
-  ): { readonly how: "ack"; readonly delayMs: number } | { readonly how: "nak" | "nothing" } {
-    const occasion = { command: isCommand(apdu) ? controlOf(apdu) : this.#runningCommand() };
-    if (this.take("nak-storm", occasion)) return { how: "nak" };
-    if (this.take("drop-ack", occasion)) return { how: "nothing" };
-    return { how: "ack", delayMs: Number(this.take("late-ack", occasion)?.["ms"] ?? 0) };
-  }
+/** Returns how a good frame of the register on a serial line is acknowledged, and how late. */
+export function acknowledgement({ faults, running }: Wire, apdu: Uint8Array) {
+  const occasion = { command: isCommand(apdu) ? controlOf(apdu) : running() };
+  if (faults.take("nak-storm", occasion)) return { how: "nak", delayMs: 0 };
+  if (faults.take("drop-ack", occasion)) return { how: "nothing", delayMs: 0 };
+  return { how: "ack", delayMs: Number(faults.take("late-ack", occasion)?.["ms"] ?? 0) };
 }
 
 function controlOf(apdu: Uint8Array): number {

@@ -155,17 +155,15 @@ function lineOf({ steps, protocol }: Vector) {
         return steps.at(-1)?.name === "frame" && !fromTerminal(steps.at(-1) as Step);
       case "no-eot":
         return !steps.some((step) => fromTerminal(step) && step.name === "EOT");
+      case "bad-check": {
+        const reply = replies.shift();
+        return reply !== undefined && isSpoilt(reply);
+      }
       default:
         return false;
     }
   };
-  return quietLine(!isBare, takes, {
-    fault: (name) => (strikes(name) ? {} : undefined),
-    disturb: () => {
-      const reply = replies.shift();
-      return reply && isSpoilt(reply) ? [{ kind: "bad-check", given: {} }] : [];
-    },
-  });
+  return quietLine(!isBare, takes, strikes);
 }
 
 /** What the line says next, as far as it says anything within a terminal's patience. */

@@ -1,8 +1,8 @@
 import { readTagged } from "../../../../concert/index.ts";
 import type { Timer } from "../../../../shared/time.ts";
+import { disturbedPieces, type Pieces } from "../../faults/fault-box.ts";
 import * as port from "../../port/register-line.ts";
-import { disturbedPieces, type Pieces } from "../../port/register-line.ts";
-import type { ConcertFaultyWire } from "../faults.ts";
+import { disturbances, type FaultName, rewritten, struckBy } from "../faults.ts";
 import type { Timers } from "../options.ts";
 import { ByteReader, type ControlName, controls, framed, type Received } from "./byte-reader.ts";
 
@@ -14,12 +14,7 @@ interface LineHandlers {
   closed(): void;
 }
 
-/** The armed faults, asked at every moment at which one can disturb the line. */
-export type Interference = Pick<ConcertFaultyWire, keyof ConcertFaultyWire>;
-
 interface LineOptions extends port.LineOptions, Timers {
-  readonly transport: port.Transport;
-  readonly interference: Interference;
   /** Whether a message with these tags has all members that its action needs. */
   saysAll(tags: ReadonlyMap<string, string>): boolean;
 }
@@ -33,8 +28,8 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
   /** Whether the line has sessions; one without carries only the answer to its request. */
   abstract readonly inSessions: boolean;
 
-  get transport(): port.Transport {
-    return this.options.transport;
+  protected fault(name: FaultName) {
+    return struckBy(this.options.faults, name);
   }
 
   /** Tries once to deliver a reply, as soon as the line is free. */
@@ -56,34 +51,37 @@ export class BareLine extends ConcertLine {
   #read: Uint8Array = new Uint8Array(0);
   /** When the connection closes, seen from the reply; undefined: after it. */
   #closing: "before" | "middle" | "left-open" | undefined;
-  #out: Promise<unknown> = Promise.resolve();
 
   /** A message counts as delivered when it was handed to the network. */
   deliver(body: Uint8Array): Promise<Delivery> {
-    const delivery = this.#out.then(() => this.#deliver(body));
-    this.#out = delivery;
-    return delivery;
+    return this.inOrder(() => this.#deliver(body));
   }
 
   finish(): void {
     if (this.transport !== "tcp") return;
-    void this.#out.then(() => {
+    void this.inOrder(() => {
       if (this.#closing !== "left-open") this.close();
     });
   }
 
   async #deliver(body: Uint8Array): Promise<Delivery> {
-    const { interference } = this.options;
-    const bytes = interference.rewrite(body);
-    this.#closing = this.transport === "tcp" ? closing(interference) : undefined;
+    const { faults } = this.options;
+    const bytes = rewritten(faults, body);
+    this.#closing = this.transport === "tcp" ? this.#closingByFault() : undefined;
     if (this.#closing !== "before") {
       const half = this.#closing === "middle" ? [{ kind: "half", given: {} } as const] : [];
-      await this.leave(disturbedPieces(bytes, [...half, ...interference.disturb()]));
+      await this.leave(disturbedPieces(bytes, [...half, ...disturbances(faults)]));
     }
     if (this.#closing === "before" || this.#closing === "middle") this.close();
     if (this.closed) return "closed";
     this.sentMessage(bytes);
     return "delivered";
+  }
+
+  #closingByFault(): "before" | "middle" | "left-open" | undefined {
+    if (this.fault("left-open")) return "left-open";
+    const closes = this.fault("close");
+    return closes && (closes["when"] === "before" ? "before" : "middle");
   }
 
   protected override received(bytes: Uint8Array): void {
@@ -113,12 +111,6 @@ export class BareLine extends ConcertLine {
     this.stopWaiting();
     if (!this.#awaitsMore) this.#whole();
   }
-}
-
-function closing(interference: Interference): "before" | "middle" | "left-open" | undefined {
-  if (interference.fault("left-open")) return "left-open";
-  const closes = interference.fault("close");
-  return closes && (closes["when"] === "before" ? "before" : "middle");
 }
 
 const CR = 0x0d;
@@ -191,7 +183,7 @@ export class SessionLine extends ConcertLine {
 
   deliver(body: Uint8Array): Promise<Delivery> {
     if (this.closed) return Promise.resolve("closed");
-    const bytes = this.options.interference.rewrite(body);
+    const bytes = rewritten(this.options.faults, body);
     return new Promise((done) => {
       this.#waiting.push({ body: bytes, done });
       this.#sendNext();
@@ -242,9 +234,8 @@ export class SessionLine extends ConcertLine {
       this.#say("nak");
       return;
     }
-    const { interference } = this.options;
-    if (interference.fault("silent-enq")) return;
-    if (interference.fault("nak-enq") || !this.handlers?.mayBegin()) {
+    if (this.fault("silent-enq")) return;
+    if (this.fault("nak-enq") || !this.handlers?.mayBegin()) {
       this.#say("nak");
       return;
     }
@@ -262,10 +253,9 @@ export class SessionLine extends ConcertLine {
       this.#startTimer("session");
     }
     if (session.at !== "listening") return;
-    const { interference } = this.options;
-    const isRefused = interference.fault("nak-frame") !== undefined;
-    const isSilent = !isRefused && interference.fault("no-ack") !== undefined;
-    const late = isRefused || isSilent ? undefined : interference.fault("late-ack");
+    const isRefused = this.fault("nak-frame") !== undefined;
+    const isSilent = !isRefused && this.fault("no-ack") !== undefined;
+    const late = isRefused || isSilent ? undefined : this.fault("late-ack");
     this.#ackDelayMs = Number(late?.["ms"] ?? 0);
     const begin = isRefused ? undefined : this.handlers?.request(body);
     if (begin) this.#move({ at: "taken", request: body });
@@ -332,21 +322,20 @@ export class SessionLine extends ConcertLine {
   }
 
   #say(what: ControlName): void {
-    const { interference } = this.options;
-    if (what === "eot" && interference.fault("no-eot")) return;
+    if (what === "eot" && this.fault("no-eot")) return;
     const pauseMs = what === "ack" ? this.#ackDelayMs : 0;
     this.#ackDelayMs = 0;
     this.#leave([{ pauseMs, bytes: Uint8Array.of(controls[what].byte) }]);
-    if (!interference.mute) this.#control("out", what);
+    if (!this.options.faults.muted) this.#control("out", what);
   }
 
   /** Sends the reply's frame, after so many refusals. */
   #transmit(naks: number): void {
     const { body = new Uint8Array(0) } = this.#sending ?? {};
     this.#move({ at: "sending", naks });
-    const disturbances = this.options.interference.disturb();
-    const damaged = disturbances.some(({ kind }) => kind === "bad-check");
-    this.#leave(disturbedPieces(framed(body, damaged), disturbances));
+    const struck = disturbances(this.options.faults);
+    const damaged = struck.some(({ kind }) => kind === "bad-check");
+    this.#leave(disturbedPieces(framed(body, damaged), struck));
     this.sentMessage(body, naks);
     this.#startTimer("answer");
   }
@@ -365,9 +354,8 @@ export class SessionLine extends ConcertLine {
   }
 
   protected override write(bytes: Uint8Array): void {
-    const { interference } = this.options;
-    if (this.closed || interference.mute) return;
-    this.port.write(interference.fault("parity") ? bytes.map(withParity) : bytes);
+    if (this.closed || this.options.faults.muted) return;
+    this.port.write(this.fault("parity") ? bytes.map(withParity) : bytes);
   }
 
   protected override ended(): void {

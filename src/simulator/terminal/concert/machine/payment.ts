@@ -1,19 +1,20 @@
 import type { CardName } from "../../bank/cards.ts";
-import { type LedgerKind, outcomeOf } from "../../bank/ledger.ts";
+import { outcomeOf } from "../../bank/ledger.ts";
 import type { CardAction } from "../../cardholder.ts";
 import type { FaultArguments } from "../../faults/fault-kinds.ts";
 import { RunningCommand } from "../../machine.ts";
+import type { TransactionKind } from "../../memory/memory.ts";
 import type { PaymentScript } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
 import { book, type Entered, PIN_TRIES_MAX, PinPad, TerminalParts } from "../../terminal-parts.ts";
-import type { FaultName, Point } from "../faults.ts";
+import { type FaultName, type Point, struckBy } from "../faults.ts";
 import { type ConcertOptions, type Report, reports } from "../options.ts";
 
 /** The parts that all requests of the terminal share. */
 export class ConcertParts extends TerminalParts<ConcertOptions> {
   /** Returns the arguments of the armed fault of this name, and uses it; undefined: none. */
   fault(name: FaultName): FaultArguments | undefined {
-    return this.faults.take(name, { command: undefined });
+    return struckBy(this.faults, name);
   }
 
   /** How the next reply shows its card number. */
@@ -100,7 +101,7 @@ const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
   "timed-out": "timed-out",
 };
 
-const kinds = { debit: "charge", credit: "refund" } as const satisfies Record<string, LedgerKind>;
+const kinds = { debit: "payment", credit: "refund" } as const;
 
 /** One order of a register, from its acceptance until its result is delivered. */
 export class Payment extends RunningCommand<ConcertParts, Point> {
@@ -136,7 +137,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return await this.#pay(kinds[order.action], script);
   }
 
-  async #pay(kind: LedgerKind, script: PaymentScript): Promise<Ending> {
+  async #pay(kind: TransactionKind, script: PaymentScript): Promise<Ending> {
     const { behaviour, pace } = this.parts.options;
     const usual = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
     this.parts.screen.show("card", this.order);
@@ -185,14 +186,13 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   }
 
   /** Charges at once: the register's acknowledgement decides nothing (docs/concert.md 2.4). */
-  #charge(ledgerKind: LedgerKind, card: CardName): Done {
+  #charge(kind: TransactionKind, card: CardName): Done {
     const by = Number(this.parts.fault("other-amount")?.["by"] ?? 0);
     const amountMinor = this.order.amountMinor + by;
     const currency = fourDigits(this.order.currency);
-    const kind = ledgerKind === "charge" ? "payment" : "refund";
     const order = { amountMinor, currency, currencyTold: true };
-    const booking = { kind, ledgerKind, order, card } as const;
-    const { authorisation } = book(this.parts, booking, { final: true, isStored: true });
+    const how = { final: true, isStored: true };
+    const { authorisation } = book(this.parts, { kind, order, card }, how);
     return { how: "done", amountMinor, card, authorisation };
   }
 

@@ -8,7 +8,6 @@ import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
 import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
-import { ConcertFaultyWire } from "../faults.ts";
 import { BareLine, type ConcertLine, SessionLine } from "../link/lines.ts";
 import type { MessageReading } from "../reading.ts";
 import { type ConcertParts, type Dialogue, type Order, Payment, type Request } from "./payment.ts";
@@ -117,7 +116,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       transport,
       ...options.timers,
       saysAll,
-      interference: new ConcertFaultyWire(faults),
+      faults,
       onWire: (event: WireEvent) => this.onWire(port.name, event),
     };
     return options.sessions ? new SessionLine(port, given) : new BareLine(port, given);

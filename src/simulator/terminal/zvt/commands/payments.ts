@@ -1,8 +1,9 @@
 import { container, findTags, tag } from "../../../../zvt/index.ts";
 import { type CardName, isDebitCard, maskedPan } from "../../bank/cards.ts";
 import type { Outcome } from "../../bank/ledger.ts";
+import type { TransactionKind } from "../../memory/memory.ts";
 import type { PaymentScript } from "../../options.ts";
-import { type Booking, PIN_TRIES_OVER, PinPad } from "../../terminal-parts.ts";
+import { PIN_TRIES_OVER, PinPad } from "../../terminal-parts.ts";
 import { askRegister, beforeHost } from "../asks.ts";
 import { type Command, command, type Process } from "../machine/process.ts";
 import {
@@ -29,13 +30,13 @@ import { printDeclined } from "../receipts.ts";
 
 export const paymentCommands: readonly Command[] = [
   /** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
-  command(0x0601, (process) => sell(process, purchase)),
+  command(0x0601, (process) => sell(process, "payment")),
   /** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or another card's kind. */
-  command(0x06e6, (process) => sell(process, purchase)),
+  command(0x06e6, (process) => sell(process, "payment")),
   /** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
-  command(0x0622, (process) => sell(process, hold)),
+  command(0x0622, (process) => sell(process, "reservation")),
   /** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
-  command(0x0631, (process) => sell(process, toCard)),
+  command(0x0631, (process) => sell(process, "refund")),
   /** Book tip 06 0C (docs/zvt.md 6.3): charges the card again if the payment allowed it. */
   command(0x060c, async (process) => {
     const { ledger, memory } = process.parts;
@@ -50,7 +51,7 @@ export const paymentCommands: readonly Command[] = [
       return await process.abort(code.notPossible);
     }
     await askHost(process);
-    const tip = { ...purchase, order, card: original.card, trace: memory.takeTrace() };
+    const tip = { kind: "payment", order, card: original.card } as const;
     const transaction = charge(process, tip, "TIP");
     await settle(transaction);
     // A tip that was not acknowledged has been taken back, and can be booked again.
@@ -68,9 +69,7 @@ export const paymentCommands: readonly Command[] = [
     const card = await presentedCard(process);
     if (card === undefined) return;
     if (isDebitCard(card)) return await process.abort(code.notForDebitCards);
-    const trace = process.parts.memory.takeTrace();
-    const sale = { ...purchase, order, card, trace, authorisation };
-    await settle(charge(process, sale, "TELEPHONIC"));
+    await settle(charge(process, { kind: "payment", order, card, authorisation }, "TELEPHONIC"));
   }),
   /** Account balance 06 03 (docs/zvt.md 6.3): reported, and nothing is stored. */
   command(0x0603, async (process) => {
@@ -98,14 +97,8 @@ export const paymentCommands: readonly Command[] = [
 
 const CARD_POLL = 0x06e6;
 
-type Sale = Pick<Booking, "kind" | "ledgerKind">;
-
-const purchase: Sale = { kind: "payment", ledgerKind: "charge" };
-const hold: Sale = { kind: "reservation", ledgerKind: "reservation" };
-const toCard: Sale = { kind: "refund", ledgerKind: "refund" };
-
 /** Customer, host, report, receipts: the long sequence of docs/zvt.md 1.3. */
-async function sell(process: Process, sale: Sale): Promise<void> {
+async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const { parts } = process;
   // Before the command is accepted, so that the script's faults can strike there too.
   const script = parts.nextPayment();
@@ -138,8 +131,8 @@ async function sell(process: Process, sale: Sale): Promise<void> {
   const signed = await askRegister(process, "payment", ["signature"], card);
   if (signed !== undefined) return await stop(process, signed);
   const charged = chargedOrder(process, order);
-  const tipAllowed = sale.kind === "payment" && asks(process, TIP_ALLOWED);
-  await settle(charge(process, { ...sale, card, order: charged, trace, tipAllowed }));
+  const tipAllowed = kind === "payment" && asks(process, TIP_ALLOWED);
+  await settle(charge(process, { kind, card, order: charged, trace, tipAllowed }));
 }
 
 /** Ends with 6C; only a text distinguishes a time-out from the stop key (docs/zvt.md 11.4). */

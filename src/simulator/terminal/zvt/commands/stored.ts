@@ -140,23 +140,13 @@ async function follow(process: Process, original: StoredTransaction, usedMinor =
   const { ledger, memory } = process.parts;
   const isRelease = original.kind === "reservation" && usedMinor === 0;
   const left = isRelease ? ledger.remaining(original.ledgerId) : original.amountMinor;
-  const reversal = {
-    kind: "reversal",
-    ledgerKind: isRelease ? "release" : "reversal",
-    reason: "asked",
-    originalId: original.ledgerId,
-  } as const;
-  const sale = { kind: "booking", ledgerKind: "charge", reason: "booking" } as const;
+  const { card, currency } = original;
+  const currencyTold = process.request.fields.currency !== undefined;
   const booking: Booking = {
-    ...(usedMinor > 0 ? sale : reversal),
-    order: {
-      amountMinor: usedMinor > 0 ? usedMinor : left,
-      currency: original.currency,
-      currencyTold: process.request.fields.currency !== undefined,
-    },
-    card: original.card,
-    trace: memory.takeTrace(),
-    originalTrace: original.trace,
+    kind: usedMinor > 0 ? "booking" : "reversal",
+    order: { amountMinor: usedMinor > 0 ? usedMinor : left, currency, currencyTold },
+    card,
+    original,
   };
   const transaction = charge(process, booking, isRelease ? "RESERVATION REVERSAL" : undefined);
   memory.change({ ...original, state: usedMinor > 0 ? "booked" : "reversed" });

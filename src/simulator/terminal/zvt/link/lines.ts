@@ -1,7 +1,7 @@
 import { sameBytes } from "../../../../zvt/index.ts";
+import { disturbedPieces } from "../../faults/fault-box.ts";
 import * as port from "../../port/register-line.ts";
-import { disturbedPieces } from "../../port/register-line.ts";
-import type { ZvtFaultyWire } from "../faults.ts";
+import { acknowledgement, disturbances, rewritten } from "../faults.ts";
 import type { Timers } from "../options.ts";
 import { ACK, encodeFrame, FrameReader, frameCrc, type LineEvent, NAK } from "./frame.ts";
 
@@ -11,11 +11,9 @@ interface LineHandlers {
   closed(): void;
 }
 
-/** The armed faults, asked at every moment at which one can disturb the line. */
-export type Interference = Pick<ZvtFaultyWire, keyof ZvtFaultyWire>;
-
 interface LineOptions extends port.LineOptions, Timers {
-  readonly interference: Interference;
+  /** Returns the number of the running command, by which faults choose. */
+  readonly running: () => number | undefined;
   /** Whether 08 02 has switched to another protocol (docs/zvt.md 6.4). */
   readonly zvtOff?: () => boolean;
 }
@@ -100,23 +98,16 @@ export function hasTrueLength(apdu: Uint8Array): boolean {
 
 /** Messages without frame, checksum and acknowledgement byte (docs/zvt.md 3.2). */
 export class TcpLine extends Line {
-  readonly transport = "tcp";
   readonly #reader = new ApduReader();
-  #sending: Promise<unknown> = Promise.resolve();
 
   send(apdu: Uint8Array): Promise<"sent" | "failed"> {
-    const sent = this.#sending.then(() => this.#transmit(apdu));
-    this.#sending = sent;
-    return sent;
-  }
-
-  async #transmit(apdu: Uint8Array): Promise<"sent" | "failed"> {
-    const { interference } = this.options;
-    const bytes = interference.rewrite(apdu);
-    await this.leave(disturbedPieces(bytes, interference.disturb(apdu)));
-    if (this.closed) return "failed";
-    this.sentMessage(bytes);
-    return "sent";
+    return this.inOrder(async () => {
+      const bytes = rewritten(this.options, apdu);
+      await this.leave(disturbedPieces(bytes, disturbances(this.options, apdu)));
+      if (this.closed) return "failed";
+      this.sentMessage(bytes);
+      return "sent";
+    });
   }
 
   protected override read(bytes: Uint8Array): void {
@@ -151,9 +142,7 @@ interface Outgoing {
 
 /** Frames with ACK and NAK, T1, T2, two repeats, and repeats recognised (docs/zvt.md 2.2, 2.4). */
 export class SerialLine extends Line {
-  readonly transport = "serial";
   readonly #reader = new FrameReader();
-  #sending: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #outgoing: Outgoing | undefined;
   /** The last good frame, as long as an equal one is a repeat. */
@@ -163,12 +152,8 @@ export class SerialLine extends Line {
   async send(apdu: Uint8Array): Promise<"sent" | "failed"> {
     if (this.#waiting === WAITING_MAX) return "failed";
     this.#waiting += 1;
-    const sent = this.#sending.then(() =>
-      this.#sendUntilAcknowledged(this.options.interference.rewrite(apdu)),
-    );
-    this.#sending = sent;
     try {
-      return await sent;
+      return await this.inOrder(() => this.#sendUntilAcknowledged(rewritten(this.options, apdu)));
     } finally {
       this.#waiting -= 1;
     }
@@ -200,10 +185,10 @@ export class SerialLine extends Line {
   }
 
   async #transmit(apdu: Uint8Array, repeat: number): Promise<void> {
-    const disturbances = this.options.interference.disturb(apdu);
-    const damaged = disturbances.some(({ kind }) => kind === "bad-check");
+    const struck = disturbances(this.options, apdu);
+    const damaged = struck.some(({ kind }) => kind === "bad-check");
     const frame = encodeFrame(apdu, damaged ? frameCrc(apdu) ^ 0x0100 : frameCrc(apdu));
-    await this.leave(disturbedPieces(frame, disturbances));
+    await this.leave(disturbedPieces(frame, struck));
     this.sentMessage(apdu, repeat);
   }
 
@@ -271,23 +256,20 @@ export class SerialLine extends Line {
 
   /** Sends ACK before the content is checked (docs/zvt.md 2.4), unless a fault forbids it. */
   #acknowledge(apdu: Uint8Array): boolean {
-    const { clock, interference, onWire } = this.options;
-    const acknowledgement = interference.acknowledge(apdu);
-    if (acknowledgement.how !== "ack") {
-      if (acknowledgement.how === "nothing") return true;
+    const { clock, faults, onWire } = this.options;
+    const { how, delayMs } = acknowledgement(this.options, apdu);
+    if (how === "nothing") return true;
+    if (how === "nak") {
       this.write(Uint8Array.of(NAK));
       onWire({ what: "nak", direction: "out" });
       return false;
     }
     const acknowledge = () => {
       this.write(Uint8Array.of(ACK));
-      if (!interference.mute) onWire({ what: "ack", direction: "out" });
+      if (!faults.muted) onWire({ what: "ack", direction: "out" });
     };
-    if (acknowledgement.delayMs > 0) {
-      clock.startTimer("fault late ACK", acknowledgement.delayMs, acknowledge);
-    } else {
-      acknowledge();
-    }
+    if (delayMs > 0) clock.startTimer("fault late ACK", delayMs, acknowledge);
+    else acknowledge();
     return true;
   }
 

@@ -23,7 +23,6 @@ import { paymentCommands } from "../commands/payments.ts";
 import { registrationCommands, withBareCurrency } from "../commands/registration.ts";
 import { storedCommands } from "../commands/stored.ts";
 import { curesSomething, demandTable, mostUrgent } from "../demands.ts";
-import { ZvtFaultyWire } from "../faults.ts";
 import { hasTrueLength, type Line, SerialLine, TcpLine } from "../link/lines.ts";
 import { type AskKind, askNames } from "../options.ts";
 import { type Parts, unregistered } from "./parts.ts";
@@ -107,15 +106,12 @@ export class Terminal extends Machine<Parts, Process> {
 
   connect(port: BytePort, transport: Transport): void {
     const { clock, timers } = this.parts.options;
-    const interference = new ZvtFaultyWire(
-      this.parts.faults,
-      transport,
-      () => this.running?.control,
-    );
     const given = {
       clock,
+      transport,
       ...timers,
-      interference,
+      faults: this.parts.faults,
+      running: () => this.running?.control,
       zvtOff: () => this.parts.zvtOff,
       onWire: (event: WireEvent) => this.onWire(port.name, event),
     };

@@ -1,19 +1,26 @@
 import {
   BareLine,
   type ConcertLine,
-  type Interference,
   SessionLine,
 } from "../../../../../src/simulator/terminal/concert/link/lines.ts";
 import { saysAll } from "../../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
+import { FaultBox } from "../../../../../src/simulator/terminal/faults/fault-box.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { MemoryPort } from "../../support/memory-port.ts";
 
-const undisturbed: Interference = {
-  mute: false,
-  fault: () => undefined,
-  rewrite: (body) => body,
-  disturb: () => [],
-};
+/** Lets a fault strike whenever the test says so. */
+class ScriptedFaults extends FaultBox {
+  readonly #strikes: (name: string) => boolean;
+
+  constructor(strikes: (name: string) => boolean) {
+    super();
+    this.#strikes = strikes;
+  }
+
+  override take(name: string) {
+    return this.#strikes(name) ? {} : undefined;
+  }
+}
 
 export interface QuietLine {
   readonly port: MemoryPort;
@@ -30,7 +37,7 @@ export interface QuietLine {
 export function quietLine(
   sessions: boolean,
   takes: (body: Uint8Array) => boolean = () => true,
-  interference: Partial<Interference> = {},
+  strikes: (name: string) => boolean = () => false,
 ): QuietLine {
   const [port, clock, taken] = [new MemoryPort(), new TestClock(), [] as Uint8Array[]];
   const options = {
@@ -42,7 +49,7 @@ export function quietLine(
     gapMs: 100,
     enqPauseMs: 1_000,
     saysAll,
-    interference: { ...undisturbed, ...interference },
+    faults: new ScriptedFaults(strikes),
     onWire: () => {},
   } as const;
   const line = sessions ? new SessionLine(port, options) : new BareLine(port, options);

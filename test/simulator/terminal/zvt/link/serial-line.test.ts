@@ -1,24 +1,15 @@
 import { describe, expect, test } from "vitest";
+import { FaultBox } from "../../../../../src/simulator/terminal/faults/fault-box.ts";
 import type {
   BytePort,
   BytePortHandlers,
 } from "../../../../../src/simulator/terminal/port/ports.ts";
 import { encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
-import {
-  type Interference,
-  SerialLine,
-} from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
+import { SerialLine } from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../../zvt/vectors.ts";
 import { fromHex, hex } from "../support/register.ts";
-
-const undisturbed: Interference = {
-  mute: false,
-  rewrite: (apdu) => apdu,
-  disturb: () => [],
-  acknowledge: () => ({ how: "ack", delayMs: 0 }),
-};
 
 const STATUS = encoded("04ff010e");
 const POSITIVE = encoded("800000");
@@ -257,7 +248,9 @@ function serialLine() {
     t2Ms: 5_000,
     t3Ms: 5_000,
     t4Ms: 180_000,
-    interference: undisturbed,
+    transport: "serial",
+    faults: new FaultBox(),
+    running: () => undefined,
     onWire: () => {},
   });
   line.start({ apdu: (apdu) => apdus.push(hex(apdu)), closed: () => {} });
