@@ -41,7 +41,8 @@ export function safeText(text: string, charactersMax: number): string {
   return maskedField(plain.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
 }
 
-function hasCheckDigit(digits: string): boolean {
+/** Whether the last digit is the check digit of a card number (Luhn). */
+export function hasCheckDigit(digits: string): boolean {
   const sum = [...digits].reverse().reduce((total, digit, at) => {
     const doubled = Number(digit) * (at % 2 === 0 ? 1 : 2);
     return total + (doubled > 9 ? doubled - 9 : doubled);

@@ -41,7 +41,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
 
   async function connect(): Promise<void> {
     await register?.close();
-    register = await ScriptedRegister.tcp(Number(terminal.tcpPort));
+    register = await ScriptedRegister.tcp(Number(terminal.endpoints.tcp?.port));
     await register.run(REGISTRATION_WITHOUT_PRINT);
   }
 

@@ -23,7 +23,11 @@ async function pay(setting: Setting, options: object) {
     ...options,
   });
   await register.close();
-  const tcp = ["--tcp", `127.0.0.1:${simulator.tcpPort}`, ...(setting.sessions ? [] : ["--bare"])];
+  const tcp = [
+    "--tcp",
+    `127.0.0.1:${simulator.endpoints.tcp?.port}`,
+    ...(setting.sessions ? [] : ["--bare"]),
+  ];
   const where = setting.transport === "tcp" ? tcp : ["--pty", link];
   return { simulator, seen: await runConcertRegister([...where, ...amounts.map(String)]) };
 }

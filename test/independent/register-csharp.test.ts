@@ -18,8 +18,8 @@ describe.skipIf(!mono)("a register in C# (Mono)", () => {
   test.each(transports)("pays, reverses and closes the day over %s", async (transport) => {
     const { simulator, register } = await started(transport);
     await register.close();
-    const tcp = ["tcp", "127.0.0.1", String(simulator.tcpPort)];
-    const where = transport === "tcp" ? tcp : ["serial", String(simulator.ptyPath)];
+    const tcp = ["tcp", "127.0.0.1", String(simulator.endpoints.tcp?.port)];
+    const where = transport === "tcp" ? tcp : ["serial", String(simulator.endpoints.pty)];
     const output = await runProgram("mono", [program, ...where, ...steps]);
     expect(output.trim().split("\n")).toEqual([
       "register: 060F",

@@ -16,7 +16,7 @@ async function run(transport: "tcp" | "pty", options: object, steps: readonly st
   const pty = transport === "pty" ? { pty: { link } } : {};
   const { simulator, register } = await started(transport, { ...options, ...pty });
   await register.close();
-  const tcp = ["--tcp", `127.0.0.1:${simulator.tcpPort}`];
+  const tcp = ["--tcp", `127.0.0.1:${simulator.endpoints.tcp?.port}`];
   const where = transport === "tcp" ? tcp : ["--pty", link];
   const seen = await runRegister(where, ["pace:0.01", ...steps]);
   return { simulator, seen: seen.slice(1) };

@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
 import {
-  behaviourOf,
   type DeviceName,
   deviceNames,
   type QuirkName,
   quirkNames,
+  devices as simulated,
   type ZvtBehaviour,
 } from "../../src/simulator/terminal/zvt/options.ts";
 
@@ -23,7 +23,8 @@ const forgetful: readonly string[] = ["pax-a80", "empty-repeat-receipt"];
 const devices = deviceNames.flatMap((name) => lines.map((line) => ({ name, line })));
 
 test.each(devices)("$name over $line: the driver's answers are true", async ({ name, line }) => {
-  await sells(name, line, behaviourOf(name), driverProfile(name));
+  const { quirks, behaviour } = simulated[name];
+  await sells(name, line, { ...behaviour, quirks }, driverProfile(name));
 });
 
 describe("one deviation by itself", () => {
@@ -84,7 +85,7 @@ async function connected(
     pace: { customerMs: 0, hostMs: 0, reversalMs: 0, administrationMs: 0, rebootMs: 50 },
     behaviour,
   });
-  const address = simulator.ptyPath ?? `tcp://127.0.0.1:${simulator.tcpPort}`;
+  const address = simulator.endpoints.pty ?? `tcp://127.0.0.1:${simulator.endpoints.tcp?.port}`;
   const transport = createTransport(address, { baudRate: 9_600, stopBits: 2 }, systemClock);
   const driver = new Driver(transport, profile);
   onTestFinished(async () => {

@@ -1,4 +1,4 @@
-import { canStrike } from "../../src/simulator/terminal/faults/fault-kinds.ts";
+import { missingTraits } from "../../src/simulator/terminal/faults/fault-kinds.ts";
 import { faultKinds, points, zvtFaults } from "../../src/simulator/terminal/zvt/faults.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
@@ -20,7 +20,7 @@ const pointFaults = ["mute", "unplug", "reboot"];
 function notOn(line: Line): readonly string[] {
   const traits = [line === "tcp" ? "tcp" : "serial"] as const;
   return Object.entries(zvtFaults.kinds).flatMap(([name, kind]) =>
-    canStrike(kind, traits) ? [] : [name],
+    missingTraits(kind, traits).length === 0 ? [] : [name],
   );
 }
 

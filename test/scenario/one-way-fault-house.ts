@@ -1,7 +1,7 @@
 import {
-  canStrike,
   type FaultTable,
   type LineTrait,
+  missingTraits,
 } from "../../src/simulator/terminal/faults/fault-kinds.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, TestInstallation } from "../support/installation.ts";
@@ -24,7 +24,7 @@ const notHere = "any-body";
 /** Faults of the table that a line can have, those of a moment at each of two moments. */
 export function faultsOn({ kinds }: FaultTable, at: UnaskedLine): string[] {
   return Object.entries(kinds)
-    .filter(([name, kind]) => name !== notHere && canStrike(kind, traitsOf(at)))
+    .filter(([name, kind]) => name !== notHere && missingTraits(kind, traitsOf(at)).length === 0)
     .flatMap(([name]) => withMoments(name, at.sessions));
 }
 

@@ -1,3 +1,4 @@
+import { unlessAborted } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
 
@@ -57,10 +58,6 @@ export class Cardholder {
     this.plays = plays;
   }
 
-  get waiting(): boolean {
-    return this.#waiting !== undefined;
-  }
-
   get wanted(): Wanted | null {
     return this.#waiting?.wanted ?? null;
   }
@@ -69,30 +66,20 @@ export class Cardholder {
   act(action: CustomerAction): boolean {
     const waiting = this.#waiting;
     if (!waiting || !fitting[waiting.wanted].includes(action.action)) return false;
+    this.#waiting = undefined;
     waiting.act(action);
     return true;
   }
 
   /** Resolves with what the customer does. Rejects when `signal` aborts. */
-  wait(wanted: Wanted, signal: AbortSignal): Promise<CustomerAction> {
-    const { promise, resolve, reject } = Promise.withResolvers<CustomerAction>();
-    const leave = (): void => {
-      this.#waiting = undefined;
-      signal.removeEventListener("abort", aborted);
-    };
-    const aborted = (): void => {
-      leave();
-      reject(signal.reason);
-    };
-    const act = (action: CustomerAction): void => {
-      leave();
-      resolve(action);
-    };
-    if (signal.aborted) reject(signal.reason);
-    else {
-      signal.addEventListener("abort", aborted, { once: true });
-      this.#waiting = { wanted, act };
+  async wait(wanted: Wanted, signal: AbortSignal): Promise<CustomerAction> {
+    const { promise, resolve: act } = Promise.withResolvers<CustomerAction>();
+    const waiting = { wanted, act };
+    if (!signal.aborted) this.#waiting = waiting;
+    try {
+      return await unlessAborted(promise, signal);
+    } finally {
+      if (this.#waiting === waiting) this.#waiting = undefined;
     }
-    return promise;
   }
 }

@@ -14,22 +14,19 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
   /** The last moment that was reached, for the trace and for `GET /state`. */
   phase: M;
   /** The number by which faults choose the command, where the protocol has one. */
-  readonly control: number | undefined;
-  readonly #line: string;
+  readonly control: number | undefined = undefined;
+  readonly #labels: { readonly line: string; readonly label: string };
   readonly #killed = new AbortController();
 
-  constructor(parts: P, line: string, phase: M, control?: number) {
+  /** `labels`: the line and the name of the command, as the trace shows them. */
+  constructor(parts: P, phase: M, labels: { readonly line: string; readonly label: string }) {
     this.parts = parts;
-    this.#line = line;
     this.phase = phase;
-    this.control = control;
+    this.#labels = labels;
   }
 
-  /** The name of the command in the trace. */
-  abstract get label(): string;
-
   get whereabouts(): Pick<TraceEvent, "command" | "phase"> {
-    return { command: this.label, phase: this.phase };
+    return { command: this.#labels.label, phase: this.phase };
   }
 
   get signal(): AbortSignal {
@@ -44,7 +41,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
   /** Lets the faults of a moment strike. Throws {@link ProcessOver} if one ends the command. */
   async reach(moment: M): Promise<void> {
     this.phase = moment;
-    this.parts.onPhase(this.#line);
+    this.parts.onPhase(this.#labels.line);
     for (const struck of this.parts.faults.takeAt(moment, this.control)) {
       await this.parts.strike(struck, this.signal);
     }
@@ -66,8 +63,8 @@ export abstract class Machine<
 > {
   readonly parts: P;
   readonly trace: TraceLog;
-  /** Conditions that `POST /state` switches by name. */
-  readonly toggles: Readonly<Record<string, { isOn(): boolean; set(on: boolean): void }>> = {};
+  /** Conditions of the protocol, which `GET /state` shows and `POST /state` switches. */
+  readonly toggles: Record<string, boolean> = {};
   /** The control API's routes of this protocol, with what `GET /` says of each. */
   abstract readonly routes: Readonly<Record<string, string>>;
   /** The running command; undefined: the register is master. */
@@ -86,19 +83,19 @@ export abstract class Machine<
   /** Members that the protocol adds to the answer of `GET /state`. */
   abstract state(): object;
   abstract get condition(): Condition;
-  /** The kinds of the terminal's lines; some faults need one of them. */
-  abstract get traits(): readonly LineTrait[];
   abstract addRoutes(server: FastifyInstance): void;
   /** Returns what the trace says of a message, without a card number. */
   protected abstract read(bytes: Uint8Array, direction: "in" | "out"): Partial<TraceEntry>;
 
+  /** The kinds of the terminal's lines; some faults need one of them. */
+  get traits(): readonly LineTrait[] {
+    const { tcp, pty, serial } = this.parts.options;
+    return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
+  }
+
   /** Switches the power off and on, which ends the running command. */
   powerCycle(): void {
     this.running?.kill("restart");
-  }
-
-  stop(why: string): void {
-    this.running?.kill(why);
   }
 
   /** Resolves when nothing runs. */

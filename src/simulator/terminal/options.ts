@@ -1,7 +1,7 @@
 import type { Clock } from "../../shared/time.ts";
 import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
-import type { FaultRequest, LineTrait } from "./faults/fault-kinds.ts";
+import type { FaultRequest } from "./faults/fault-kinds.ts";
 
 /** How one payment goes; a missing member is as the switches say. */
 export interface PaymentScript {
@@ -47,11 +47,6 @@ export interface SerialLine {
   readonly stopBits: 1 | 2;
 }
 
-/** Returns the kinds of line that a register can have. */
-export function lineTraits({ tcp, pty, serial }: TerminalOptions): readonly LineTrait[] {
-  return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
-}
-
 /** A pace without any delay but those of the protocol. */
 export const instantPace: Partial<Pace> = {
   customerMs: 0,
@@ -61,26 +56,19 @@ export const instantPace: Partial<Pace> = {
   administrationMs: 0,
 };
 
-/** How long things take. */
+/** How long things take; `texts.json` explains each duration with its switch. */
 const pace = {
-  /** Until the customer presents a card. */
   customerMs: 1_500,
-  /** How long the terminal waits for a card, when the control API plays the customer. */
   cardWaitMs: 60_000,
-  /** How long a customer who walks away is waited for. */
   walkAwayMs: 5_000,
-  /** Until the bank answers. */
   hostMs: 300,
-  /** How long an automatic reversal takes. */
   reversalMs: 300,
-  /** How long initialisation, diagnosis and end of day take. */
   administrationMs: 300,
   rebootMs: 3_000,
 };
 type Pace = Readonly<typeof pace>;
 
 const device = {
-  /** The terminal's id, eight digits. */
   terminalId: "52500042",
   serialNumber: "0000000000123456",
   name: "TERMINAL SIMULATOR",
@@ -94,14 +82,17 @@ const device = {
 };
 export type Device = Readonly<typeof device>;
 
+/** The languages of the texts, in the order of their codes in ZVT (docs/zvt.md 6.4). */
+export const languages = ["de", "en", "fr"] as const;
+export type Language = (typeof languages)[number];
+
 const behaviour = {
   outcome: "by-amount" as OutcomeRule,
   card: "mastercard" as CardName,
-  /** Who plays the customer; "manual": nothing happens until the control API says so. */
   customer: "auto" as "auto" | "manual",
   /** ISO 4217 numeric codes with a leading zero; the first is used when a command names none. */
   currencies: ["0978"] as readonly string[],
-  language: "en" as "de" | "en" | "fr",
+  language: "en" as Language,
   firstReceiptNumber: 1,
   firstTrace: 1,
   /** Local time HH:MM of the daily restart; null: none. */
@@ -132,12 +123,9 @@ export type StartOptions<O extends TerminalOptions> = {
   readonly [K in keyof O]?: K extends Group ? Partial<O[K]> : O[K];
 };
 
-/** Options as switches fill them in. */
-export type Draft<O extends TerminalOptions> = {
-  -readonly [K in keyof O]?: K extends Group ? { -readonly [V in keyof O[K]]?: O[K][V] } : O[K];
-} & { faults: readonly FaultRequest[] } & {
-  [K in Group & keyof O]: { -readonly [V in keyof O[K]]?: O[K][V] };
-} & { readyFile?: string };
+/** Options as switches fill them in; the groups and the list of faults are there at the start. */
+export type Draft<O extends TerminalOptions> = StartOptions<O> &
+  Required<Pick<StartOptions<O>, "faults" | (Group & keyof O)>> & { readonly readyFile?: string };
 
 /** Returns the given options, completed with the defaults, group by group. */
 export function completed<O extends TerminalOptions>(

@@ -1,5 +1,6 @@
 import { number as currencyOfNumber } from "currency-codes";
 import type { Clock } from "../../shared/time.ts";
+import type { Language } from "./options.ts";
 import texts from "./texts.json" with { type: "json" };
 
 /** An amount that is paid, as the display and the wire show it. */
@@ -23,7 +24,6 @@ export function currencyCode(currency: string): string | undefined {
 
 /** A moment that the terminal's display shows; it has texts in three languages. */
 export type Stage = keyof typeof texts.screen;
-type ScreenLanguage = "de" | "en" | "fr";
 
 /** The ends of a payment, which stay on the display for a while. */
 const ends: ReadonlySet<Stage> = new Set([
@@ -60,7 +60,7 @@ export class Screen {
   }
 
   /** Returns the moment, its text and the amount as the display shows them. */
-  read(language: ScreenLanguage) {
+  read(language: Language) {
     const over = this.#clock.monotonicMs() - this.#sinceMs >= END_DISPLAY_MS;
     if (ends.has(this.#stage) && over) this.show("idle");
     return {

@@ -27,6 +27,7 @@ import {
   defaultOptions,
   type Group,
   instantPace,
+  languages,
   type PaymentScript,
   type SerialDevice,
   type TerminalOptions,
@@ -70,18 +71,13 @@ const { device: usualDevice, behaviour: usual } = defaultOptions;
 function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const { host: usualHost, port: usualPort } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
   const usual = `${usualHost}:${usualPort}`;
-  const serial = <K extends keyof SerialDevice>(
-    argument: string,
-    key: K,
-    read: (value: string) => SerialDevice[K],
-  ): Switch<Draft<TerminalOptions>> => {
-    const none = { path: "", ...serialLine };
-    return option(
-      argument,
-      (value, { serial: before }) => ({ serial: { ...(before ?? none), [key]: read(value) } }),
-      none[key],
-    );
-  };
+  const none = { path: "", ...serialLine };
+  const serial =
+    (read: (value: string) => Partial<SerialDevice>) =>
+    (value: string, { serial: before }: Draft<TerminalOptions>) => ({
+      serial: { ...(before ?? none), ...read(value) },
+    });
+  const stopBits = (value: string) => (oneOf(value, ["1", "2"]) === "1" ? 1 : 2);
   const tcp = (value: string) => {
     const [, host = "", port] = /^(.+):(\d{1,5})$/.exec(value) ?? [];
     if (port === undefined || Number(port) > PORT_MAX) {
@@ -94,9 +90,20 @@ function lines({ defaults, serialLine }: TerminalProtocol): Table {
     "no-tcp": flag(() => ({ tcp: null })),
     pty: flag(({ pty }) => ({ pty: { link: pty?.link ?? null } })),
     "pty-link": option("PATH", (link) => ({ pty: { link } })),
-    serial: serial("PATH", "path", String),
-    "baud-rate": serial("N", "baudRate", (value) => whole(value, 1)),
-    "stop-bits": serial("N", "stopBits", (value) => (oneOf(value, ["1", "2"]) === "1" ? 1 : 2)),
+    serial: option(
+      "PATH",
+      serial((path) => ({ path })),
+    ),
+    "baud-rate": option(
+      "N",
+      serial((value) => ({ baudRate: whole(value, 1) })),
+      none.baudRate,
+    ),
+    "stop-bits": option(
+      "N",
+      serial((value) => ({ stopBits: stopBits(value) })),
+      none.stopBits,
+    ),
   };
 }
 
@@ -121,7 +128,7 @@ const others: Table = {
   },
   customer: behaviour("WHO", "customer", (value) => oneOf(value, ["auto", "manual"])),
   currency: behaviour("LIST", "currencies", (value) => value.split(",").map(currencyNumber)),
-  language: behaviour("CODE", "language", (value) => oneOf(value, ["de", "en", "fr"])),
+  language: behaviour("CODE", "language", (value) => oneOf(value, languages)),
   "terminal-id": device("DIGITS", "terminalId", (value) =>
     formed(value, /^\d{8}$/, usualDevice.terminalId),
   ),

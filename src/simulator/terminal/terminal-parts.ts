@@ -3,7 +3,6 @@ import { type CardName, maskedPan, testCards } from "./bank/cards.ts";
 import { authorisationNumber, type Ledger, type LedgerKind, type Outcome } from "./bank/ledger.ts";
 import { type CardAction, Cardholder, type CustomerAction, type Wanted } from "./cardholder.ts";
 import type { FaultBox, PointFault } from "./faults/fault-box.ts";
-import type { FaultArguments } from "./faults/fault-kinds.ts";
 import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory.ts";
 import type { PaymentScript, TerminalOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
@@ -53,6 +52,8 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   swapped = false;
   /** Called when the clock or the time of the daily restart has changed. */
   onSchedule: () => void = () => {};
+  /** Lets the command go on that a fault holds. */
+  release: () => void = () => {};
   /** Called at every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
   /** Terminal clock minus ours; a command may set it. */
@@ -60,7 +61,6 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   #restartAt: string | null;
   readonly host: Host<O>;
   readonly #payments: PaymentScript[];
-  readonly #holds = new Set<() => void>();
   #muteUntilMs = 0;
 
   constructor(host: Host<O>) {
@@ -107,7 +107,12 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
 
   /** When the terminal restarts next, on its own clock. */
   get nextRestart(): Date | undefined {
-    return nextRestart(this.now, this.#restartAt);
+    const [now, at] = [this.now, this.#restartAt];
+    if (at === null) return undefined;
+    const next = new Date(now);
+    next.setHours(Number(at.slice(0, 2)), Number(at.slice(3, 5)), 0, 0);
+    if (next <= now) next.setDate(next.getDate() + 1);
+    return next;
   }
 
   /** Returns the script of the next payment, and arms its faults. */
@@ -118,13 +123,8 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 
   /** Resolves with what the customer does, by hand or alone; "time-out": nothing in time. */
-  async customerAction({
-    wanted,
-    waitMs,
-    signal,
-    outcome,
-    script = {},
-  }: CustomerWait): Promise<CustomerAction> {
+  async customerAction(wait: CustomerWait): Promise<CustomerAction> {
+    const { wanted, waitMs, signal, outcome, script = {} } = wait;
     const { clock, customer } = this;
     const { pace } = this.options;
     const over = new AbortController();
@@ -150,15 +150,11 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 
   /** Carries out a fault of a moment; `signal` ends a wait. */
-  async strike(
-    fault: { name: PointFault; arguments: FaultArguments },
-    signal: AbortSignal,
-  ): Promise<void> {
+  async strike(fault: PointFault, signal: AbortSignal): Promise<void> {
     const delayMs = Number(fault.arguments["ms"] ?? 0);
     switch (fault.name) {
       case "hold":
-        await this.#hold(delayMs, signal);
-        return;
+        return await this.#hold(delayMs, signal);
       case "mute":
         this.faults.muted = true;
         this.#muteUntilMs = this.clock.monotonicMs() + delayMs;
@@ -167,17 +163,10 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
         }
         return;
       case "unplug":
-        await this.host.unplug(delayMs);
-        return;
+        return await this.host.unplug(delayMs);
       case "reboot":
-        this.host.reboot();
-        return;
+        return this.host.reboot();
     }
-  }
-
-  /** Lets every command go on that a fault holds. */
-  release(): void {
-    for (const go of [...this.#holds]) go();
   }
 
   /** Ends the silence of a fault when the command is over, or later if the fault says so. */
@@ -189,15 +178,13 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 
   async #hold(limitMs: number, signal: AbortSignal): Promise<void> {
-    const over = new AbortController();
-    const released = new Promise<void>((resolve) => this.#holds.add(resolve));
-    const waits = [released];
-    if (limitMs > 0) waits.push(sleep(this.clock, "fault hold", limitMs, over.signal));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.release = resolve;
+    const timer = limitMs > 0 ? this.clock.startTimer("fault hold", limitMs, resolve) : undefined;
     try {
-      await unlessAborted(Promise.race(waits), signal);
+      await unlessAborted(promise, signal);
     } finally {
-      this.#holds.clear();
-      over.abort();
+      timer?.clear();
     }
   }
 }
@@ -210,54 +197,40 @@ const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   digits: { action: "digits", digits: "1234567890" },
 };
 
-function nextRestart(now: Date, restartAt: string | null): Date | undefined {
-  if (restartAt === null) return undefined;
-  const next = new Date(now);
-  next.setHours(Number(restartAt.slice(0, 2)), Number(restartAt.slice(3, 5)), 0, 0);
-  if (next <= now) next.setDate(next.getDate() + 1);
-  return next;
-}
-
 /** The one PIN that no simulated card has. */
 const WRONG = "0000";
 
 /** How the entry of a PIN ended. */
-export type Entered = "right" | "wrong" | "cancelled" | "time-out";
+export type Entered = "right" | "wrong" | "cancelled" | "timed-out";
+
+/** Resolves with the customer's next try, by hand or as the card was presented with. */
+type PinPad = (waitMs: number, signal: AbortSignal) => Promise<Entered>;
 
 /** The PIN pad of a presented card, and how the first try ended. */
 export interface CardPin {
-  readonly pad: { enter(waitMs: number, signal: AbortSignal): Promise<Entered> };
+  readonly pad: PinPad;
   readonly first: Entered;
 }
 
-/** Asks the customer for the PIN of one card. */
-export class PinPad {
-  readonly #parts: TerminalParts;
-  readonly #entry: CardAction["pin"];
-  #asked = 0;
-
-  constructor(parts: TerminalParts, { pin }: CardAction) {
-    this.#parts = parts;
-    this.#entry = pin;
-  }
-
-  /** Resolves with the customer's next try, by hand or as the card was presented with. */
-  async enter(waitMs: number, signal: AbortSignal): Promise<Entered> {
-    this.#asked += 1;
-    if (this.#entry === "wrong-first") return this.#asked === 1 ? "wrong" : "right";
-    if (this.#entry !== "asked") return "right";
-    this.#parts.screen.show("pin");
+/** Returns the pad that asks the customer for the PIN of one card. */
+export function pinPad(parts: TerminalParts, { pin }: CardAction): PinPad {
+  let asked = 0;
+  return async (waitMs, signal) => {
+    asked += 1;
+    if (pin === "wrong-first") return asked === 1 ? "wrong" : "right";
+    if (pin !== "asked") return "right";
+    parts.screen.show("pin");
     for (;;) {
-      const action = await this.#parts.customerAction({ wanted: "digits", waitMs, signal });
-      if (action.action === "time-out") return "time-out";
+      const action = await parts.customerAction({ wanted: "digits", waitMs, signal });
+      if (action.action === "time-out") return "timed-out";
       if (action.action === "digits") return action.digits === WRONG ? "wrong" : "right";
       // The green key without digits is no PIN, and no end either.
       if (action.action !== "key" || action.key === "stop") return "cancelled";
     }
-  }
+  };
 }
 
-/** After so many wrong PINs the card is refused. */
+/** The number of wrong PINs after which the card is refused. */
 export const PIN_TRIES_MAX = 3;
 /** ISO 8583: PIN tried too often. */
 export const PIN_TRIES_OVER = 75;
@@ -277,7 +250,7 @@ export interface Booking {
   readonly tipAllowed?: boolean;
 }
 
-/** What the bank's ledger says of each kind of transaction; a reservation is released instead. */
+/** The bank's kind of entry for each transaction; a reversed reservation is a release instead. */
 const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
   payment: "charge",
   reversal: "reversal",
@@ -288,8 +261,8 @@ const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
 const reasons = { reversal: "asked", booking: "booking" } as const;
 
 /**
- * Enters a movement into the bank's ledger. `final`: whatever the register says to it; `isStored`:
- * the terminal stores it at once. Returns the terminal's own record of it.
+ * Enters a movement into the bank's ledger and returns the terminal's own record of it. `final`: it
+ * stands whatever the register answers; `isStored`: the terminal stores it at once.
  */
 export function book(
   { ledger, memory, now }: TerminalParts,

@@ -61,7 +61,7 @@ export class TerminalSimulator<
     this.memory = new Memory({ receiptNumber, trace }, this.#stateFile);
     this.terminal = protocol.machine(this);
     const noted = (line: string, note: string): void =>
-      this.trace.add(line, { what: "fault", direction: "out", note });
+      this.terminal.trace.add(line, { what: "fault", direction: "out", note });
     this.faults.onStrike = (name) => noted("fault", name);
     this.#connections = new Connections({
       options,
@@ -78,20 +78,8 @@ export class TerminalSimulator<
     void this.#restartDaily();
   }
 
-  get trace(): M["trace"] {
-    return this.terminal.trace;
-  }
-
   get endpoints(): Endpoints {
     return this.#connections.endpoints;
-  }
-
-  get tcpPort(): number | undefined {
-    return this.endpoints.tcp?.port;
-  }
-
-  get ptyPath(): string | undefined {
-    return this.endpoints.pty ?? undefined;
   }
 
   get controlUrl(): string | undefined {
@@ -103,7 +91,7 @@ export class TerminalSimulator<
     return this.faults.arm(parseFault(this.protocol.faults, fault));
   }
 
-  /** Restarts the terminal: the running command ends, and the lines are gone for a while. */
+  /** Ends the running command and takes the lines away for a while. */
   reboot(): void {
     this.#losePower();
     void this.unplug(this.options.pace.rebootMs);
@@ -154,7 +142,7 @@ export class TerminalSimulator<
   async #close(): Promise<void> {
     this.#over.abort(new Error("the simulator is closing"));
     await this.#control?.close();
-    this.terminal.stop("the simulator is closing");
+    this.terminal.running?.kill("the simulator is closing");
     await this.#connections.close();
     await this.terminal.idle();
     this.#stateFile?.close();

@@ -31,14 +31,14 @@ test("the customer is played by hand", async () => {
   const { register, simulator, post } = await controlled({ behaviour: { customer: "manual" } });
   expect(await post("/customer", { action: "insert" })).toMatchObject({ status: 409 });
   const approved = register.run(authorisation(1200));
-  await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+  await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
   expect(await post("/customer", { action: "insert", card: "visa" })).toMatchObject({
     status: 200,
   });
   expect((await approved).at(-1)).toBe("060f00");
   for (const action of ["cancel", "time-out"]) {
     const payment = register.run(authorisation(1200));
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     await post("/customer", { action });
     expect((await payment).at(-1)).toBe("061e016c");
   }
@@ -112,7 +112,7 @@ test("the trace hides passwords and card numbers", async () => {
   const trace = JSON.stringify(await get("/trace?last=500"));
   expect(trace).not.toContain("4761739001010119");
   expect(trace).toContain("22f0f8................");
-  expect(JSON.stringify(simulator.trace.last(500))).toContain("0600 registration");
+  expect(JSON.stringify(simulator.terminal.trace.last(500))).toContain("0600 registration");
   expect(trace).toMatch(/"hex":"06000a\.{6}3e0978/);
 });
 
@@ -128,7 +128,7 @@ test("a terminal is locked, unlocked and told to demand a job", async () => {
 
 test("the line is taken away and comes back", async () => {
   const { register, simulator, reconnect, post } = await controlled();
-  const port = simulator.tcpPort;
+  const port = simulator.endpoints.tcp?.port;
   await post("/unplug", { ms: 0 });
   expect(await register.next()).toBe("closed");
   await expect
@@ -139,7 +139,7 @@ test("the line is taken away and comes back", async () => {
       ),
     )
     .toBe(true);
-  expect(simulator.tcpPort).toBe(port);
+  expect(simulator.endpoints.tcp?.port).toBe(port);
 });
 
 test("web pages and foreign names are kept out", async () => {

@@ -59,7 +59,7 @@ async function simulated(
       pace: { customerMs: 0, hostMs: 0, walkAwayMs: 0, rebootMs: 20 },
     }),
   );
-  const terminal = driverAt(`tcp://127.0.0.1:${simulator.tcpPort}`);
+  const terminal = driverAt(`tcp://127.0.0.1:${simulator.endpoints.tcp?.port}`);
   open.push(terminal);
   let gone: Promise<void> | undefined;
   const vanish = (): Promise<void> => (gone ??= simulator.close());

@@ -76,9 +76,6 @@ export type LedgerReason =
   | "booking"
   | "fault";
 
-type NewEntry = Omit<LedgerEntry, "id" | "at" | "originalId" | "reason"> &
-  Partial<Pick<LedgerEntry, "originalId" | "reason">>;
-
 /** The simulated bank: what cards were really charged and given back. */
 export class Ledger {
   readonly #clock: Clock;
@@ -118,14 +115,9 @@ export class Ledger {
       .reduce((left, { amountMinor }) => left - amountMinor, this.find(id)?.amountMinor ?? 0);
   }
 
-  enter(entry: NewEntry): LedgerEntry {
-    const entered: LedgerEntry = {
-      id: this.#entries.length + 1,
-      at: new Date(this.#clock.now()).toISOString(),
-      originalId: null,
-      reason: null,
-      ...entry,
-    };
+  enter(entry: Omit<LedgerEntry, "id" | "at">): LedgerEntry {
+    const at = new Date(this.#clock.now()).toISOString();
+    const entered: LedgerEntry = { id: this.#entries.length + 1, at, ...entry };
     this.#entries.push(entered);
     this.#file?.keepEntry(entered);
     return entered;

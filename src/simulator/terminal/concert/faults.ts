@@ -26,45 +26,35 @@ const commonFaults = faultsOf(texts.faults.common, {
   "nak-enq": { needs: sessions },
   "nak-frame": { needs: sessions },
   "no-ack": { needs: sessions },
-  "late-ack": { needs: sessions, arguments: { ms: number("how late", 1_500) } },
+  "late-ack": { needs: sessions, ms: number("how late", 1_500) },
   "bad-check": { needs: sessions },
   "no-eot": { needs: sessions },
-  parity: {
-    needs: sessions,
-    arguments: { times: number("how many writes, 0 without end", 0) },
-  },
-  split: {
-    arguments: { bytes: number("bytes in a piece", 1), ms: number("pause between two pieces", 5) },
-  },
-  "noise-before": { arguments: { hex: noise } },
-  "noise-inside": { arguments: { hex: noise } },
-  "wrong-length": { arguments: { by: number("how much too long (negative: too short)", -1) } },
-  "late-reply": { arguments: { ms: number("how late", 3_000) } },
-  mute: { arguments: { at: at("accepted"), ms: number("silence at least so long", 0) } },
-  unplug: { arguments: { at: at("charged"), ms: number("stay away so long", 0) } },
-  reboot: { arguments: { at: at("charged") } },
-  hold: { arguments: { at: at("card"), ms: number("at most so long, 0 without limit", 0) } },
-  "refuse-connection": { needs: ["tcp"], arguments: { ms: number("how long", 100) } },
-  "other-amount": { arguments: { by: number("difference in minor units", 1) } },
-  "other-private": { arguments: { hex: hex("the data", "54393938373720202020") } },
-  report: { arguments: { as: choice("how", ["masked", "clear", "blank"], "clear") } },
+  parity: { needs: sessions, times: number("how many writes, 0 without end", 0) },
+  split: { bytes: number("bytes in a piece", 1), ms: number("pause between two pieces", 5) },
+  "noise-before": { hex: noise },
+  "noise-inside": { hex: noise },
+  "wrong-length": { by: number("how much too long (negative: too short)", -1) },
+  "late-reply": { ms: number("how late", 3_000) },
+  mute: { at: at("accepted"), ms: number("silence at least so long", 0) },
+  unplug: { at: at("charged"), ms: number("stay away so long", 0) },
+  reboot: { at: at("charged") },
+  hold: { at: at("card"), ms: number("at most so long, 0 without limit", 0) },
+  "refuse-connection": { needs: ["tcp"], ms: number("how long", 100) },
+  "other-amount": { by: number("difference in minor units", 1) },
+  "other-private": { hex: hex("the data", "54393938373720202020") },
+  report: { as: choice("how", ["masked", "clear", "blank"], "clear") },
 });
 
 const fixedFaults = faultsOf(texts.faults.fixed, {
-  status: { arguments: { as: choice("the status", [..."123456789X"], "9") } },
+  status: { as: choice("the status", [..."123456789X"], "9") },
 });
 
 /** All reasons of a refusal (docs/concert.md 4.4). */
 export const reasons = Array.from({ length: 14 }, (_, i) => String(i).padStart(2, "0"));
 
 const taggedFaults = faultsOf(texts.faults.tagged, {
-  "not-done": {
-    arguments: { af: choice("AF: 00 to 13, or none", [...reasons, "none"], "04") },
-  },
-  close: {
-    needs: bareTcp,
-    arguments: { when: choice("when", ["before", "middle"], "middle") },
-  },
+  "not-done": { af: choice("AF: 00 to 13, or none", [...reasons, "none"], "04") },
+  close: { needs: bareTcp, when: choice("when", ["before", "middle"], "middle") },
   "left-open": { needs: bareTcp },
 });
 

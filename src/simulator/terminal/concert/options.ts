@@ -20,15 +20,12 @@ export interface ConcertOptions extends TerminalOptions {
   readonly behaviour: Readonly<typeof common.behaviour>;
 }
 
-/** Times of this simulator: those of real terminals are not public (docs/concert.md 2.5). */
+/** The times of this simulator: those of real terminals are not public (docs/concert.md 2.5). */
 const timers = {
-  /** How long the answer to the terminal's ENQ or frame is waited for. */
   answerMs: 3_000,
   /** A register's session that stands still so long is over, and so is an incomplete message. */
   sessionMs: 3_000,
-  /** A frame that stands still so long is cut. */
   silenceMs: 1_000,
-  /** Pause between two tries of ENQ. */
   enqPauseMs: 1_000,
   /** Without sessions: the silence that ends a message with all members that it needs. */
   gapMs: 100,

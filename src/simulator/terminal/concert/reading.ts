@@ -30,7 +30,7 @@ export interface MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody;
 }
 
-/** Stands between two fields of the text, so that their digits are not one number. */
+/** The separator of two fields in a text, whose digits would be one number without it. */
 const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 
@@ -159,17 +159,10 @@ function blankText(text: string): string | undefined {
 function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
   const option = (name: string, said: string): TraceField =>
     field(name, said, optionTexts[said] ?? "not explained");
-  switch (options.variant) {
-    case "e":
-      return [];
-    case "e-plus":
-      return [
-        option("when to answer", options.delay),
-        option("authorisation", options.authorization),
-      ];
-    case "e-ticket":
-      return [option("receipt", options.ticket)];
-  }
+  if (options.variant === "e") return [];
+  if (options.variant === "e-ticket") return [option("receipt", options.ticket)];
+  const { delay, authorization } = options;
+  return [option("when to answer", delay), option("authorisation", authorization)];
 }
 
 /** The forms of numbers that are no card number; every other long number is masked. */
@@ -246,7 +239,8 @@ function fieldsOf([tag, value]: Tagged, all: readonly Tagged[]): readonly TraceF
     const lines = Buffer.from(value, "base64").toString("latin1");
     return [{ tag, ...field(name, maskPansInText(lines)) }];
   }
-  return [{ tag, ...field(name, safeValue(tag, value), meaning(tag, value, all)) }];
+  const means = meaningOf[tag]?.(value, all) ?? valueTexts[tag]?.[value];
+  return [{ tag, ...field(name, safeValue(tag, value), means) }];
 }
 
 function safeValue(tag: string, value: string): string {
@@ -259,26 +253,18 @@ function tagText([tag, value]: Tagged): string {
   return `${tag} ${length} ${isHidden ? "…" : safeValue(tag, value)}`;
 }
 
-function meaning(tag: string, value: string, all: readonly Tagged[]): string | undefined {
-  switch (tag) {
-    case "CB":
-      return amountOf(all);
-    case "CJ":
-      // Both sides name themselves in CJ; only the terminal's answer has a state.
-      return tagValue(all, "AE") === undefined ? undefined : "the terminal's own";
-    case "CC":
-      return value === "000" ? "any" : paymentModeText(value.slice(-1));
-    case "CD":
-      return actionText(value);
-    case "CE":
-      return currencyCode(value);
-    case "AE":
-      return stateText(all);
-    case "AF":
-      return failureOf(value).text;
-    case "AB":
-      return /^\d{4}$/.test(value) ? `20${value.slice(0, 2)}-${value.slice(2)}` : undefined;
-    default:
-      return valueTexts[tag]?.[value];
-  }
-}
+/** The meaning of a tag's value, which may depend on the other tags of its message. */
+type Meaning = (value: string, all: readonly Tagged[]) => string | undefined;
+
+/** The tags whose values are no fixed list; the texts of the other tags are in `texts.json`. */
+const meaningOf: Readonly<Record<string, Meaning>> = {
+  CB: (_, all) => amountOf(all),
+  // Both sides name themselves in CJ; only the terminal's answer has a state.
+  CJ: (_, all) => (tagValue(all, "AE") === undefined ? undefined : "the terminal's own"),
+  CC: (value) => (value === "000" ? "any" : paymentModeText(value.slice(-1))),
+  CD: actionText,
+  CE: currencyCode,
+  AE: (_, all) => stateText(all),
+  AF: (value) => failureOf(value).text,
+  AB: (value) => (/^\d{4}$/.test(value) ? `20${value.slice(0, 2)}-${value.slice(2)}` : undefined),
+};

@@ -6,7 +6,6 @@ import { pageFile } from "../../../shared/process/page-packages.ts";
 import { ValueError } from "../../switch-table.ts";
 import { cardNames, testCards } from "../bank/cards.ts";
 import { type CustomerAction, keys } from "../cardholder.ts";
-import type { Machine } from "../machine.ts";
 import texts from "../texts.json" with { type: "json" };
 import { arm, type Controlled, disarm, faultsHere, hands, say } from "./hands.ts";
 
@@ -52,27 +51,27 @@ export async function startControlApi(port: number, simulator: Controlled) {
 
 function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
   const { ledger, memory, terminal } = simulator;
-  const { trace } = terminal;
+  const { parts, trace } = terminal;
   server.get("/ledger", () => ({ entries: ledger.entries, charged: ledger.charged }));
   server.get("/state", () => ({
     ...terminal.state(),
     protocol: simulator.protocol.name,
     condition: terminal.condition,
     ...simulator.supply,
-    screen: terminal.parts.screen.read(simulator.options.behaviour.language),
-    waitsForCustomer: terminal.parts.customer.waiting,
-    wants: terminal.parts.customer.wanted,
-    customer: terminal.parts.customer.plays,
-    outOfOrder: terminal.parts.outOfOrder,
-    paperOut: terminal.parts.paperOut,
-    busy: terminal.parts.busy,
-    swapped: terminal.parts.swapped,
+    screen: parts.screen.read(simulator.options.behaviour.language),
+    waitsForCustomer: parts.customer.wanted !== null,
+    wants: parts.customer.wanted,
+    customer: parts.customer.plays,
+    outOfOrder: parts.outOfOrder,
+    paperOut: parts.paperOut,
+    busy: parts.busy,
+    swapped: parts.swapped,
     demands: memory.demands,
     last: memory.last ?? null,
     turnover: memory.turnover,
     nextReceiptNumber: memory.nextReceiptNumber,
-    nextRestart: terminal.parts.nextRestart?.toISOString() ?? null,
-    ...conditions(terminal),
+    nextRestart: parts.nextRestart?.toISOString() ?? null,
+    ...terminal.toggles,
     endpoints: simulator.endpoints,
   }));
   server.get("/cards", () =>
@@ -156,7 +155,7 @@ function actingRoutes(server: FastifyInstance, simulator: Controlled): void {
     const { action, nextReceiptNumber } = memory.parse(request.body);
     if (action === "close") simulator.memory.closeTurnover();
     else simulator.memory.clear();
-    if (nextReceiptNumber !== undefined) simulator.memory.renumber(nextReceiptNumber);
+    if (nextReceiptNumber !== undefined) simulator.memory.set({ nextReceiptNumber });
     return { nextReceiptNumber: simulator.memory.nextReceiptNumber };
   });
   const unplug = z.strictObject({ ms: z.number().int().min(0).default(0) });
@@ -182,21 +181,15 @@ function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Con
     const { outOfOrder, demand = {}, restartAt, ...others } = state.parse(request.body);
     if (restartAt !== undefined) parts.restartAt = restartAt;
     if (outOfOrder !== undefined) parts.outOfOrder = outOfOrder;
-    for (const [name, on] of Object.entries(others as Readonly<Record<string, boolean>>)) {
-      toggles[name]?.set(on);
-    }
+    Object.assign(toggles, others);
     for (const [name, due] of Object.entries(demand)) memory.demand(name, due ?? false);
     return {
       outOfOrder: parts.outOfOrder,
       demands: memory.demands,
       restartAt: parts.restartAt,
-      ...conditions(terminal),
+      ...toggles,
     };
   });
-}
-
-function conditions({ toggles }: Machine): Readonly<Record<string, boolean>> {
-  return Object.fromEntries(Object.entries(toggles).map(([name, { isOn }]) => [name, isOn()]));
 }
 
 /** Content policy: the page loads its own files, calls this program and holds no script. */
@@ -243,13 +236,10 @@ const ownSites = new Set(["same-origin", "none"]);
  */
 function refuseCrossOriginRequests(server: FastifyInstance): void {
   server.addHook("onRequest", async (request, reply) => {
-    if (isLocal(request) && (isOwn(request) || opensPage(request))) return;
+    const isLocal = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "");
+    if (isLocal && (isOwn(request) || opensPage(request))) return;
     await reply.code(403).send({ error: "only local programs and this page may use this" });
   });
-}
-
-function isLocal({ headers }: FastifyRequest): boolean {
-  return /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(headers.host ?? "");
 }
 
 function isOwn({ headers }: FastifyRequest): boolean {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ValueError } from "../../switch-table.ts";
 import { cardNames } from "../bank/cards.ts";
 import { type CardAction, type CustomerAction, keys } from "../cardholder.ts";
-import { canStrike, type FaultTable, faultRequest } from "../faults/fault-kinds.ts";
+import { type FaultTable, faultRequest, missingTraits } from "../faults/fault-kinds.ts";
 import type { Machine, TerminalProtocol } from "../machine.ts";
 import type { Endpoints } from "../port/connections.ts";
 import type { Host } from "../terminal-parts.ts";
@@ -22,7 +22,8 @@ export interface Controlled extends Host {
 /** Returns the faults that can strike on the lines of this terminal. */
 export function faultsHere({ protocol, terminal }: Controlled): FaultTable {
   const { kinds, ...others } = protocol.faults;
-  const here = Object.entries(kinds).filter(([, kind]) => canStrike(kind, terminal.traits));
+  const { traits } = terminal;
+  const here = Object.entries(kinds).filter(([, kind]) => missingTraits(kind, traits).length === 0);
   return { ...others, kinds: Object.fromEntries(here) };
 }
 
@@ -30,11 +31,13 @@ export function faultsHere({ protocol, terminal }: Controlled): FaultTable {
 export function arm(simulator: Controlled, name: string, given: Readonly<Record<string, unknown>>) {
   const { faults, protocol, terminal } = simulator;
   const { kinds } = protocol.faults;
-  const { needs = [] } = (Object.hasOwn(kinds, name) ? kinds[name] : undefined) ?? {};
-  const missing = needs.filter((trait) => !terminal.traits.includes(trait));
+  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  const missing = kind
+    ? missingTraits(kind, terminal.traits).map((trait) => texts.traits[trait])
+    : [];
   if (missing.length > 0) {
-    const lacking = missing.map((trait) => texts.traits[trait]).join(" and ");
-    throw new ValueError(`fault ${name} cannot strike here: this terminal has no ${lacking}`);
+    const none = missing.join(" and ");
+    throw new ValueError(`fault ${name} cannot strike here: this terminal has no ${none}`);
   }
   return faults.arm(faultRequest(faultsHere(simulator), name, given));
 }
@@ -75,22 +78,18 @@ const code = z.coerce.number().int().min(1).max(99).default(5);
 const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
-/** The customer presents a card. */
-function presents(how: CardChoice | ((asked: Asked) => CardChoice)): Hand {
-  const act: Hand["act"] = (simulator, asked) => {
-    const name = card.parse(asked["card"]);
-    const choice = typeof how === "function" ? how(asked) : how;
-    const chosen = { ...(name ? { card: name } : {}), ...choice };
-    return customerAction(simulator, asked, { action: "insert", ...chosen });
-  };
-  return { takes: cards, act };
+/** The customer does something, which the arguments may choose. */
+function does(action: (asked: Asked) => CustomerAction, takes = ""): Hand {
+  return { takes, act: (simulator, asked) => customerAction(simulator, asked, action(asked)) };
 }
 
-type CardChoice = Omit<CardAction, "action" | "card">;
-
-/** The customer does something else. */
-function does(action: CustomerAction): Hand {
-  return { act: (simulator, asked) => customerAction(simulator, asked, action) };
+/** The customer presents a card. */
+function presents(how: (asked: Asked) => Omit<CardAction, "action" | "card">, takes = cards): Hand {
+  const insert = (asked: Asked): CustomerAction => {
+    const name = card.parse(asked["card"]);
+    return { action: "insert", ...(name ? { card: name } : {}), ...how(asked) };
+  };
+  return does(insert, takes);
 }
 
 /** An operator changes the terminal itself. */
@@ -107,28 +106,20 @@ function plays(who: "auto" | "manual"): Hand {
  * `simulate` in a shell. An action of the customer takes `--within SECONDS`.
  */
 export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
-  approve: presents({ outcome: approved }),
-  decline: {
-    ...presents((asked) => ({ outcome: { kind: "decline", code: code.parse(asked["code"]) } })),
-    takes: `${cards} [--code NN]`,
-  },
-  "wrong-pin": presents({ outcome: approved, pin: "wrong-first" }),
-  "ask-pin": presents({ outcome: approved, pin: "asked" }),
-  insert: presents({}),
-  "other-card": does({ action: "other-card" }),
-  pin: {
-    takes: "DIGITS",
-    act: (simulator, asked) =>
-      customerAction(simulator, asked, { action: "digits", digits: digits.parse(asked["value"]) }),
-  },
-  key: {
-    takes: "NAME",
-    act: (simulator, asked) =>
-      customerAction(simulator, asked, { action: "key", key: z.enum(keys).parse(asked["value"]) }),
-  },
-  green: does({ action: "key", key: "ok" }),
-  red: does({ action: "cancel" }),
-  "walk-away": does({ action: "time-out" }),
+  approve: presents(() => ({ outcome: approved })),
+  decline: presents(
+    (asked) => ({ outcome: { kind: "decline", code: code.parse(asked["code"]) } }),
+    `${cards} [--code NN]`,
+  ),
+  "wrong-pin": presents(() => ({ outcome: approved, pin: "wrong-first" })),
+  "ask-pin": presents(() => ({ outcome: approved, pin: "asked" })),
+  insert: presents(() => ({})),
+  "other-card": does(() => ({ action: "other-card" })),
+  pin: does(({ value }) => ({ action: "digits", digits: digits.parse(value) }), "DIGITS"),
+  key: does(({ value }) => ({ action: "key", key: z.enum(keys).parse(value) }), "NAME"),
+  green: does(() => ({ action: "key", key: "ok" })),
+  red: does(() => ({ action: "cancel" })),
+  "walk-away": does(() => ({ action: "time-out" })),
   unplug: {
     takes: `${moment} [--ms N]`,
     act: (simulator, asked) =>
@@ -157,9 +148,9 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
   },
   unregister: {
     act: ({ terminal }) => {
-      const { unregistered } = terminal.toggles;
-      if (!unregistered) throw new HandError("this protocol has no registration");
-      unregistered.set(true);
+      const { toggles } = terminal;
+      if (!("unregistered" in toggles)) throw new HandError("this protocol has no registration");
+      toggles["unregistered"] = true;
     },
   },
   "by-hand": plays("manual"),
@@ -194,11 +185,7 @@ export async function say(simulator: Controlled, name: string, asked: Asked): Pr
 }
 
 /** Lets the customer act as soon as the terminal waits for that, at most for `within` seconds. */
-async function customerAction(
-  simulator: Controlled,
-  asked: Asked,
-  action: CustomerAction,
-): Promise<void> {
+async function customerAction(simulator: Controlled, asked: Asked, action: CustomerAction) {
   const stepMs = 50;
   const { customer } = simulator.terminal.parts;
   let leftMs = within.parse(asked["within"]) * 1_000;

@@ -17,7 +17,7 @@ interface Occasion {
 }
 
 const pointFaults = ["hold", "mute", "unplug", "reboot"] as const;
-export type PointFault = (typeof pointFaults)[number];
+export type PointFault = FaultRequest & { readonly name: (typeof pointFaults)[number] };
 
 /** Holds the armed faults and hands each one out when it strikes. */
 export class FaultBox {
@@ -65,10 +65,7 @@ export class FaultBox {
   }
 
   /** Returns the faults that strike at this moment, each used once. */
-  takeAt(
-    point: string,
-    command: number | undefined,
-  ): { name: PointFault; arguments: FaultArguments }[] {
+  takeAt(point: string, command: number | undefined): PointFault[] {
     return pointFaults.flatMap((name) => {
       const found = this.take(name, { command, point });
       return found ? [{ name, arguments: found }] : [];
@@ -132,39 +129,33 @@ export type Pieces = readonly Piece[];
 
 /** Returns the pieces in which disturbed bytes leave. */
 export function disturbedPieces(bytes: Uint8Array, disturbances: readonly Disturbance[]): Pieces {
-  let pieces: Piece[] = [{ pauseMs: 0, bytes }];
-  for (const disturbance of disturbances) pieces = disturbPieces(pieces, disturbance);
-  return pieces;
+  return disturbances.reduce<Pieces>(disturbPieces, [{ pauseMs: 0, bytes }]);
 }
 
-function disturbPieces(pieces: readonly Piece[], { kind, given }: Disturbance): Piece[] {
-  const whole = join(pieces.map(({ bytes }) => bytes));
+function disturbPieces(pieces: Pieces, { kind, given }: Disturbance): Pieces {
+  const whole = Buffer.concat(pieces.map(({ bytes }) => bytes));
   const middle = whole.length >> 1;
-  const pauseMs = pieces[0]?.pauseMs ?? 0;
+  const [before, after] = [whole.subarray(0, middle), whole.subarray(middle)];
   const noise = Buffer.from(String(given["hex"]), "hex");
   switch (kind) {
     case "bad-check":
-      return [...pieces];
+      return pieces;
     case "half":
-      return [{ pauseMs, bytes: whole.slice(0, middle) }];
+      return [{ pauseMs: 0, bytes: before }];
     case "split": {
       const size = Math.max(1, Number(given["bytes"]));
       return Array.from({ length: Math.ceil(whole.length / size) }, (_, i) => ({
-        pauseMs: i === 0 ? pauseMs : Number(given["ms"]),
-        bytes: whole.slice(i * size, (i + 1) * size),
+        pauseMs: i === 0 ? 0 : Number(given["ms"]),
+        bytes: whole.subarray(i * size, (i + 1) * size),
       }));
     }
     case "duplicate":
       return [...pieces, ...pieces];
     case "noise-before":
-      return [{ pauseMs, bytes: noise }, ...pieces];
+      return [{ pauseMs: 0, bytes: noise }, ...pieces];
     case "noise-inside":
-      return [{ pauseMs, bytes: join([whole.slice(0, middle), noise, whole.slice(middle)]) }];
+      return [{ pauseMs: 0, bytes: Buffer.concat([before, noise, after]) }];
     case "delay":
       return pieces.map((piece, i) => (i ? piece : { ...piece, pauseMs: Number(given["ms"]) }));
   }
-}
-
-function join(parts: readonly Uint8Array[]): Uint8Array {
-  return Uint8Array.from(parts.flatMap((part) => [...part]));
 }

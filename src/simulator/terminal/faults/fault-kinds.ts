@@ -33,8 +33,11 @@ export interface FaultArgument {
 /** A property of the lines of a terminal; "bare": messages without sessions. */
 export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
 
-/** What is particular about a fault: the lines that it needs, and its own arguments. */
-type Particulars = Partial<Pick<FaultKind, "needs" | "arguments">>;
+/** The arguments of a fault, and under `needs` the properties that its line must have. */
+interface Particulars {
+  readonly needs?: readonly LineTrait[];
+  readonly [argument: string]: FaultArgument | readonly LineTrait[] | undefined;
+}
 
 /** Returns a fault for each text; one without particulars takes the shared arguments only. */
 export function faultsOf<N extends string>(
@@ -42,7 +45,9 @@ export function faultsOf<N extends string>(
   particulars: Readonly<Partial<Record<NoInfer<N>, Particulars>>>,
 ): Readonly<Record<N, FaultKind>> {
   const kinds = Object.entries<string>(texts).map(([name, description]) => {
-    return [name, { description, arguments: {}, ...particulars[name as N] }] as const;
+    const { needs, ...given } = particulars[name as N] ?? {};
+    const kind = { description, arguments: given as FaultParameters };
+    return [name, needs ? { ...kind, needs } : kind] as const;
   });
   return Object.fromEntries(kinds) as Record<N, FaultKind>;
 }
@@ -70,9 +75,9 @@ export const repetition = {
   skip: number("strikes to let pass first", 0),
 };
 
-/** Whether a fault can strike a terminal with such lines. */
-export function canStrike({ needs = [] }: FaultKind, traits: readonly LineTrait[]): boolean {
-  return needs.every((trait) => traits.includes(trait));
+/** Returns what a fault needs and no line of the terminal has; empty: the fault can strike. */
+export function missingTraits({ needs = [] }: FaultKind, traits: readonly LineTrait[]) {
+  return needs.filter((trait) => !traits.includes(trait));
 }
 
 /** A fault as asked for: checked, every argument filled in. */
@@ -85,10 +90,10 @@ export type FaultArguments = Readonly<Record<string, number | string>>;
 
 /** Reads `NAME` or `NAME:key=value,key=value`. Throws {@link ValueError}. */
 export function parseFault(table: FaultTable, text: string): FaultRequest {
-  const [name = "", rest] = splitOnce(text, ":");
+  const [, name = "", rest = ""] = /^([^:]*):?(.*)$/s.exec(text) ?? [];
   const given: Record<string, string> = {};
-  for (const pair of rest === undefined || rest === "" ? [] : rest.split(",")) {
-    const [key = "", value] = splitOnce(pair, "=");
+  for (const pair of rest === "" ? [] : rest.split(",")) {
+    const [, key = "", value] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
     if (value === undefined) throw new ValueError(`fault ${name}: ${pair} is not key=value`);
     given[key] = value;
   }
@@ -104,11 +109,10 @@ export function faultRequest(
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
   if (!kind) throw new ValueError(`no fault ${name}; there are ${Object.keys(kinds).join(", ")}`);
   const known: Readonly<Record<string, FaultArgument>> = { ...shared, ...kind.arguments };
-  for (const key of Object.keys(given)) {
-    if (known[key]) continue;
-    throw new ValueError(
-      `fault ${name} has no argument ${key}; it has ${Object.keys(known).join(", ")}`,
-    );
+  const odd = Object.keys(given).find((key) => !Object.hasOwn(known, key));
+  if (odd !== undefined) {
+    const all = Object.keys(known).join(", ");
+    throw new ValueError(`fault ${name} has no argument ${odd}; it has ${all}`);
   }
   const filled = Object.entries(known).map(([key, argument]): [string, number | string] => [
     key,
@@ -117,31 +121,24 @@ export function faultRequest(
   return { name, arguments: Object.fromEntries(filled) };
 }
 
-function argumentValue(what: string, argument: FaultArgument, value: unknown): number | string {
-  const text = String(value);
-  switch (argument.type) {
-    case "number":
-      if (!/^-?\d{1,9}$/.test(text)) throw new ValueError(`${what}=${text} is not a whole number`);
-      return Number(text);
-    case "hex":
-      if (text.length % 2 !== 0 || !/^[0-9a-fA-F]+$/.test(text)) {
-        throw new ValueError(`${what}=${text} is not an even number of hexadecimal digits`);
-      }
-      return text.toLowerCase();
-    case "control":
-      if (!/^([0-9a-fA-F]{4}|any)$/.test(text)) {
-        throw new ValueError(`${what}=${text} is not four hexadecimal digits or any`);
-      }
-      return text.toLowerCase();
-    case "word":
-      if (!argument.choices?.includes(text)) {
-        throw new ValueError(`${what}=${text} is none of ${argument.choices?.join(", ")}`);
-      }
-      return text;
-  }
-}
+/** The form of a value of each type that has no list of choices, and what a wrong one is not. */
+const forms = {
+  number: { form: /^-?\d{1,9}$/, name: "a whole number" },
+  hex: { form: /^([0-9a-fA-F]{2})+$/, name: "an even number of hexadecimal digits" },
+  control: { form: /^([0-9a-fA-F]{4}|any)$/, name: "four hexadecimal digits or any" },
+} as const;
 
-function splitOnce(text: string, separator: string): [string, string | undefined] {
-  const at = text.indexOf(separator);
-  return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
+function argumentValue(
+  what: string,
+  { type, choices }: FaultArgument,
+  value: unknown,
+): number | string {
+  const text = String(value);
+  if (type === "word") {
+    if (choices?.includes(text)) return text;
+    throw new ValueError(`${what}=${text} is none of ${choices?.join(", ")}`);
+  }
+  const { form, name } = forms[type];
+  if (!form.test(text)) throw new ValueError(`${what}=${text} is not ${name}`);
+  return type === "number" ? Number(text) : text.toLowerCase();
 }

@@ -52,7 +52,7 @@ export class Memory {
   #turnover: StoredTransaction[];
   /** The last transaction; an end of day clears the turnover and keeps this one. */
   #last: StoredTransaction | undefined;
-  /** The last one before an end of day; reported again if all later ones are taken out. */
+  /** The last transaction before an end of day; reported again if all later ones are undone. */
   #lastClosed: StoredTransaction | undefined;
 
   constructor(first: { receiptNumber: number; trace: number }, file?: StateFile) {
@@ -92,8 +92,10 @@ export class Memory {
     return this.#counters;
   }
 
-  set(change: Partial<Pick<Counters, "terminalId" | "password">>): void {
-    this.#count(change);
+  /** Changes counters and settings, and keeps them. */
+  set(change: Partial<Counters>): void {
+    this.#counters = { ...this.#counters, ...change };
+    this.#file?.keepCounters(this.#counters);
   }
 
   /** Jobs that the terminal wants done before it takes cards again. */
@@ -113,7 +115,7 @@ export class Memory {
   /** Returns the next trace number; every contact with the bank uses one. */
   takeTrace(): number {
     const trace = this.#counters.nextTrace;
-    this.#count({ nextTrace: trace === TRACE_MAX ? 1 : trace + 1 });
+    this.set({ nextTrace: trace === TRACE_MAX ? 1 : trace + 1 });
     return trace;
   }
 
@@ -122,7 +124,7 @@ export class Memory {
     this.#replace(transaction);
     this.#last = transaction;
     const next = transaction.receiptNumber;
-    this.#count({
+    this.set({
       lastReceiptNumber: next,
       nextReceiptNumber: next === RECEIPT_NUMBER_MAX ? 1 : next + 1,
     });
@@ -142,16 +144,13 @@ export class Memory {
       ({ state, trace }) => state !== "reversed" && trace !== last.trace,
     );
     this.#last = before ?? this.#lastClosed;
-    this.#count({
+    this.set({
       nextReceiptNumber: last.receiptNumber,
       lastReceiptNumber: this.#last?.receiptNumber ?? 0,
     });
   }
 
-  /**
-   * End of day: the totals are closed, the last transaction can still be asked for, and open
-   * reservations stay open.
-   */
+  /** Closes the day's turnover; the last transaction is kept, and open reservations stay open. */
   closeTurnover(): void {
     const open = this.#turnover.filter(
       ({ kind, state }) => kind === "reservation" && state === "stored",
@@ -171,18 +170,13 @@ export class Memory {
     this.#turnover = [];
     this.#last = undefined;
     this.#lastClosed = undefined;
-    this.#count({ lastReceiptNumber: 0 });
+    this.set({ lastReceiptNumber: 0 });
     this.#file?.forgetClosed(0);
-  }
-
-  /** Sets the receipt number of the next transaction. */
-  renumber(nextReceiptNumber: number): void {
-    this.#count({ nextReceiptNumber });
   }
 
   demand(demand: string, due: boolean): void {
     const others = this.#counters.demands.filter((other) => other !== demand);
-    this.#count({ demands: due ? [...others, demand] : others });
+    this.set({ demands: due ? [...others, demand] : others });
   }
 
   #replace(transaction: StoredTransaction): void {
@@ -190,10 +184,5 @@ export class Memory {
     if (index < 0) this.#turnover.push(transaction);
     else this.#turnover[index] = transaction;
     this.#file?.keepTransaction(transaction);
-  }
-
-  #count(change: Partial<Counters>): void {
-    this.#counters = { ...this.#counters, ...change };
-    this.#file?.keepCounters(this.#counters);
   }
 }

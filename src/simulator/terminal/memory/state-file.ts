@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { openDatabase, transaction } from "../../../shared/store/sqlite.ts";
 
 const migrations = [
@@ -16,21 +16,9 @@ const migrations = [
 /** The file of `--state`: the bank's ledger and the terminal's memory, beyond a restart. */
 export class StateFile {
   readonly #database: DatabaseSync;
-  readonly #keepEntry: StatementSync;
-  readonly #keepCounters: StatementSync;
-  readonly #keepTransaction: StatementSync;
-  readonly #forget: StatementSync;
 
   constructor(path: string) {
-    const database = openDatabase(path, migrations);
-    this.#database = database;
-    this.#keepEntry = database.prepare("INSERT OR REPLACE INTO ledger (id, entry) VALUES (?, ?)");
-    this.#keepCounters = database.prepare("INSERT OR REPLACE INTO counters VALUES (1, ?)");
-    this.#keepTransaction = database.prepare(
-      `INSERT INTO turnover (trace, closed, stored) VALUES (?1, ?2, ?3)
-       ON CONFLICT (trace) DO UPDATE SET closed = ?2, stored = ?3`,
-    );
-    this.#forget = database.prepare("DELETE FROM turnover WHERE closed = 1 AND trace <> ?");
+    this.#database = openDatabase(path, migrations);
   }
 
   /** Returns every kept object of one kind, oldest first. */
@@ -45,24 +33,31 @@ export class StateFile {
   }
 
   keepEntry(entry: { readonly id: number }): void {
-    this.#keepEntry.run(entry.id, JSON.stringify(entry));
+    this.#run("INSERT OR REPLACE INTO ledger VALUES (?, ?)", entry.id, JSON.stringify(entry));
   }
 
   keepCounters(counters: object): void {
-    this.#keepCounters.run(JSON.stringify(counters));
+    this.#run("INSERT OR REPLACE INTO counters VALUES (1, ?)", JSON.stringify(counters));
   }
 
   keepTransaction(stored: { readonly trace: number; readonly closed: boolean }): void {
-    this.#keepTransaction.run(stored.trace, stored.closed ? 1 : 0, JSON.stringify(stored));
+    const { trace, closed } = stored;
+    const keep = `INSERT INTO turnover (trace, closed, stored) VALUES (?1, ?2, ?3)
+      ON CONFLICT (trace) DO UPDATE SET closed = ?2, stored = ?3`;
+    this.#run(keep, trace, closed ? 1 : 0, JSON.stringify(stored));
   }
 
   forgetClosed(exceptTrace: number): void {
-    this.#forget.run(exceptTrace);
+    this.#run("DELETE FROM turnover WHERE closed = 1 AND trace <> ?", exceptTrace);
   }
 
   /** Runs `work`, so that all it keeps of memory and ledger is kept, or nothing of it. */
   together<T>(work: () => T): T {
     return transaction(this.#database, work);
+  }
+
+  #run(sql: string, ...values: readonly (string | number)[]): void {
+    this.#database.prepare(sql).run(...values);
   }
 
   close(): void {

@@ -22,6 +22,7 @@ interface ConnectionsInput {
   note(text: string): void;
 }
 
+const nowhere: Endpoints = { tcp: null, pty: null, serial: null };
 const RETRY_MS = 500;
 
 /** Opens the ports, takes them away and brings them back. */
@@ -35,14 +36,10 @@ export class Connections {
   #ports: BytePort[] = [];
   /** TCP port of the first opening, kept so that the same port comes back. */
   #tcpPort: number | undefined;
-  #endpoints: Endpoints = { tcp: null, pty: null, serial: null };
+  endpoints: Endpoints = nowhere;
 
   constructor(input: ConnectionsInput) {
     this.#input = input;
-  }
-
-  get endpoints(): Endpoints {
-    return this.#endpoints;
   }
 
   get away(): boolean {
@@ -51,26 +48,26 @@ export class Connections {
 
   async open(): Promise<void> {
     const { tcp, pty, serial } = this.#input.options;
-    this.#endpoints = { tcp: null, pty: null, serial: null };
+    this.endpoints = nowhere;
     if (tcp) {
       this.#listener = new TcpListener((port) => this.#input.connect(port, "tcp"));
       this.#tcpPort = await this.#listener.open(tcp.host, this.#tcpPort ?? tcp.port);
-      this.#endpoints = { ...this.#endpoints, tcp: { host: tcp.host, port: this.#tcpPort } };
+      this.endpoints = { ...this.endpoints, tcp: { host: tcp.host, port: this.#tcpPort } };
     }
     if (pty) {
       const port = await PseudoTerminal.open(pty.link);
       this.#attachSerial(port);
-      this.#endpoints = { ...this.#endpoints, pty: port.path };
+      this.endpoints = { ...this.endpoints, pty: port.path };
     }
     if (serial) {
       this.#attachSerial(await SerialDevicePort.open(serial));
-      this.#endpoints = { ...this.#endpoints, serial: serial.path };
+      this.endpoints = { ...this.endpoints, serial: serial.path };
     }
   }
 
   /**
-   * Takes all lines away; after `awayMs` they are back, null: at the next call. Resolves when they
-   * are gone.
+   * Takes all lines away and resolves when they are gone. They come back after `awayMs`; null: only
+   * after another call.
    */
   async drop(awayMs: number | null): Promise<void> {
     const drop = ++this.#drops;

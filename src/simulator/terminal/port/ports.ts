@@ -238,7 +238,7 @@ export class SerialDevicePort implements BytePort {
 /** Bits of a byte on the line: start bit, eight data bits and stop bit. */
 const BITS_PER_BYTE = 10;
 
-/** Bytes of so much time leave at once, because timers are not finer. */
+/** The bytes of this time leave as one piece: timers are no finer. */
 const PIECE_MS = 10;
 
 /** Slows a port down to the speed of a real line, in both directions. */

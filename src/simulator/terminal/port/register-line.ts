@@ -31,7 +31,7 @@ export abstract class RegisterLine<
   protected handlers: H | undefined;
   #timer: Timer | undefined;
   #inOrder: Promise<unknown> = Promise.resolve();
-  #closed = false;
+  closed = false;
 
   constructor(port: BytePort, options: O) {
     this.name = port.name;
@@ -41,10 +41,6 @@ export abstract class RegisterLine<
 
   get transport(): Transport {
     return this.options.transport;
-  }
-
-  get closed(): boolean {
-    return this.#closed;
   }
 
   start(handlers: H): void {
@@ -84,13 +80,13 @@ export abstract class RegisterLine<
   protected async leave(pieces: Pieces): Promise<void> {
     for (const { pauseMs, bytes } of pieces) {
       if (pauseMs > 0) await sleep(this.options.clock, "fault pause", pauseMs);
-      if (this.#closed) return;
+      if (this.closed) return;
       this.write(bytes);
     }
   }
 
   protected write(bytes: Uint8Array): void {
-    if (!this.options.faults.muted && !this.#closed) this.port.write(bytes);
+    if (!this.options.faults.muted && !this.closed) this.port.write(bytes);
   }
 
   protected receivedMessage(bytes: Uint8Array): void {
@@ -105,8 +101,8 @@ export abstract class RegisterLine<
   }
 
   #gone(): void {
-    if (this.#closed) return;
-    this.#closed = true;
+    if (this.closed) return;
+    this.closed = true;
     this.ended();
     this.stopWaiting();
     this.options.onWire({ what: "close" });

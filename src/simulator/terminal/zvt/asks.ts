@@ -8,11 +8,11 @@ import {
   tagValue,
 } from "../../../zvt/index.ts";
 import { type CardName, testCards } from "../bank/cards.ts";
-import { localTime, type Outgoing } from "./machine/parts.ts";
+import { localTime, type Outgoing, type Parts } from "./machine/parts.ts";
 import { type Answer, type Process, readable } from "./machine/process.ts";
 import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
-import { type Asked, type AskKind, type AskOccasion, askKinds, askNames } from "./options.ts";
+import { type Asked, type AskKind, type AskOnce, askKinds, askNames } from "./options.ts";
 
 /** The requests before the bank is asked; the signature follows when the bank has agreed. */
 export const beforeHost = askNames.filter((kind) => kind !== "signature");
@@ -23,22 +23,38 @@ export const beforeHost = askNames.filter((kind) => kind !== "signature");
  */
 export async function askRegister(
   process: Process,
-  occasion: AskOccasion,
+  occasion: AskOnce["occasion"],
   kinds: readonly AskKind[],
   card?: CardName,
 ): Promise<number | undefined> {
-  const { asks, registration, options } = process.parts;
-  for (const kind of asks.take(kinds, occasion)) {
-    if (!registration.permitted.has(askKinds[kind].control)) {
-      asks.note({ kind, answer: "not permitted" });
+  const { parts } = process;
+  const note = (answered: Asked): void => {
+    if (parts.asked.push(answered) > ASKED_MAX) parts.asked.shift();
+  };
+  for (const kind of due(parts, occasion, kinds)) {
+    if (!parts.registration.permitted.has(askKinds[kind].control)) {
+      note({ kind, answer: "not permitted" });
       continue;
     }
-    const answer = await asked(process, kind, card ?? options.behaviour.card);
-    asks.note(noted(kind, answer));
+    const answer = await asked(process, kind, card ?? parts.options.behaviour.card);
+    note(noted(kind, answer));
     const end = endOf(kind, answer);
     if (end !== undefined) return end;
   }
   return undefined;
+}
+
+/** Returns the requests of `kinds` that are due, and forgets those that are made once. */
+function due(
+  { asksOnce, options }: Parts,
+  occasion: AskOnce["occasion"],
+  kinds: readonly AskKind[],
+): readonly AskKind[] {
+  return kinds.filter((kind) => {
+    const at = asksOnce.findIndex((once) => once.kind === kind && once.occasion === occasion);
+    if (at >= 0) asksOnce.splice(at, 1);
+    return at >= 0 || (occasion === "payment" && options.behaviour.asks.includes(kind));
+  });
 }
 
 async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
@@ -129,6 +145,9 @@ const mileageInput: Outgoing = {
     ]),
   ],
 };
+
+/** How many answers of the register `GET /state` shows. */
+const ASKED_MAX = 100;
 
 const ASKS_MAX = 10;
 

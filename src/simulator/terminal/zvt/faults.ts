@@ -33,53 +33,46 @@ const serial = ["serial"] as const;
 export type FaultName = keyof typeof texts.faults.zvt;
 
 export const faultKinds = faultsOf<FaultName>(texts.faults.zvt, {
-  "bad-crc": { needs: serial, arguments: { message: on("any") } },
-  "nak-storm": { needs: serial, arguments: { times: number("how many NAKs", 3) } },
+  "bad-crc": { needs: serial, message: on("any") },
+  "nak-storm": { needs: serial, times: number("how many NAKs", 3) },
   "drop-ack": { needs: serial },
-  "late-ack": { needs: serial, arguments: { ms: number("how late", 300) } },
-  "half-frame": { arguments: { message: on("report") } },
+  "late-ack": { needs: serial, ms: number("how late", 300) },
+  "half-frame": { message: on("report") },
   split: {
-    arguments: {
-      message: on("any"),
-      bytes: number("bytes in a piece", 1),
-      ms: number("pause between pieces", 5),
-    },
+    message: on("any"),
+    bytes: number("bytes in a piece", 1),
+    ms: number("pause between pieces", 5),
   },
-  delay: { arguments: { message: on("answer"), ms: number("how late", 6_000) } },
-  duplicate: { arguments: { message: on("report") } },
-  "noise-before": { arguments: { message: on("any"), hex: noise } },
-  "noise-inside": { arguments: { message: on("report"), hex: noise } },
-  "extended-length": { arguments: { message: on("any") } },
+  delay: { message: on("answer"), ms: number("how late", 6_000) },
+  duplicate: { message: on("report") },
+  "noise-before": { message: on("any"), hex: noise },
+  "noise-inside": { message: on("report"), hex: noise },
+  "extended-length": { message: on("any") },
   "wrong-length": {
-    arguments: { message: on("report"), by: number("how much too long (negative: too short)", 1) },
+    message: on("report"),
+    by: number("how much too long (negative: too short)", 1),
   },
   mute: {
-    arguments: {
-      at: at("report"),
-      ms: number("silence at least so long", 0),
-      run: choice("at=command only: carry the command out in silence", ["yes", "no"], "no"),
-    },
+    at: at("report"),
+    ms: number("silence at least so long", 0),
+    run: choice("at=command only: carry the command out in silence", ["yes", "no"], "no"),
   },
-  unplug: { arguments: { at: at("report"), ms: number("stay away so long", 0) } },
-  reboot: { arguments: { at: at("charged") } },
-  hold: { arguments: { at: at("reported"), ms: number("at most so long, 0 without limit", 0) } },
-  refuse: { arguments: { code: hex("xx", "83") } },
-  fail: { arguments: { code: hex("result code", "a1") } },
-  "other-amount": { arguments: { by: number("difference in minor units", 1) } },
+  unplug: { at: at("report"), ms: number("stay away so long", 0) },
+  reboot: { at: at("charged") },
+  hold: { at: at("reported"), ms: number("at most so long, 0 without limit", 0) },
+  refuse: { code: hex("xx", "83") },
+  fail: { code: hex("result code", "a1") },
+  "other-amount": { by: number("difference in minor units", 1) },
   "report-then-abort": {
-    arguments: {
-      code: hex("result code of 06 1E", "6c"),
-      charged: choice("whether the charge stays", ["yes", "no"], "no"),
-    },
+    code: hex("result code of 06 1E", "6c"),
+    charged: choice("whether the charge stays", ["yes", "no"], "no"),
   },
-  "unknown-message": { arguments: { hex: hex("the message", "0fa1020102") } },
+  "unknown-message": { hex: hex("the message", "0fa1020102") },
   charset: {
-    arguments: {
-      times: { ...repetition.times, fallback: 0 },
-      set: choice("the set", ["iso8859-1", "iso8859-2", "utf8", "zvt7"], "iso8859-1"),
-    },
+    times: { ...repetition.times, fallback: 0 },
+    set: choice("the set", ["iso8859-1", "iso8859-2", "utf8", "zvt7"], "iso8859-1"),
   },
-  "bare-repeat": { arguments: { command: onlyIn("0620") } },
+  "bare-repeat": { command: onlyIn("0620") },
 });
 
 export const zvtFaults: FaultTable = {

@@ -78,11 +78,6 @@ export type DeviceName = keyof typeof texts.devices;
 export const devices = texts.devices as Readonly<Record<DeviceName, DeviceProfile>>;
 export const deviceNames = Object.keys(devices) as DeviceName[];
 
-/** Returns the behaviour of a device; other switches change it. */
-export function behaviourOf(name: DeviceName): Partial<ZvtBehaviour> {
-  return { ...devices[name].behaviour, quirks: devices[name].quirks };
-}
-
 /** Requests to the register, if tag 26 permits them (docs/zvt.md 6.1, 7.4). */
 export const askKinds = {
   menu: { control: 0x040e, description: texts.asks.menu },
@@ -96,8 +91,11 @@ export const askKinds = {
 export type AskKind = keyof typeof askKinds;
 export const askNames = Object.keys(askKinds) as AskKind[];
 
-/** When the register is asked: in a payment, or after a status enquiry (docs/zvt.md 6.5). */
-export type AskOccasion = "payment" | "status";
+/** A request that the terminal makes once, in the next payment or status enquiry. */
+export interface AskOnce {
+  readonly kind: AskKind;
+  readonly occasion: "payment" | "status";
+}
 
 /** How the register answered a request, for `GET /state`. */
 export interface Asked {
@@ -108,42 +106,4 @@ export interface Asked {
   readonly chosen?: number;
   /** Number of characters; the text itself is not kept. */
   readonly typedCharacters?: number;
-}
-
-const ASKED_MAX = 100;
-
-/** The requests that the terminal has yet to make, and the answers to those it made. */
-export class AskList {
-  readonly #always: readonly AskKind[];
-  #once: { readonly kind: AskKind; readonly occasion: AskOccasion }[] = [];
-  #asked: Asked[] = [];
-
-  /** `always`: the requests of every payment. */
-  constructor(always: readonly AskKind[]) {
-    this.#always = always;
-  }
-
-  get asked(): readonly Asked[] {
-    return this.#asked;
-  }
-
-  /** Asks once, in the next payment or status enquiry. */
-  add(kind: AskKind, occasion: AskOccasion): void {
-    this.#once.push({ kind, occasion });
-  }
-
-  /** Returns the due ones of `kinds`, and forgets those that are asked once. */
-  take(kinds: readonly AskKind[], occasion: AskOccasion): readonly AskKind[] {
-    return kinds.filter((kind) => {
-      const at = this.#once.findIndex(
-        (entry) => entry.kind === kind && entry.occasion === occasion,
-      );
-      if (at >= 0) this.#once.splice(at, 1);
-      return at >= 0 || (occasion === "payment" && this.#always.includes(kind));
-    });
-  }
-
-  note(asked: Asked): void {
-    this.#asked = [...this.#asked, asked].slice(-ASKED_MAX);
-  }
 }

@@ -16,8 +16,7 @@ import {
 } from "../../../zvt/index.ts";
 import { maskedPan, testCards } from "../bank/cards.ts";
 import type { StoredTransaction, TransactionKind } from "../memory/memory.ts";
-import type { Device } from "../options.ts";
-import { has, localTime, type Outgoing } from "./machine/parts.ts";
+import { has, localTime, type Outgoing, type Parts } from "./machine/parts.ts";
 import type { Process } from "./machine/process.ts";
 import { type Reported, timeFields, zvtCard } from "./machine/report.ts";
 
@@ -49,11 +48,10 @@ interface ReceiptContent {
 }
 
 /** Returns the receipt of a transaction, as wide as the register's printer. */
-function transactionReceipt(
-  { type, title, transaction, result }: ReceiptContent,
-  device: Device,
-  width: number,
-): readonly ReceiptLine[] {
+function transactionReceipt(content: ReceiptContent, parts: Parts): readonly ReceiptLine[] {
+  const { type, title, transaction, result } = content;
+  const { device, registration } = parts;
+  const { printerWidth: width } = registration;
   const card = testCards[transaction.card];
   const { date, time } = localTime(new Date(transaction.atMs));
   const day = `${date.slice(6)}.${date.slice(4, 6)}.${date.slice(0, 4)}`;
@@ -129,11 +127,14 @@ export async function print(
   lines: readonly ReceiptLine[],
 ): Promise<Printed> {
   const { parts } = process;
-  const agreed = parts.textCharset(process);
+  const agreed = process.textCharset();
   const withContainer = parts.is("print-lines-only") || !!process.fault("print-container");
-  const asBlock = !withContainer && printsBlocks(process);
+  const permitted = parts.registration.permitted.has(PRINT_TEXT_BLOCK) && process.mayContain;
+  const asBlock = !withContainer && (permitted || parts.is("print-blocks-only"));
+  const mark = parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
+  const last = process.control === UNENDED && parts.is("no-end-mark") ? null : mark;
   const charset = asBlock && parts.is("blocks-in-latin2") ? "iso8859-2" : agreed;
-  const paper: Paper = { type, charset, last: endMark(process) };
+  const paper: Paper = { type, charset, last };
   const messages = asBlock
     ? blocks(paper, lines, parts.registration.messageBytesMax)
     : printLines(paper, lines, withContainer);
@@ -144,17 +145,6 @@ export async function print(
     if (answer.kind === "negative") return "printer-not-ready";
   }
   return "printed";
-}
-
-function endMark({ parts, control }: Process): number | null {
-  if (control === UNENDED && parts.is("no-end-mark")) return null;
-  return parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
-}
-
-/** Whether 06 D3 is permitted (docs/zvt.md 6.1, tag 26), or the only way of this terminal. */
-function printsBlocks({ parts, mayContain }: Process): boolean {
-  if (parts.is("print-blocks-only")) return true;
-  return parts.registration.permitted.has(PRINT_TEXT_BLOCK) && mayContain;
 }
 
 /** Tag 1F04: which copies the register wants (docs/zvt.md 11.2). */
@@ -213,11 +203,10 @@ async function printCopies(
   copies: readonly Copy[],
   content: Omit<ReceiptContent, "type">,
 ): Promise<Printed> {
-  const { device, registration } = process.parts;
   if (copies.length === 0 || !registerPrints(process, "customer")) return "printed";
   await process.reach("print");
   for (const type of copies) {
-    const lines = transactionReceipt({ ...content, type }, device, registration.printerWidth);
+    const lines = transactionReceipt({ ...content, type }, process.parts);
     const how = await print(process, type, lines);
     if (how !== "printed") return how;
   }
@@ -240,10 +229,8 @@ function printLines(
   // card complete appends the receipt type after the text (docs/zvt.md 12.2).
   const code = Uint8Array.of(receiptTypes[type].code);
   const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
-  return [
-    ...lines.map((parts) => ({ parts, charset, ...tail })),
-    ...(last === null ? [] : [{ parts: { attribute: last, text: "" }, charset, ...tail }]),
-  ];
+  const end = last === null ? [] : [{ attribute: last, text: "" }];
+  return [...lines, ...end].map((parts) => ({ parts, charset, ...tail }));
 }
 
 function blocks(
@@ -285,10 +272,7 @@ const COUNT_MAX = 0xff;
  * Reports the totals since the last end of day (docs/zvt.md 7.1), and answers them as print lines.
  * `trace`: of the contact with the host, when there was one.
  */
-export async function reportTotals(
-  process: Process,
-  trace: number | null,
-): Promise<readonly ReceiptLine[]> {
+export async function reportTotals(process: Process, trace: number | null) {
   const { memory, now, options, registration } = process.parts;
   const counted = memory.turnover.filter(
     ({ kind, state }) => state === "stored" && kind !== "reversal" && kind !== "reservation",

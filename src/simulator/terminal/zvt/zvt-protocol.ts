@@ -16,7 +16,6 @@ import { Terminal } from "./machine/terminal.ts";
 import {
   askKinds,
   askNames,
-  behaviourOf,
   deviceNames,
   devices,
   quirkNames,
@@ -57,8 +56,8 @@ const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
   "knows-1f1f": does({ receiptNumberCheck: true }),
   "knows-1f73": does({ messageIds: true }),
   device: option("NAME", (value, { behaviour: before }) => {
-    const { quirks = [], ...others } = behaviourOf(oneOf(value, deviceNames));
-    return { behaviour: { ...others, ...before, quirks: [...quirks, ...(before.quirks ?? [])] } };
+    const { quirks: own, behaviour: usual } = devices[oneOf(value, deviceNames)];
+    return { behaviour: { ...usual, ...before, quirks: [...own, ...(before.quirks ?? [])] } };
   }),
   quirk: {
     ...behaviour("NAME", "quirks", (value, { quirks = [] }) => [

@@ -26,7 +26,8 @@ async function controlled(setting: Setting, given: Given = {}) {
     });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   };
-  const waiting = () => expect.poll(() => at.simulator.terminal.parts.customer.waiting).toBe(true);
+  const waiting = () =>
+    expect.poll(() => at.simulator.terminal.parts.customer.wanted).not.toBeNull();
   return { ...at, call, waiting };
 }
 

@@ -214,7 +214,7 @@ test("no card number in clear is traced or kept", async () => {
   for (const setting of settings) {
     const { register, simulator } = await started(setting, { behaviour: { report: "clear" } });
     await asked(register, setting);
-    const seen = JSON.stringify([simulator.trace.last(1_000), simulator.ledger.entries]);
+    const seen = JSON.stringify([simulator.terminal.trace.last(1_000), simulator.ledger.entries]);
     expect(seen).not.toMatch(/\d{11,}\d{4}/);
     expect(seen).toContain("541333");
   }

@@ -147,7 +147,7 @@ describe("a message of tags", () => {
       behaviour: { customer: "manual" },
     });
     register.say(taggedRequest(1200));
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     const other = await reconnect();
     other.say(taggedRequest(700, { CD: "I" }));
     expect((await other.rest(asSlow(1_000))).join("")).toMatch(/AE00201AF00210closed$/);
@@ -221,7 +221,7 @@ describe("a session", () => {
     expect(await register.ask(fixedRequest(1200), QUIET_MS)).toEqual(["ack", "ack"]);
     await register.close();
     const later = await reconnect();
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     simulator.terminal.parts.customer.act({ action: "insert" });
     expect((await later.rest(QUIET_MS)).map((heard) => heard.slice(0, 4))).toEqual([
       "enq",

@@ -184,7 +184,7 @@ test("the trace of a whole payment reads as the conversation went", async () => 
       register.say(body);
       await register.rest(PATIENCE_MS);
     }
-    return simulator.trace
+    return simulator.terminal.trace
       .last(100)
       .filter(({ what }) => what !== "phase" && what !== "open" && what !== "close")
       .map(({ direction, message }) => `${direction} ${message}`);

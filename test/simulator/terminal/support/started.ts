@@ -47,9 +47,8 @@ export async function started(transport: Transport, options: StartOptions = {}):
   return { simulator, register: await reconnect(), reconnect };
 }
 
-function connect({ tcpPort, ptyPath }: ZvtSimulator): Promise<ScriptedRegister> {
-  if (tcpPort !== undefined) return ScriptedRegister.tcp(tcpPort);
-  return ScriptedRegister.serial(String(ptyPath));
+function connect({ endpoints: { tcp, pty } }: ZvtSimulator): Promise<ScriptedRegister> {
+  return tcp ? ScriptedRegister.tcp(tcp.port) : ScriptedRegister.serial(String(pty));
 }
 
 /** Registration with configuration byte BE: everything by the register, 06 D3 permitted. */

@@ -86,7 +86,7 @@ test.each(rows)("$ask over $transport, answered $answers: $end", async (row) => 
   );
   expect(controls(messages)).toEqual(["8000", ...heard, "040f", end.slice(0, 4)]);
   expect(messages.at(-1)).toBe(end);
-  expect(simulator.terminal.parts.asks.asked).toEqual([expect.objectContaining({ ...told })]);
+  expect(simulator.terminal.parts.asked).toEqual([expect.objectContaining({ ...told })]);
   expect(bank(simulator)).toEqual(end === good ? paid : []);
   if (end !== good) expect(messages.at(-2)).toMatch(new RegExp(`^040f..27${end.slice(-2)}`));
 });
@@ -97,7 +97,7 @@ describe.each(transports)("over %s", (transport) => {
     const { register, simulator } = await started(transport, { behaviour: { asks } });
     await register.run(REGISTRATION_WITHOUT_PRINT.replace(" 3e ", " 36 "));
     expect(controls(await register.run(authorisation(1200)))).toEqual(["8000", "040f", "060f"]);
-    expect(simulator.terminal.parts.asks.asked.map(({ answer }) => answer)).toEqual(
+    expect(simulator.terminal.parts.asked.map(({ answer }) => answer)).toEqual(
       asks.map(() => "not permitted"),
     );
   });

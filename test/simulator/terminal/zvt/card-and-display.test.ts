@@ -53,7 +53,7 @@ describe.each(transports)("over %s", (transport) => {
     const { register, simulator } = await registered(transport, manual);
     register.send("06c0 03 00 fc 00");
     expect(await register.nextApdu()).toBe("800000");
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     register.send(ABORT);
     expect(await register.nextApdu()).toBe("800000");
     expect(await register.nextApdu()).toBe("040f02276c");
@@ -109,7 +109,7 @@ describe.each(transports)("over %s", (transport) => {
     await acts(simulator, { action: "insert" });
     expect(await asking).toEqual(["800001dc"]);
     const other = register.run("06e1 02 f0 00");
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     expect(simulator.terminal.parts.customer.act({ action: "insert" })).toBe(false);
     simulator.terminal.parts.customer.act({ action: "cancel" });
     expect(await other).toEqual(["8000011b"]);
@@ -119,7 +119,7 @@ describe.each(transports)("over %s", (transport) => {
     const { register, simulator } = await registered(transport, manual);
     expect(await register.run("06e1 02 f0 01")).toEqual(["8000016c"]);
     register.send("06e1 02 f0 00");
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     expect(await register.run(ABORT)).toEqual(["800000"]);
     expect(controls(await register.run(STATUS))).toEqual(["8000", "060f"]);
   });
@@ -141,7 +141,7 @@ test.each(["06c0 03 00 fc 00", "06e1 02 f0 00"])(
   async (command) => {
     const { register, simulator, reconnect } = await registered("tcp", manual);
     register.send(command);
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     await register.close();
     await expect.poll(() => simulator.terminal.running).toBeUndefined();
     expect(controls(await (await reconnect()).run(STATUS))).toEqual(["8000", "060f"]);
@@ -161,7 +161,7 @@ async function acts(
   { terminal }: Awaited<ReturnType<typeof started>>["simulator"],
   action: Parameters<typeof terminal.parts.customer.act>[0],
 ): Promise<void> {
-  await expect.poll(() => terminal.parts.customer.waiting).toBe(true);
+  await expect.poll(() => terminal.parts.customer.wanted).not.toBeNull();
   expect(terminal.parts.customer.act(action)).toBe(true);
 }
 

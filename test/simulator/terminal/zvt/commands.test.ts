@@ -160,12 +160,12 @@ describe.each(transports)("over %s", (transport) => {
   test("a reset terminal drops the line, comes back and wants to be registered again", async () => {
     const { register, simulator, reconnect } = await registered(transport);
     await register.run(authorisation(1200));
-    const path = simulator.ptyPath;
+    const path = simulator.endpoints.pty;
     expect(await register.run("0618 00")).toEqual(["800000", "060f00"]);
     await expect.poll(() => simulator.terminal.parts.registration.registered).toBe(false);
     await register.close();
-    await expect.poll(() => simulator.ptyPath ?? simulator.tcpPort).toBeDefined();
-    if (transport === "pty") await expect.poll(() => simulator.ptyPath).not.toBe(path);
+    await expect.poll(() => simulator.endpoints.pty ?? simulator.endpoints.tcp?.port).toBeDefined();
+    if (transport === "pty") await expect.poll(() => simulator.endpoints.pty).not.toBe(path);
     const again = await persistently(reconnect);
     const [, told] = await again.run(LAST_TRANSACTION);
     expect(decoded(told).fields).toMatchObject({ amount: 1200 });

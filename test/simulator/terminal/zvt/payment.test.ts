@@ -188,7 +188,7 @@ async function reached(
 ): Promise<void> {
   if (simulator.terminal.running?.phase === phase) return;
   await new Promise<void>((resolve) => {
-    const unsubscribe = simulator.trace.subscribe((event) => {
+    const unsubscribe = simulator.terminal.trace.subscribe((event) => {
       if (event.what !== "phase" || event.phase !== phase) return;
       unsubscribe();
       resolve();

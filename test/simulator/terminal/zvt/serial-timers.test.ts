@@ -130,7 +130,7 @@ test("a command that comes again because its ACK was lost gets the same answer",
   await register.run(WITHOUT_STATUS);
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("800000");
-  await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+  await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("800000");
   register.send(authorisation(1300));
@@ -169,7 +169,7 @@ test("abort and 04 0F of Read Card at the same time: the register begins anew", 
   await register.run(REGISTRATION_WITHOUT_PRINT.replace(" 3e ", " 36 "));
   register.send("06c0 01 0f");
   expect(await register.nextApdu()).toBe("800000");
-  await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+  await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
   register.acknowledges = false;
   simulator.terminal.parts.customer.act({ action: "insert" });
   expect(await register.nextApdu()).toMatch(/^040f/);

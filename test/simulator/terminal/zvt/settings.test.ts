@@ -54,7 +54,7 @@ describe.each(transports)("over %s", (transport) => {
     const { register, simulator } = await started(transport, { behaviour: { customer: "manual" } });
     await register.run(REGISTRATION);
     const serving = register.run("0801 00");
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     simulator.terminal.parts.customer.act({ action: "key", key: "stop" });
     expect(controls(await serving)).toEqual(["8000", "04ff", "06d3", "060f"]);
   });
@@ -125,7 +125,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await register.run("0802 01 00")).toEqual(["800000"]);
     register.send(STATUS);
     await expect
-      .poll(() => simulator.trace.last(3).some(({ note }) => note === "ZVT is off"))
+      .poll(() => simulator.terminal.trace.last(3).some(({ note }) => note === "ZVT is off"))
       .toBe(true);
     expect(simulator.terminal.running).toBeUndefined();
     simulator.terminal.parts.zvtOff = false;

@@ -59,7 +59,9 @@ test("the answer leaves at the old speed, the new one holds two seconds later", 
   await expect.poll(speedChanges).toEqual(["115200 bits per second"]);
   expect(await lineMs(() => register.run(REGISTRATION))).toBeLessThan(REGISTRATION_MS);
   function speedChanges() {
-    return simulator.trace.last(100).flatMap(({ what, note }) => (what === "speed" ? [note] : []));
+    return simulator.terminal.trace
+      .last(100)
+      .flatMap(({ what, note }) => (what === "speed" ? [note] : []));
   }
 });
 
@@ -77,7 +79,7 @@ test("a payment with a fault is slower at 9600 than at 115200", async () => {
   await register.run(REGISTRATION);
   expect(await lineMs(pay)).toBeLessThan(PAYMENT_MS);
   await register.run(TO_9600);
-  await expect.poll(() => simulator.trace.last(1)[0]?.what).toBe("speed");
+  await expect.poll(() => simulator.terminal.trace.last(1)[0]?.what).toBe("speed");
   expect(await timed(pay)).toBeGreaterThan(PAYMENT_MS);
 });
 
@@ -87,10 +89,10 @@ test("a restart brings the old speed back", async () => {
     pace: { speedChangeMs: 0, rebootMs: 0 },
   });
   await register.run(TO_115200);
-  await expect.poll(() => simulator.trace.last(1)[0]?.what).toBe("speed");
-  const before = simulator.ptyPath;
+  await expect.poll(() => simulator.terminal.trace.last(1)[0]?.what).toBe("speed");
+  const before = simulator.endpoints.pty;
   simulator.reboot();
-  await expect.poll(() => simulator.ptyPath).not.toBe(before);
+  await expect.poll(() => simulator.endpoints.pty).not.toBe(before);
   const again = await reconnect();
   expect(await timed(() => again.run(REGISTRATION))).toBeGreaterThan(REGISTRATION_MS);
 });
@@ -102,7 +104,7 @@ test("a serial device takes the new speed itself", async () => {
   cable.start({ data: () => {}, closed: () => {} });
   expect(speedOf(cable.path)).toBe("9600");
   cable.write(encodeFrame(fromHex(TO_115200)));
-  await expect.poll(() => simulator.trace.last(1)[0]?.direction).toBe("out");
+  await expect.poll(() => simulator.terminal.trace.last(1)[0]?.direction).toBe("out");
   cable.write(Uint8Array.of(ACK));
   await expect.poll(() => speedOf(cable.path)).toBe("115200");
   await simulator.close();

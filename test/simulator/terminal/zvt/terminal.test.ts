@@ -29,7 +29,7 @@ describe.each(transports)("over %s", (transport) => {
     await register.run("0600 06 000000 36 0978");
     register.send(authorisation(1200));
     expect(await register.nextApdu()).toBe("800000");
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     register.send(STATUS);
     expect(await register.nextApdu()).toBe("849c00");
     register.send(authorisation(1300));
@@ -61,7 +61,7 @@ describe.each(transports)("over %s", (transport) => {
     await register.run("0600 06 000000 36 0978");
     register.send(authorisation(1200));
     expect(await register.nextApdu()).toBe("800000");
-    await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+    await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
     await register.close();
     const again = await reconnect();
     if (transport === "tcp") expect(await again.run(STATUS)).toEqual(["849c00"]);
@@ -141,11 +141,11 @@ test("TCP and a pseudo-terminal serve one register at a time", async () => {
     pty: { link: null },
     behaviour: { customer: "manual" },
   });
-  const serial = await ScriptedRegister.serial(String(simulator.ptyPath));
+  const serial = await ScriptedRegister.serial(String(simulator.endpoints.pty));
   await register.run("0600 06 000000 36 0978");
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("800000");
-  await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+  await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
   expect(await serial.run(STATUS)).toEqual(["849c00"]);
   expect(await serial.run("06b0 00")).toEqual(["849c00"]);
   simulator.terminal.parts.customer.act({ action: "insert" });
@@ -176,7 +176,7 @@ test.each([
   await simulator.close();
   const next = await startTerminalSimulator({ ...options, tcp: { host: "127.0.0.1", port: 0 } });
   expect(bank(next)).toEqual(["charge 900 final", "charge 1200", "reversal 1200 final restart"]);
-  const again = await ScriptedRegister.tcp(Number(next.tcpPort));
+  const again = await ScriptedRegister.tcp(Number(next.endpoints.tcp?.port));
   await again.run(REGISTRATION_WITHOUT_PRINT);
   expect((await again.run(LAST_TRANSACTION))[1]).toContain("04000000000900");
   await again.close();

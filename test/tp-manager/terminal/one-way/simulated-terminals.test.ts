@@ -5,8 +5,8 @@ import {
 } from "../../../../src/simulator/terminal/concert/concert-protocols.ts";
 import type { ConcertOptions } from "../../../../src/simulator/terminal/concert/options.ts";
 import {
-  canStrike,
   type FaultKind,
+  missingTraits,
   parseFault,
 } from "../../../../src/simulator/terminal/faults/fault-kinds.ts";
 
@@ -83,9 +83,9 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
     }),
   );
   open.push(simulator);
-  const address = simulator.tcpPort
-    ? `tcp://127.0.0.1:${simulator.tcpPort}`
-    : String(simulator.ptyPath);
+  const address = simulator.endpoints.tcp?.port
+    ? `tcp://127.0.0.1:${simulator.endpoints.tcp?.port}`
+    : String(simulator.endpoints.pty);
   const line = createTransport(address, { baudRate: 9_600, stopBits: 1 }, steppedClock);
   const dialogue: Dialogue = sessions
     ? new SessionLine(line, steppedClock, times, { minMs: 20, maxMs: 100 })
@@ -145,8 +145,8 @@ describe.each(titled)("%s", (_title, setting) => {
   const { faults } = setting.family === "concert" ? concertProtocol : caisseApProtocol;
   const { transport: line, sessions } = setting;
   const traits = traitsOf({ line, sessions });
-  const own = Object.keys(faults.kinds).filter((name) =>
-    canStrike(faults.kinds[name] as FaultKind, traits),
+  const own = Object.keys(faults.kinds).filter(
+    (name) => missingTraits(faults.kinds[name] as FaultKind, traits).length === 0,
   );
   test.each(own)("the fault %s never lies about money", async (fault) => {
     const { at, bank, struck } = await kiosk(setting, [fault]);

@@ -20,8 +20,8 @@ interface LineOptions extends port.LineOptions, Timers {
 }
 
 /**
- * A line of these protocols. Two kinds: {@link SessionLine} (the dialogue of ENQ, frames and EOT)
- * and {@link BareLine} (bodies as they are). The code above a line distinguishes neither.
+ * A line of Concert or Caisse-AP: {@link SessionLine} has the dialogue of ENQ, frames and EOT,
+ * {@link BareLine} sends bodies as they are. The code that uses a line treats both alike.
  */
 export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "body";
@@ -43,13 +43,13 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
 const MESSAGE_BYTES_MAX = 8_192;
 
 /**
- * Messages of tags without anything around them (docs/concert.md 4.7). Nothing ends a message, so
- * the silence after it does.
+ * A line of tagged messages without frames (docs/concert.md 4.7). A message ends with the silence
+ * after it.
  */
 export class BareLine extends ConcertLine {
   readonly inSessions = false;
   #read: Uint8Array = new Uint8Array(0);
-  /** When the connection closes, seen from the reply; undefined: after it. */
+  /** When a fault closes the connection, seen from the reply; undefined: after it, as usual. */
   #closing: "before" | "middle" | "left-open" | undefined;
 
   /** A message counts as delivered when it was handed to the network. */
@@ -147,11 +147,11 @@ type Session =
   /** The request was taken: its EOT is awaited. */
   | { readonly at: "taken"; readonly request: Uint8Array }
   /** The terminal's ENQ is out. */
-  | { readonly at: "calling" }
+  | { readonly at: "calling"; readonly reply: Reply }
   /** The terminal's frame is out; the register has refused it so many times. */
-  | { readonly at: "sending"; readonly naks: number };
+  | { readonly at: "sending"; readonly reply: Reply; readonly naks: number };
 
-/** A reply is repeated after NAK at most so often. */
+/** How often a reply is sent again after a NAK, at most. */
 const REPEATS_MAX = 3;
 
 /**
@@ -162,9 +162,8 @@ export class SessionLine extends ConcertLine {
   readonly inSessions = true;
   readonly #waiting: Reply[] = [];
   readonly #reader = new ByteReader();
-  /** Runs while a frame has begun and not ended. */
+  /** The timer that runs while a frame has begun and not ended. */
   #silence: Timer | undefined;
-  #sending: Reply | undefined;
   #session: Session = { at: "idle" };
   /** Pieces with pauses that are on their way; others wait for them. */
   #out: Promise<void> | undefined;
@@ -195,10 +194,9 @@ export class SessionLine extends ConcertLine {
 
   /** Sends the next reply, unless a session runs: the line is half duplex. */
   #sendNext(): void {
-    if (this.#session.at !== "idle" || this.#sending) return;
-    this.#sending = this.#waiting.shift();
-    if (!this.#sending) return;
-    this.#move({ at: "calling" });
+    const reply = this.#session.at === "idle" ? this.#waiting.shift() : undefined;
+    if (!reply) return;
+    this.#move({ at: "calling", reply });
     this.#say("enq");
     this.#startTimer("answer");
   }
@@ -280,14 +278,15 @@ export class SessionLine extends ConcertLine {
         }
         return;
       case "calling":
-        if (what === "ack") this.#transmit(0);
-        else if (what === "nak" || what === "time") this.#end("not-heard");
+        if (what === "ack") this.#transmit(session.reply, 0);
+        else if (what === "nak" || what === "time") this.#end(session.reply, "not-heard");
         return;
       case "sending":
-        if (what === "ack") this.#end("delivered");
-        else if (what === "time") this.#end("not-acknowledged");
-        else if (what === "nak" && session.naks === REPEATS_MAX) this.#end("refused");
-        else if (what === "nak") this.#transmit(session.naks + 1);
+        if (what === "ack") this.#end(session.reply, "delivered");
+        else if (what === "time") this.#end(session.reply, "not-acknowledged");
+        else if (what === "nak" && session.naks === REPEATS_MAX)
+          this.#end(session.reply, "refused");
+        else if (what === "nak") this.#transmit(session.reply, session.naks + 1);
         return;
     }
   }
@@ -298,12 +297,10 @@ export class SessionLine extends ConcertLine {
   }
 
   /** Ends the terminal's own session. */
-  #end(how: Delivery): void {
+  #end({ done }: Reply, how: Delivery): void {
     this.#move({ at: "idle" });
     this.#say("eot");
-    const reply = this.#sending;
-    this.#sending = undefined;
-    reply?.done(how);
+    done(how);
     this.#sendNext();
   }
 
@@ -330,9 +327,9 @@ export class SessionLine extends ConcertLine {
   }
 
   /** Sends the reply's frame, after so many refusals. */
-  #transmit(naks: number): void {
-    const { body = new Uint8Array(0) } = this.#sending ?? {};
-    this.#move({ at: "sending", naks });
+  #transmit(reply: Reply, naks: number): void {
+    this.#move({ at: "sending", reply, naks });
+    const { body } = reply;
     const struck = disturbances(this.options.faults);
     const damaged = struck.some(({ kind }) => kind === "bad-check");
     this.#leave(disturbedPieces(framed(body, damaged), struck));
@@ -360,10 +357,9 @@ export class SessionLine extends ConcertLine {
 
   protected override ended(): void {
     this.#silence?.clear();
-    for (const { done } of [this.#sending, ...this.#waiting.splice(0)].flatMap((t) => t ?? [])) {
-      done("closed");
-    }
-    this.#sending = undefined;
+    const open = "reply" in this.#session ? [this.#session.reply] : [];
+    this.#session = { at: "idle" };
+    for (const { done } of [...open, ...this.#waiting.splice(0)]) done("closed");
   }
 }
 

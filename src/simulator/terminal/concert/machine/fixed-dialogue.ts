@@ -68,9 +68,9 @@ export class FixedDialogue implements Dialogue {
     const atOnce = options.variant === "e-plus" && options.delay === AT_ONCE;
     return {
       order,
-      early: atOnce ? this.#encoded(request, order, undefined) : null,
+      early: atOnce ? this.#encoded(request) : null,
       repliesAtEnd: !atOnce,
-      reply: (ending) => this.#encoded(request, order, ending),
+      reply: (ending) => this.#encoded(request, ending),
     };
   }
 
@@ -83,7 +83,7 @@ export class FixedDialogue implements Dialogue {
   }
 
   /** Returns the reply; without an `ending` it says that the request was taken. */
-  #encoded(request: FixedRequest, order: Order, ending: Ending | undefined): Uint8Array {
+  #encoded(request: FixedRequest, ending?: Ending): Uint8Array {
     const parts = this.#parts;
     const done = ending?.how === "done" ? ending : undefined;
     const pan = () => done && printedPan(done.card, parts.report, "X").padEnd(REPORT_CHARACTERS);
@@ -91,20 +91,20 @@ export class FixedDialogue implements Dialogue {
     const reply = encodeFixedReply({
       posNumber: parts.fault("other-register") ? "99" : request.posNumber,
       status: said,
-      amountMinor: parts.fault("zero-amount") ? 0 : (done?.amountMinor ?? request.amountMinor),
+      amountMinor: parts.fault("zero-amount") ? 0 : (ending ?? request).amountMinor,
       paymentMode: request.paymentMode,
       report: request.answerFlag === NO_REPORT ? null : (pan() ?? ""),
       currency: parts.fault("other-currency") ? US_DOLLAR : request.currency,
       private: parts.otherPrivate?.slice(0, PRIVATE_CHARACTERS) ?? request.private,
-      ticket: ending ? this.#ticket(request, order, ending) : null,
+      ticket: ending ? this.#ticket(request, ending) : null,
     });
     if (ending?.forced !== undefined) reply.set(bytesOf(ending.forced), STATUS_AT);
     return reply;
   }
 
-  #ticket({ options }: FixedRequest, order: Order, ending: Ending): string | null {
+  #ticket({ options }: FixedRequest, ending: Ending): string | null {
     if (options.variant !== "e-ticket" || options.ticket === NO_TICKET) return null;
-    return receiptLines(this.#parts, order, ending)
+    return receiptLines(this.#parts, ending)
       .map((line) => `${line}\n`)
       .join("");
   }

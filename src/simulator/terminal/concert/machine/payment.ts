@@ -6,7 +6,7 @@ import { RunningCommand } from "../../machine.ts";
 import type { TransactionKind } from "../../memory/memory.ts";
 import type { PaymentScript } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
-import { book, type Entered, PIN_TRIES_MAX, PinPad, TerminalParts } from "../../terminal-parts.ts";
+import { book, type Entered, PIN_TRIES_MAX, pinPad, TerminalParts } from "../../terminal-parts.ts";
 import { type FaultName, type Point, struckBy } from "../faults.ts";
 import { type ConcertOptions, type Report, reports } from "../options.ts";
 
@@ -48,11 +48,13 @@ export const actions: Readonly<Record<string, Action>> = {
   "2": "cancellation",
 };
 
-/** How an order ended. */
-export type Ending = (Done | { readonly how: Refusal }) & {
+type Ended = (Done | { readonly how: Refusal }) & {
   /** A code that a fault reports instead: a status of fixed fields, a reason (AF) of tags. */
   readonly forced?: string | undefined;
 };
+
+/** An order and how it ended; the amount is what was charged, else what was asked for. */
+export type Ending = Order & Ended;
 
 export interface Done {
   readonly how: "done";
@@ -108,23 +110,19 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   readonly order: Order;
 
   constructor(parts: ConcertParts, order: Order, line: string) {
-    super(parts, line, "accepted");
+    super(parts, "accepted", { line, label: order.action });
     this.order = order;
-  }
-
-  override get label(): string {
-    return this.order.action;
   }
 
   /** Asks customer and bank; only they can end a payment (docs/concert.md 2.8). */
   async carryOut(): Promise<Ending> {
-    const ending = await this.#carriedOut();
-    const stage = stageOfEnding[ending.how];
+    const ended = await this.#carriedOut();
+    const stage = stageOfEnding[ended.how];
     if (stage) this.parts.screen.show(stage);
-    return ending;
+    return { ...this.order, ...ended };
   }
 
-  async #carriedOut(): Promise<Ending> {
+  async #carriedOut(): Promise<Ended> {
     const script = this.parts.nextPayment();
     await this.reach("accepted");
     const { order } = this;
@@ -137,7 +135,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return await this.#pay(kinds[order.action], script);
   }
 
-  async #pay(kind: TransactionKind, script: PaymentScript): Promise<Ending> {
+  async #pay(kind: TransactionKind, script: PaymentScript): Promise<Ended> {
     const { behaviour, pace } = this.parts.options;
     const usual = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
     this.parts.screen.show("card", this.order);
@@ -152,8 +150,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     if (action.action === "cancel") return { how: "cancelled" };
     if (action.action === "time-out") return { how: "timed-out" };
     const entered = action.action === "insert" ? await this.#enteredPin(action) : "wrong";
-    if (entered === "cancelled") return { how: "cancelled" };
-    if (entered === "time-out") return { how: "timed-out" };
+    if (entered === "cancelled" || entered === "timed-out") return { how: entered };
     this.parts.screen.show("host");
     await this.reach("host");
     await this.pause("host", script.hostMs ?? pace.hostMs);
@@ -169,9 +166,9 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
 
   /** Returns the last PIN entry; the register learns nothing of wrong ones before it. */
   async #enteredPin(action: CardAction): Promise<Entered> {
-    const pad = new PinPad(this.parts, action);
+    const pad = pinPad(this.parts, action);
     for (let tries = 1; ; tries++) {
-      const entered = await pad.enter(this.parts.options.pace.cardWaitMs, this.signal);
+      const entered = await pad(this.parts.options.pace.cardWaitMs, this.signal);
       if (entered !== "wrong" || tries >= PIN_TRIES_MAX) return entered;
       this.parts.screen.show("wrong-pin");
     }
@@ -197,7 +194,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   }
 
   /** Takes back the newest sale of that amount that still stands. */
-  #takeBack(): Ending {
+  #takeBack(): Ended {
     const { ledger, memory } = this.parts;
     const { amountMinor } = this.order;
     const sale = memory.turnover.findLast(

@@ -1,7 +1,7 @@
-import { encodeTagged, type Tagged, textOf } from "../../../../concert/index.ts";
+import { encodeTagged, hasCheckDigit, type Tagged, textOf } from "../../../../concert/index.ts";
 import { type CardName, maskedPan, type TestCard, testCards } from "../../bank/cards.ts";
 import type { Report } from "../options.ts";
-import type { ConcertParts, Ending, Order } from "./payment.ts";
+import type { ConcertParts, Ending } from "./payment.ts";
 
 /** The last character of CC: the payment mode of fixed fields (docs/concert.md 4.5). */
 const modes: Partial<Record<CardName, string>> = { amex: "2", jcb: "9" };
@@ -27,17 +27,9 @@ function madeUpPan({ maskedDigits }: TestCard): string {
   for (let digit = 0; digit < 10; digit++) {
     const made = [...maskedDigits].map((c, i) => (i === last ? String(digit) : c)).join("");
     const pan = made.replaceAll("E", "0");
-    if (isChecked(pan)) return pan;
+    if (hasCheckDigit(pan)) return pan;
   }
   return "";
-}
-
-function isChecked(pan: string): boolean {
-  const sum = [...pan].reduceRight((total, c, i) => {
-    const doubled = (pan.length - i) % 2 === 0 ? Number(c) * 2 : Number(c);
-    return total + (doubled > 9 ? doubled - 9 : doubled);
-  }, 0);
-  return sum % 10 === 0;
 }
 
 const USUAL = "100";
@@ -50,13 +42,12 @@ const HTML_AT = 2;
 export function receiptTags(
   parts: ConcertParts,
   asked: string | undefined,
-  order: Order,
   ending: Ending,
 ): readonly Tagged[] {
   const always = parts.fault("receipt") !== undefined;
   if (!always && asked?.[0] !== "1") return [];
   const form = asked ?? USUAL;
-  const lines = receiptLines(parts, order, ending);
+  const lines = receiptLines(parts, ending);
   const html = form[HTML_AT] === "1";
   const text = html
     ? `<pre>${lines.join("<br>")}</pre>`
@@ -75,13 +66,9 @@ export function receiptTags(
 }
 
 /** Returns the lines of the customer's receipt. */
-export function receiptLines(
-  { options, now }: ConcertParts,
-  { amountMinor, currency }: Order,
-  ending: Ending,
-): readonly string[] {
+export function receiptLines({ options, now }: ConcertParts, ending: Ending): readonly string[] {
   const { device } = options;
-  const amount = ending.how === "done" ? ending.amountMinor : amountMinor;
+  const { amountMinor: amount, currency } = ending;
   return [
     "CARTE BANCAIRE",
     device.name,

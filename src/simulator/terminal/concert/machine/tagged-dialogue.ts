@@ -83,16 +83,14 @@ export class TaggedDialogue implements Dialogue {
     const atOnce = asked.get("BA") === AT_ONCE;
     const takenOnly = parts.fault("taken-only") !== undefined;
     const taken = atOnce || takenOnly || parts.fault("taken-first") !== undefined;
+    const early = () =>
+      encodeTagged([...this.#head(asked), ...this.#echo(asked), ["AE", state.taken]]);
     return {
       order,
-      early: taken ? this.#taken(asked) : null,
+      early: taken ? early() : null,
       repliesAtEnd: !atOnce && !takenOnly,
-      reply: (ending) => encodeTagged(this.#tags(asked, order, ending)),
+      reply: (ending) => encodeTagged(this.#tags(asked, ending)),
     };
-  }
-
-  #taken(asked: Asked): Uint8Array {
-    return encodeTagged([...this.#head(asked), ...this.#echo(asked), ["AE", state.taken]]);
   }
 
   /** Returns a request that is answered at once and begins nothing. */
@@ -119,16 +117,16 @@ export class TaggedDialogue implements Dialogue {
     );
   }
 
-  #tags(asked: Asked, order: Order, ending: Ending): readonly Tagged[] {
+  #tags(asked: Asked, ending: Ending): readonly Tagged[] {
     const done = ending.how === "done" ? ending : undefined;
-    const echo = this.#altered(this.#echo(asked), order, ending);
+    const echo = this.#altered(this.#echo(asked), ending);
     return [
       ...this.#head(asked),
       ...echo,
       ...this.#state(ending),
       ...(done ? this.#card(asked, done) : []),
       ...(this.#parts.fault("unknown-tags") ? unknown : []),
-      ...receiptTags(this.#parts, asked.get("CK"), order, ending),
+      ...receiptTags(this.#parts, asked.get("CK"), ending),
     ];
   }
 
@@ -145,9 +143,9 @@ export class TaggedDialogue implements Dialogue {
   }
 
   /** Returns the repeated tags with faults; no CB after a cancellation (docs/concert.md 4.2). */
-  #altered(echo: readonly Tagged[], order: Order, ending: Ending): readonly Tagged[] {
+  #altered(echo: readonly Tagged[], ending: Ending): readonly Tagged[] {
     const parts = this.#parts;
-    const amountMinor = ending.how === "done" ? ending.amountMinor : order.amountMinor;
+    const { amountMinor } = ending;
     const padded = parts.fault("padded-amount") !== undefined;
     const amount = padded ? String(amountMinor).padStart(12, "0") : shortest(amountMinor);
     const { otherPrivate } = parts;

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { sleep } from "../../../../shared/time.ts";
 import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
-import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
 import texts from "../../texts.json" with { type: "json" };
@@ -68,9 +67,8 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     };
   }
 
-  get traits(): readonly LineTrait[] {
-    const { options } = this.parts;
-    return [...lineTraits(options), options.sessions ? "sessions" : "bare"];
+  override get traits(): readonly LineTrait[] {
+    return [...super.traits, this.parts.options.sessions ? "sessions" : "bare"];
   }
 
   get condition(): Condition {
@@ -144,18 +142,16 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       if (early) await this.#deliver(line, early, payment.signal);
       if (!repliesAtEnd) line.finish();
       const ending = await payment.carryOut();
-      if (repliesAtEnd) await this.#reportEnd(line, reply(ending), payment);
+      if (!repliesAtEnd) return;
+      const body = reply(ending);
+      await payment.reach("reply");
+      await payment.pause("fault late reply", Number(this.parts.fault("late-reply")?.["ms"] ?? 0));
+      if (!this.parts.fault("no-reply")) {
+        const delivered = await this.#deliver(line, body, payment.signal);
+        if (delivered) await payment.reach("replied");
+      }
+      line.finish();
     });
-  }
-
-  async #reportEnd(line: ConcertLine, body: Uint8Array, payment: Payment): Promise<void> {
-    await payment.reach("reply");
-    await payment.pause("fault late reply", Number(this.parts.fault("late-reply")?.["ms"] ?? 0));
-    if (!this.parts.fault("no-reply")) {
-      const delivered = await this.#deliver(line, body, payment.signal);
-      if (delivered) await payment.reach("replied");
-    }
-    line.finish();
   }
 
   /** Delivers a reply in as many tries as are set (docs/concert.md 2.5); true: acknowledged. */
@@ -168,7 +164,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       // Without sessions an answer belongs to its question: no other line may have it.
       const line = from.inSessions ? this.#line : from;
       const how = await line?.deliver(body);
-      // Without a register it takes as long as for the answer to an ENQ.
+      // With no register connected a try takes as long as the wait for the answer to an ENQ.
       if (!line) await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
       reply.delivered = how === "delivered";
       signal.throwIfAborted();

@@ -1,10 +1,11 @@
 import { tagValue } from "../../../../zvt/index.ts";
+import { languages } from "../../options.ts";
 import { clockOf } from "../asks.ts";
 import { cure } from "../demands.ts";
 import { localTime, type Parts } from "../machine/parts.ts";
 import { type Command, command, commandWhenLocked, type Process } from "../machine/process.ts";
 import { code, failByFault } from "../machine/sale.ts";
-import { languageOfCode, status } from "../machine/texts.ts";
+import { status } from "../machine/texts.ts";
 import {
   centred,
   print,
@@ -117,7 +118,7 @@ export const administrationCommands: readonly Command[] = [
   /** Select language 08 30 (docs/zvt.md 6.4); one that the texts do not have changes nothing. */
   commandWhenLocked(0x0830, async (process) => {
     const { parts, request } = process;
-    parts.language = languageOfCode(request.parts.language ?? 0) ?? parts.language;
+    parts.language = languages[request.parts.language ?? 0] ?? parts.language;
     await process.finish();
   }),
   /**

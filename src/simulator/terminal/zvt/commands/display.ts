@@ -45,7 +45,8 @@ export const displayCommands: readonly Command[] = [
     const { parts, request } = process;
     await process.accept();
     const { behaviour } = parts.options;
-    const action = await process.untilCancelledOrGone(async (signal) => {
+    process.endsWithLine = true;
+    const action = await process.untilCancelled(async (signal) => {
       if (request.fields.dialogControl !== REGISTER_SHOWS) await process.status(status.insertCard);
       signal.throwIfAborted();
       await process.reach("card");
@@ -96,22 +97,16 @@ function show({ parts, request }: Process): void {
 async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;
-  return await process.untilCancelledOrGone((signal) =>
+  process.endsWithLine = true;
+  return await process.untilCancelled((signal) =>
     process.parts.customerAction({ wanted, waitMs, signal }),
   );
 }
 
 function keyCode(action: CustomerAction): number {
-  switch (action.action) {
-    case "key":
-      return keyCodes[action.key];
-    case "time-out":
-      return TIME_OUT;
-    case "insert":
-      return CARD_IN;
-    default:
-      return keyCodes.stop;
-  }
+  if (action.action === "key") return keyCodes[action.key];
+  if (action.action === "time-out") return TIME_OUT;
+  return action.action === "insert" ? CARD_IN : keyCodes.stop;
 }
 
 /** Values of tag 1F60, and of field 19 that mean them (docs/zvt.md 6.7). */

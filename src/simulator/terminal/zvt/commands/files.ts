@@ -22,8 +22,8 @@ export const fileCommands: readonly Command[] = [
     if (kept + coming > FILE_BYTES_MAX) return await process.abort(code.memoryFull);
     for (const { id, length } of announced) {
       const content = await fetched(process, id, length);
-      if ("problem" in content) return await process.abort(content.problem);
-      files.set(id, content.bytes);
+      if (typeof content === "number") return await process.abort(content);
+      files.set(id, content);
     }
     await process.complete();
   }),
@@ -67,24 +67,19 @@ function announcedFiles({ tags }: Message): readonly Announced[] | undefined {
   return whole && files.length > 0 ? (files as Announced[]) : undefined;
 }
 
-type Fetched = { readonly bytes: Uint8Array } | { readonly problem: number };
-
-async function fetched(process: Process, id: number, length: number): Promise<Fetched> {
+/** Resolves with a file's content, or with the result code that ends the command. */
+async function fetched(process: Process, id: number, length: number): Promise<Uint8Array | number> {
   const bytes = new Uint8Array(length);
   for (let at = 0; at < length; ) {
     const offset = new Uint8Array(4);
     new DataView(offset.buffer).setUint32(0, at);
     const wanted = [tag("fileId", id), tag("fileOffset", offset)];
     const answer = await process.say("file-request", { tags: [container("file", wanted)] });
-    if (answer.kind !== "positive") {
-      return { problem: answer.kind === "negative" ? answer.code : code.aborted };
-    }
+    if (answer.kind !== "positive") return answer.kind === "negative" ? answer.code : code.aborted;
     const block = tagValue(readable(answer.apdu)?.tags ?? null, "file", "fileBlock");
-    if (!block || block.length === 0 || at + block.length > length) {
-      return { problem: code.messageWrong };
-    }
+    if (!block || block.length === 0 || at + block.length > length) return code.messageWrong;
     bytes.set(block, at);
     at += block.length;
   }
-  return { bytes };
+  return bytes;
 }

@@ -1,9 +1,10 @@
 import { container, findTags, tag } from "../../../../zvt/index.ts";
 import { type CardName, isDebitCard, maskedPan } from "../../bank/cards.ts";
-import type { Outcome } from "../../bank/ledger.ts";
+import { type Outcome, outcomeOf } from "../../bank/ledger.ts";
 import type { TransactionKind } from "../../memory/memory.ts";
 import type { PaymentScript } from "../../options.ts";
-import { PIN_TRIES_OVER, PinPad } from "../../terminal-parts.ts";
+import { PIN_TRIES_OVER, pinPad } from "../../terminal-parts.ts";
+import texts from "../../texts.json" with { type: "json" };
 import { askRegister, beforeHost } from "../asks.ts";
 import { type Command, command, type Process } from "../machine/process.ts";
 import {
@@ -18,13 +19,11 @@ import {
   askHostWithPin,
   checkedOrder,
   code,
-  type Order,
   type Presented,
   presentCard,
-  scriptedOutcome,
   stop,
 } from "../machine/sale.ts";
-import { status, statusText, timeOutTexts } from "../machine/texts.ts";
+import { status } from "../machine/texts.ts";
 import { charge, settle } from "../machine/transaction.ts";
 import { printDeclined } from "../receipts.ts";
 
@@ -106,41 +105,41 @@ async function sell(process: Process, kind: TransactionKind): Promise<void> {
   if (!order) return;
   await reverseMissed(process);
   if (parts.paperOut) return await stop(process, code.printerNotReady);
-  const usual = scriptedOutcome(process, order, script);
+  const rule = script.outcome ?? parts.options.behaviour.outcome;
+  const usual = outcomeOf(rule, order.amountMinor);
   const presented = await cardFor(process, usual, script);
   parts.readCard = undefined;
   if (presented === "no-card-data") return await process.abort(code.noCardData);
   if (presented === "other-card") return await refuseOtherCard(process);
-  if (presented === "cancelled" || presented === "time-out") {
-    return await endWithoutCard(process, presented);
-  }
+  if (typeof presented === "string") return await endWithoutCard(process, presented);
   const { card, pin } = presented;
   const asked = await askRegister(process, "payment", beforeHost, card);
   if (asked !== undefined) return await stop(process, asked);
   const entered = await askHostWithPin(process, pin, script);
-  if (entered === "cancelled" || entered === "time-out") {
-    return await endWithoutCard(process, entered);
-  }
+  const isOver = entered === "cancelled" || entered === "timed-out";
+  if (isOver) return await endWithoutCard(process, entered);
   const trace = parts.memory.takeTrace();
   const wrongPin = { kind: "decline", code: PIN_TRIES_OVER } as const;
   const outcome = entered === "wrong" ? wrongPin : (presented.outcome ?? usual);
   if (outcome.kind === "decline") {
     const declined = { ...order, card, trace, ...neverStored, atMs: parts.now.getTime() };
-    return await decline(process, declined, outcome);
+    return await decline(process, declined, outcome.code);
   }
   const signed = await askRegister(process, "payment", ["signature"], card);
   if (signed !== undefined) return await stop(process, signed);
-  const charged = chargedOrder(process, order);
+  const by = Number(process.fault("other-amount")?.["by"] ?? 0);
+  const charged = { ...order, amountMinor: Math.max(order.amountMinor + by, 1) };
   const tipAllowed = kind === "payment" && asks(process, TIP_ALLOWED);
   await settle(charge(process, { kind, card, order: charged, trace, tipAllowed }));
 }
 
-/** Ends with 6C; only a text distinguishes a time-out from the stop key (docs/zvt.md 11.4). */
-async function endWithoutCard(process: Process, how: "cancelled" | "time-out"): Promise<void> {
+/** Ends with 6C, for a time-out with its text in the report (docs/zvt.md 11.4). */
+async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"): Promise<void> {
   const { parts } = process;
-  parts.screen.show(how === "cancelled" ? "cancelled" : "timed-out");
-  const text = { text: timeOutTexts[parts.language], charset: parts.textCharset(process) };
-  const said = how === "time-out" ? text : undefined;
+  parts.screen.show(how);
+  // Only the text says that the time is over: the code 6C has other meanings too.
+  const text = { text: texts.timeOut[parts.language], charset: process.textCharset() };
+  const said = how === "timed-out" ? text : undefined;
   if (how === "cancelled" && parts.is("statuses-a0")) await process.status(status.cancelled);
   parts.silentOnce = how === "cancelled" && parts.is("silent-after-cancel");
   await process.report(abortedReport(code.aborted, parts.device, said));
@@ -164,7 +163,7 @@ async function cardFor(
   const { parts } = process;
   const { readCard } = parts;
   if (!readCard) return "no-card-data";
-  const pad = new PinPad(parts, { action: "insert" });
+  const pad = pinPad(parts, { action: "insert" });
   return { card: readCard.card, pin: { pad, first: "right" } };
 }
 
@@ -180,24 +179,11 @@ async function refuseOtherCard(process: Process): Promise<void> {
 
 const neverStored = { originalTrace: null, authorisation: "", receiptNumber: null };
 
-function chargedOrder(process: Process, order: Order): Order {
-  const fault = process.fault("other-amount");
-  if (!fault) return order;
-  return { ...order, amountMinor: Math.max(order.amountMinor + Number(fault["by"]), 1) };
-}
-
-async function decline(
-  process: Process,
-  declined: Reported,
-  outcome: Extract<Outcome, { kind: "decline" }>,
-): Promise<void> {
+async function decline(process: Process, declined: Reported, resultCode: number): Promise<void> {
   await process.status(status.declined);
-  const { language, device } = process.parts;
-  const text = statusText(status.declined, language);
-  const charset = process.parts.textCharset(process);
-  await process.report(declinedReport(declined, outcome.code, device, { text, charset }));
-  await printDeclined(process, declined, outcome.code);
-  await process.abort(outcome.code);
+  await process.report(declinedReport(process, declined, resultCode));
+  await printDeclined(process, declined, resultCode);
+  await process.abort(resultCode);
 }
 
 /**

@@ -116,11 +116,7 @@ function openReservation(process: Process): Promise<StoredTransaction | undefine
 }
 
 /** Turns a reservation into a sale of what was used, which may be nothing. */
-async function book(
-  process: Process,
-  reservation: StoredTransaction,
-  usedMinor: number,
-): Promise<void> {
+async function book(process: Process, reservation: StoredTransaction, usedMinor: number) {
   if (usedMinor < 0 || usedMinor > reservation.amountMinor) {
     return await process.abort(code.preAuthorisationWrong);
   }

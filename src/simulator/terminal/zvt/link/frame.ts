@@ -65,7 +65,7 @@ export class FrameReader {
   #crcLow: number | undefined;
   #noise = 0;
   #brokenBy: BadFrameReason = "escape";
-  #events: LineEvent[] = [];
+  readonly #events: LineEvent[] = [];
 
   /** Whether T1 is running: the start of a frame is in, its end is not. */
   get insideFrame(): boolean {
@@ -75,7 +75,7 @@ export class FrameReader {
   push(chunk: Uint8Array): LineEvent[] {
     for (const byte of chunk) this.#next(byte);
     this.#flushNoise();
-    return this.#take();
+    return this.#events.splice(0);
   }
 
   /** Ends an unfinished frame when T1 is over (docs/zvt.md 2.4); a lone 10 is noise. */
@@ -85,7 +85,7 @@ export class FrameReader {
     this.#escaped = false;
     this.#state = "hunt";
     this.#flushNoise();
-    return this.#take();
+    return this.#events.splice(0);
   }
 
   #next(byte: number): void {
@@ -166,11 +166,5 @@ export class FrameReader {
   #flushNoise(): void {
     if (this.#noise > 0) this.#events.push({ kind: "noise", count: this.#noise });
     this.#noise = 0;
-  }
-
-  #take(): LineEvent[] {
-    const events = this.#events;
-    this.#events = [];
-    return events;
   }
 }

@@ -1,4 +1,4 @@
-import { sameBytes } from "../../../../zvt/index.ts";
+import { concat, sameBytes } from "../../../../zvt/index.ts";
 import { disturbedPieces } from "../../faults/fault-box.ts";
 import * as port from "../../port/register-line.ts";
 import { acknowledgement, disturbances, rewritten } from "../faults.ts";
@@ -22,8 +22,8 @@ interface LineOptions extends port.LineOptions, Timers {
 const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /**
- * A line of ZVT. Two kinds: {@link SerialLine} (frames, checksum, ACK and NAK, repeats) and
- * {@link TcpLine} (bare messages). The code above a line distinguishes neither.
+ * A line of ZVT: {@link SerialLine} has frames, checksum, ACK, NAK and repeats, {@link TcpLine}
+ * sends bare messages. The code that uses a line treats both alike.
  */
 export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "apdu";
@@ -64,9 +64,7 @@ export class ApduReader {
   }
 
   push(chunk: Uint8Array): Uint8Array[] {
-    const joined = new Uint8Array(this.#pending.length + chunk.length);
-    joined.set(this.#pending);
-    joined.set(chunk, this.#pending.length);
+    const joined = concat([this.#pending, chunk]);
     const apdus: Uint8Array[] = [];
     let start = 0;
     for (;;) {
@@ -130,7 +128,7 @@ export class TcpLine extends Line {
 /** A frame leaves at most three times (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
-/** At most so many messages wait for ACK, whatever a register sends. */
+/** How many messages may wait for their ACK, whatever a register sends. */
 const WAITING_MAX = 8;
 
 /** The frame that waits for its ACK. */
@@ -202,28 +200,22 @@ export class SerialLine extends Line {
   }
 
   #handle(event: LineEvent): void {
-    const { onWire } = this.options;
-    switch (event.kind) {
-      case "ack":
-        onWire({ what: "ack", direction: "in" });
-        this.#acknowledged();
-        return;
-      case "nak":
-        onWire({ what: "nak", direction: "in" });
-        this.#outgoing?.settle("again");
-        return;
-      case "noise":
-        onWire({ what: "noise", direction: "in", note: `${event.count} bytes` });
-        return;
-      case "bad-frame":
-        onWire({ what: "bad-frame", direction: "in", note: event.reason });
-        this.write(Uint8Array.of(NAK));
-        onWire({ what: "nak", direction: "out" });
-        return;
-      case "frame":
-        this.#frame(event.apdu);
-        return;
+    if (event.kind === "frame") {
+      this.#frame(event.apdu);
+      return;
     }
+    const { kind: what } = event;
+    const count = event.kind === "noise" ? { note: `${event.count} bytes` } : {};
+    const reason = event.kind === "bad-frame" ? { note: event.reason } : {};
+    this.options.onWire({ what, direction: "in", ...count, ...reason });
+    if (what === "ack") this.#acknowledged();
+    else if (what === "nak") this.#outgoing?.settle("again");
+    else if (what === "bad-frame") this.#refuse();
+  }
+
+  #refuse(): void {
+    this.write(Uint8Array.of(NAK));
+    this.options.onWire({ what: "nak", direction: "out" });
   }
 
   #acknowledged(): void {
@@ -260,8 +252,7 @@ export class SerialLine extends Line {
     const { how, delayMs } = acknowledgement(this.options, apdu);
     if (how === "nothing") return true;
     if (how === "nak") {
-      this.write(Uint8Array.of(NAK));
-      onWire({ what: "nak", direction: "out" });
+      this.#refuse();
       return false;
     }
     const acknowledge = () => {

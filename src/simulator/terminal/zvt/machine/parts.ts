@@ -1,7 +1,6 @@
 import {
   type Charset,
   concat,
-  container,
   encodeApdu,
   encodeMessage,
   type Message,
@@ -12,12 +11,9 @@ import {
   tagValue,
 } from "../../../../zvt/index.ts";
 import type { CardName } from "../../bank/cards.ts";
-import type { FaultArguments } from "../../faults/fault-kinds.ts";
-import type { Device } from "../../options.ts";
+import type { Device, Language } from "../../options.ts";
 import { type Host, TerminalParts } from "../../terminal-parts.ts";
-import type { FaultName } from "../faults.ts";
-import { AskList, type QuirkName, type ZvtOptions } from "../options.ts";
-import { type Language, statusText } from "./texts.ts";
+import type { Asked, AskOnce, QuirkName, ZvtOptions } from "../options.ts";
 
 /** Bits of the configuration byte (docs/zvt.md 6.1). */
 const configBits = {
@@ -63,17 +59,14 @@ export interface Outgoing extends MessageInput {
   readonly tail?: Uint8Array;
 }
 
-/** The running command, for its faults. */
-interface Faulty {
-  fault(name: FaultName): FaultArguments | undefined;
-}
-
 const MESSAGE_ID_MAX = 999_999;
 
 /** The parts that all commands of the terminal share. */
 export class Parts extends TerminalParts<ZvtOptions> {
   readonly #quirks: ReadonlySet<QuirkName>;
-  readonly asks: AskList;
+  /** Requests to the register that are made once, and how it answered earlier ones. */
+  readonly asksOnce: AskOnce[] = [];
+  readonly asked: Asked[] = [];
   registration: Registration = unregistered;
   language: Language;
   /** Shown on the customer display by command 06 E0. */
@@ -95,7 +88,6 @@ export class Parts extends TerminalParts<ZvtOptions> {
   constructor(host: Host<ZvtOptions>) {
     super(host);
     this.#quirks = new Set(host.options.behaviour.quirks);
-    this.asks = new AskList(host.options.behaviour.asks);
     this.language = host.options.behaviour.language;
   }
 
@@ -151,25 +143,6 @@ export class Parts extends TerminalParts<ZvtOptions> {
     if (!this.registration.messageIds) return undefined;
     this.#lastMessageId = this.#lastMessageId >= MESSAGE_ID_MAX ? 1 : this.#lastMessageId + 1;
     return String(this.#lastMessageId).padStart(6, "0");
-  }
-
-  /** Returns 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
-  statusInput(code: number, process: Faulty): MessageInput {
-    const minutes = this.is("t4-byte-zero") ? 0 : this.options.timers.t4Ms / 60_000;
-    const text = this.is("no-texts") ? "" : statusText(code, this.language);
-    const omitted = this.is("no-t4-byte") || (text && process.fault("no-timeout-byte"));
-    const namesT4 = Number.isInteger(minutes) && minutes <= 99 && !omitted;
-    const line = tag("textLine", text, this.textCharset(process));
-    return {
-      parts: { status: code, ...(namesT4 ? { timeoutMinutes: minutes } : {}) },
-      ...(text ? { tags: [container("displayTexts", [line])] } : {}),
-    };
-  }
-
-  /** Returns the agreed character set, or that of a fault. */
-  textCharset(process: Faulty): Charset {
-    const agreed = this.is("latin1") ? "iso8859-1" : this.registration.charset;
-    return (process.fault("charset")?.["set"] as Charset) ?? agreed;
   }
 }
 

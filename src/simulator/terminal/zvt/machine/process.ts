@@ -1,5 +1,7 @@
 import {
   type Apdu,
+  type Charset,
+  container,
   decodeMessage,
   encodeApdu,
   errorCodeOf,
@@ -7,6 +9,7 @@ import {
   type Message,
   type MessageName,
   sameBytes,
+  tag,
   tagValue,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
@@ -16,7 +19,7 @@ import { ProcessOver } from "../../terminal-parts.ts";
 import type { FaultName, Point } from "../faults.ts";
 import type { Line } from "../link/lines.ts";
 import { has, type Outgoing, type Parts } from "./parts.ts";
-import { stageOfStatus } from "./texts.ts";
+import { stageOfStatus, statusText } from "./texts.ts";
 
 /** How the terminal carries out one command of the register. */
 export interface Command {
@@ -76,19 +79,21 @@ export class Process extends RunningCommand<Parts, Point> {
   readonly line: Line;
   /** Whether Abort (06 B0) is accepted now. */
   cancellable = false;
+  /** A closed line cancels too; a payment goes on, because it is of use without the register. */
+  endsWithLine = false;
+  /** Whether the last message has left: then the register is master again. */
+  ending = false;
   #cancel: (() => void) | undefined;
-  #waiter: ((answer: Answer) => void) | undefined;
-  /** The id of the message that waits for its answer (docs/zvt.md 9.4). */
-  #askedUnder: string | undefined;
+  /** The message that waits for its answer, with its id (docs/zvt.md 9.4). */
+  #asked: { readonly id: string | undefined; settle(answer: Answer): void } | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
-  #ending = false;
-  #endsWithLine = false;
   readonly #requestBytes: Uint8Array;
   readonly #startedMs: number;
   #lastAnswer: Uint8Array | undefined;
 
   constructor(parts: Parts, line: Line, request: Message, requestBytes: Uint8Array) {
-    super(parts, line.name, "command");
+    const label = request.control.toString(16).padStart(4, "0");
+    super(parts, "command", { line: line.name, label });
     this.line = line;
     this.request = request;
     this.control = request.control;
@@ -96,17 +101,8 @@ export class Process extends RunningCommand<Parts, Point> {
     this.#startedMs = parts.clock.monotonicMs();
   }
 
-  override get label(): string {
-    return this.control.toString(16).padStart(4, "0");
-  }
-
   get waitsForAnswer(): boolean {
-    return this.#waiter !== undefined;
-  }
-
-  /** Whether the last message has left: then the register is master again. */
-  get ending(): boolean {
-    return this.#ending;
+    return this.#asked !== undefined;
   }
 
   override kill(why: string): void {
@@ -121,8 +117,9 @@ export class Process extends RunningCommand<Parts, Point> {
 
   answered(apdu: Apdu): void {
     // An answer with another id is one to an earlier message.
-    const id = this.#askedUnder && tagValue(readable(apdu)?.tags ?? null, "messageSequence");
-    if (id !== undefined && id !== this.#askedUnder) return;
+    const asked = this.#asked?.id;
+    const id = asked && tagValue(readable(apdu)?.tags ?? null, "messageSequence");
+    if (id !== undefined && id !== asked) return;
     const code = errorCodeOf(apdu.control);
     this.#settle(
       code === undefined ? { kind: "positive", apdu } : { kind: "negative", code, apdu },
@@ -137,31 +134,28 @@ export class Process extends RunningCommand<Parts, Point> {
   /** Ends what is of no use without a line to the register. */
   lineClosed(): void {
     this.unanswered();
-    if (this.#endsWithLine) this.cancel();
+    if (this.endsWithLine) this.cancel();
   }
 
   /** Gives the first answer to what waits for it; later ones are dropped. */
   #settle(answer: Answer): void {
-    const waiter = this.#waiter;
-    this.#waiter = undefined;
-    waiter?.(answer);
+    const asked = this.#asked;
+    this.#asked = undefined;
+    asked?.settle(answer);
   }
 
   /**
-   * docs/zvt.md 2.4: the command once more, within the time of its repeats, from a register that
-   * missed our ACK and does not take our answer for it. The register gets the same answer again.
+   * Sends the same answer again if a register repeats the command within the time of its repeats,
+   * because it missed our ACK and does not take our answer for it (docs/zvt.md 2.4).
    */
-  isRepeat(bytes: Uint8Array): boolean {
+  answersRepeat(bytes: Uint8Array): boolean {
     const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
-    return (
+    const isRepeat =
       this.line.transport === "serial" &&
       sinceMs <= SENDS_MAX * this.parts.options.timers.t2Ms &&
-      sameBytes(bytes, this.#requestBytes)
-    );
-  }
-
-  answerAgain(): void {
-    if (this.#lastAnswer) void this.line.send(this.#lastAnswer);
+      sameBytes(bytes, this.#requestBytes);
+    if (isRepeat && this.#lastAnswer) void this.line.send(this.#lastAnswer);
+    return isRepeat;
   }
 
   /** Answers the command with 80 00, unless a fault refuses it. */
@@ -184,7 +178,7 @@ export class Process extends RunningCommand<Parts, Point> {
   /** Answers the command, which ends with that. */
   async answerWith(name: MessageName, input: Outgoing): Promise<void> {
     await this.#prepareAnswer();
-    this.#ending = true;
+    this.ending = true;
     await this.#answer(name, input);
   }
 
@@ -202,8 +196,8 @@ export class Process extends RunningCommand<Parts, Point> {
     const answer = this.parts.encode(name, input, this.parts.requestId(this.request));
     this.#lastAnswer = answer;
     const sent = await this.line.send(answer);
-    // docs/zvt.md 2.4: three sends without ACK are a transmission error, back to the basic state. A
-    // line that is gone is another matter, and so is the silence of a fault.
+    // Three sends without an ACK end the command (docs/zvt.md 2.4). It goes on when the line is
+    // gone, and when a fault keeps the terminal silent.
     if (sent === "failed" && !this.line.closed && !this.parts.faults.muted) {
       throw new ProcessOver("the answer to the command was not acknowledged");
     }
@@ -236,11 +230,9 @@ export class Process extends RunningCommand<Parts, Point> {
 
   async #ask(apdu: Uint8Array, { timeoutMs, sent, id }: Asking): Promise<Answer> {
     this.signal.throwIfAborted();
-    this.#askedUnder = id;
-    // The waiter is set before the write, and the clock starts after it.
-    const answer = new Promise<Answer>((resolve) => {
-      this.#waiter = resolve;
-    });
+    // The answer is waited for before the write, and the clock starts after it.
+    const { promise: answer, resolve: settle } = Promise.withResolvers<Answer>();
+    this.#asked = { id, settle };
     const how = await this.line.send(apdu);
     if (sent) await this.reach(sent);
     if (how === "failed") {
@@ -263,11 +255,31 @@ export class Process extends RunningCommand<Parts, Point> {
   async status(code: number): Promise<void> {
     this.#show(code);
     if (!has(this.parts.registration, "intermediateStatus")) return;
-    const answer = await this.say("intermediate-status", this.parts.statusInput(code, this));
+    const answer = await this.say("intermediate-status", this.#statusInput(code));
     const lost = answer.kind === "silent" && answer.because !== "line-closed";
-    // docs/zvt.md 3.3, 5.1: the process counts as aborted. A register that closes the line is
-    // another matter: the customer at the terminal does not know, and goes on.
+    // The command counts as aborted (docs/zvt.md 3.3, 5.1). It goes on when the register has
+    // closed the line: the customer at the terminal does not know that.
     if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
+  }
+
+  /** Returns 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
+  #statusInput(code: number): Outgoing {
+    const { parts } = this;
+    const minutes = parts.is("t4-byte-zero") ? 0 : parts.options.timers.t4Ms / 60_000;
+    const text = parts.is("no-texts") ? "" : statusText(code, parts.language);
+    const omitted = parts.is("no-t4-byte") || (text && this.fault("no-timeout-byte"));
+    const namesT4 = Number.isInteger(minutes) && minutes <= 99 && !omitted;
+    const line = tag("textLine", text, this.textCharset());
+    return {
+      parts: { status: code, ...(namesT4 ? { timeoutMinutes: minutes } : {}) },
+      ...(text ? { tags: [container("displayTexts", [line])] } : {}),
+    };
+  }
+
+  /** Returns the agreed character set, or that of a fault, which is used up. */
+  textCharset(): Charset {
+    const agreed = this.parts.is("latin1") ? "iso8859-1" : this.parts.registration.charset;
+    return (this.fault("charset")?.["set"] as Charset) ?? agreed;
   }
 
   /** Shows a status on the terminal's own display. */
@@ -290,7 +302,7 @@ export class Process extends RunningCommand<Parts, Point> {
   /** Ends the command with a report: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
-    this.#ending = true;
+    this.ending = true;
     await this.say("status-information", input, { sent: "reported" });
   }
 
@@ -303,7 +315,7 @@ export class Process extends RunningCommand<Parts, Point> {
   /** Ends the command with 06 0F. */
   async complete(input: Outgoing = {}, name: MessageName = "completion"): Promise<void> {
     await this.reach("completion");
-    this.#ending = true;
+    this.ending = true;
     await this.say(name, input, { sent: "completed" });
   }
 
@@ -330,17 +342,6 @@ export class Process extends RunningCommand<Parts, Point> {
   /** Returns the arguments of the armed fault of this name, and uses it; undefined: none. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.parts.faults.take(name, { command: this.control });
-  }
-
-  /**
-   * Like {@link untilCancelled}, and a closed line cancels too: for work that is of no use without
-   * the register. A payment is of use without it.
-   */
-  async untilCancelledOrGone<T>(
-    work: (signal: AbortSignal) => Promise<T>,
-  ): Promise<T | "cancelled"> {
-    this.#endsWithLine = true;
-    return await this.untilCancelled(work);
   }
 
   /** Resolves with the result of `work`, or as soon as the register cancels. */

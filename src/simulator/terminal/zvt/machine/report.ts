@@ -12,6 +12,8 @@ import { type CardName, type TestCard, testCards } from "../../bank/cards.ts";
 import type { StoredTransaction } from "../../memory/memory.ts";
 import type { Device } from "../../options.ts";
 import { localTime, type Parts } from "./parts.ts";
+import type { Process } from "./process.ts";
+import { status, statusText } from "./texts.ts";
 
 /** A card of the simulated customer with the codes that ZVT has for it. */
 export interface ZvtCard extends TestCard {
@@ -112,14 +114,14 @@ export const opaqueTags: readonly RawTag[] = [
 
 /** Returns the report of a declined transaction, which has no receipt number. */
 export function declinedReport(
+  process: Process,
   reported: Reported,
   resultCode: number,
-  device: Device,
-  text: { readonly text: string; readonly charset: Charset },
 ): MessageInput {
+  const { device, language } = process.parts;
   const card = zvtCard(reported.card);
   return {
-    charset: text.charset,
+    charset: process.textCharset(),
     fields: {
       resultCode,
       amount: reported.amountMinor,
@@ -129,7 +131,7 @@ export function declinedReport(
       terminalId: device.terminalId,
       ...(reported.currencyTold ? { currency: reported.currency } : {}),
       cardType: card.cardType,
-      additionalText: text.text,
+      additionalText: statusText(status.declined, language),
       cardName: card.scheme,
     },
     tags: cardTags(card),

@@ -7,15 +7,15 @@ import {
   type CardPin,
   type Entered,
   PIN_TRIES_MAX,
-  PinPad,
   ProcessOver,
+  pinPad,
 } from "../../terminal-parts.ts";
 import { type Answer, type Process, readable } from "./process.ts";
 import { abortedReport } from "./report.ts";
 import { status } from "./texts.ts";
 
 /** Amount and currency of a sale, after the command has been checked. */
-export type Order = Booking["order"];
+type Order = Booking["order"];
 
 /** Result codes by their meaning (docs/zvt.md 11.4). */
 export const code = {
@@ -47,7 +47,7 @@ export const code = {
 export type Presented =
   /** `outcome`: the bank's answer for this card; missing: as for every other card. */
   | { readonly card: CardName; readonly pin: CardPin; readonly outcome?: Outcome }
-  | ("cancelled" | "time-out" | "other-card");
+  | ("cancelled" | "timed-out" | "other-card");
 
 /** Accepts a sale and returns it; a wrong amount or currency ends the command: undefined. */
 export async function checkedOrder(process: Process): Promise<Order | undefined> {
@@ -84,13 +84,14 @@ export async function presentCard(
       signal,
     });
     if (action.action === "cancel") return "cancelled";
-    if (action.action !== "insert") return action.action === "time-out" ? "time-out" : "other-card";
+    if (action.action === "time-out") return "timed-out";
+    if (action.action !== "insert") return "other-card";
     const card = action.card ?? script.card ?? process.parts.options.behaviour.card;
     const asksPin = testCards[card].holderCheck === "online-pin" || action.pin !== undefined;
     if (asksPin && !process.parts.is("no-pin-status")) await process.status(status.usePinPad);
-    const pad = new PinPad(process.parts, action);
-    const first = await pad.enter(waitMs, signal);
-    if (first === "cancelled" || first === "time-out") return first;
+    const pad = pinPad(process.parts, action);
+    const first = await pad(waitMs, signal);
+    if (first === "cancelled" || first === "timed-out") return first;
     const amountMinor = process.request.fields.amount ?? 0;
     const given = action.outcome && outcomeOf(action.outcome, amountMinor);
     return { card, pin: { pad, first }, ...(given ? { outcome: given } : {}) };
@@ -128,7 +129,7 @@ export async function askHostWithPin(
   let entered = pin.first;
   for (let tries = 1; entered === "wrong" && tries < PIN_TRIES_MAX; tries++) {
     await reportWrongPin(process);
-    entered = await process.untilCancelled((signal) => pin.pad.enter(cardWaitMs(process), signal));
+    entered = await process.untilCancelled((signal) => pin.pad(cardWaitMs(process), signal));
     if (entered === "right" || entered === "wrong") await askHost(process, script);
   }
   return entered;
@@ -151,11 +152,6 @@ export async function failByFault(process: Process): Promise<void> {
   if (!fault) return;
   await process.abort(Number.parseInt(String(fault["code"]), 16));
   throw new ProcessOver("failed by a fault");
-}
-
-export function scriptedOutcome(process: Process, order: Order, script: PaymentScript): Outcome {
-  const rule = script.outcome ?? process.parts.options.behaviour.outcome;
-  return outcomeOf(rule, order.amountMinor);
 }
 
 /** How the register took a good report (docs/zvt.md 8.1). */

@@ -9,9 +9,7 @@ import {
   messageTitle,
   safeHex,
 } from "../../../../zvt/index.ts";
-import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
-import { lineTraits } from "../../options.ts";
 import type { BytePort } from "../../port/ports.ts";
 import type { Transport, WireEvent } from "../../port/register-line.ts";
 import texts from "../../texts.json" with { type: "json" };
@@ -79,12 +77,8 @@ export class Terminal extends Machine<Parts, Process> {
       card: parts.readCard ?? null,
       reader: parts.reader,
       files: Object.fromEntries([...parts.files].map(([id, { length }]) => [id, length])),
-      asked: parts.asks.asked,
+      asked: parts.asked,
     };
-  }
-
-  get traits(): readonly LineTrait[] {
-    return lineTraits(this.parts.options);
   }
 
   get condition(): Condition {
@@ -99,7 +93,7 @@ export class Terminal extends Machine<Parts, Process> {
     });
     server.post("/ask", (request) => {
       const { kind, in: occasion } = ask.parse(request.body);
-      this.parts.asks.add(kind, occasion);
+      this.parts.asksOnce.push({ kind, occasion });
       return { kind, in: occasion };
     });
   }
@@ -163,8 +157,8 @@ export class Terminal extends Machine<Parts, Process> {
     } else if (process.line === line && process.ending) {
       this.#next = { line, bytes };
       process.unanswered();
-    } else if (process.line === line && process.isRepeat(bytes)) {
-      process.answerAgain();
+    } else if (process.line === line && process.answersRepeat(bytes)) {
+      // The register has the same answer again.
     } else if (apdu.control === ABORT && process.line === line) {
       this.#abort(process);
     } else {
@@ -175,7 +169,13 @@ export class Terminal extends Machine<Parts, Process> {
   #begin(line: Line, bytes: Uint8Array): void {
     const apdu = decodeApdu(bytes);
     const command = commands.get(apdu.control);
-    const message = command && this.#readable(apdu);
+    const { options, registration } = this.parts;
+    const { registrationRequired } = options.behaviour;
+    const bare = withBareCurrency(apdu);
+    const isRefused = !command || (bare && this.parts.is("no-currency-field"));
+    const message = isRefused
+      ? undefined
+      : readable(bare ?? apdu, { charset: registration.charset });
     // docs/zvt.md 4.1: an unknown command, or a field whose number is not in the table.
     if (!command || typeof message?.unknownField === "number") {
       this.#refuse(line, code.notPossible);
@@ -185,7 +185,7 @@ export class Terminal extends Machine<Parts, Process> {
       // The terminal has refused, or stays silent on purpose.
     } else if (this.#isWrong(message)) {
       this.#refuse(line, code.wrongPin);
-    } else if (!command.whenLocked && this.#registerFirst) {
+    } else if (!command.whenLocked && registrationRequired && !registration.registered) {
       this.#refuse(line, code.notRegistered);
     } else {
       void this.#begun(command, new Process(this.parts, line, message, bytes));
@@ -215,17 +215,6 @@ export class Terminal extends Machine<Parts, Process> {
     if (lax && control === REGISTRATION) return false;
     const count = lax ? 5 : 6;
     return password.slice(0, count) !== device.password.slice(0, count);
-  }
-
-  get #registerFirst(): boolean {
-    const { options, registration } = this.parts;
-    return options.behaviour.registrationRequired && !registration.registered;
-  }
-
-  #readable(apdu: Apdu): Message | undefined {
-    const bare = withBareCurrency(apdu);
-    if (bare && this.parts.is("no-currency-field")) return undefined;
-    return readable(bare ?? apdu, { charset: this.parts.registration.charset });
   }
 
   async #begun(command: Command, process: Process): Promise<void> {
@@ -283,23 +272,25 @@ function reverseUnfinished({ ledger, memory, options }: Parts): void {
   }
 }
 
+/** Returns the conditions of a ZVT terminal, which are read and changed in its parts. */
 function togglesOf(parts: Parts): Machine["toggles"] {
   return {
-    zvtOff: {
-      isOn: () => parts.zvtOff,
-      set: (off) => Object.assign(parts, { zvtOff: off }),
+    get zvtOff() {
+      return parts.zvtOff;
     },
-    unregistered: {
-      isOn: () => !parts.registration.registered,
-      set: (forgets) => forgets && Object.assign(parts, { registration: unregistered }),
+    set zvtOff(off) {
+      parts.zvtOff = off;
+    },
+    get unregistered() {
+      return !parts.registration.registered;
+    },
+    set unregistered(forgets) {
+      if (forgets) parts.registration = unregistered;
     },
   };
 }
 
-/**
- * A message in the words of the trace. Some messages can only be read with the command that they
- * answer (docs/zvt.md 6.5), `answering`.
- */
+/** Returns what the trace shows of a message. `answering`: its command (docs/zvt.md 6.5). */
 function described(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
   if (!hasTrueLength(bytes)) {
     return { message: "a message with a wrong length", note: `${bytes.length} bytes` };

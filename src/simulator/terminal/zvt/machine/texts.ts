@@ -1,10 +1,9 @@
+import type { Language } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
 import texts from "../../texts.json" with { type: "json" };
 
 /** Texts of the customer display by intermediate status (docs/zvt.md 11.3). */
 const statusTexts: Readonly<Record<string, Readonly<Record<Language, string>>>> = texts.status;
-
-export type Language = "de" | "en" | "fr";
 
 export const status = {
   usePinPad: 0x01,
@@ -35,14 +34,6 @@ export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.cancelled]: "cancelled",
 };
 
-/** The texts of a time-out; its code 6C has other meanings too. */
-export const timeOutTexts: Readonly<Record<Language, string>> = texts.timeOut;
-
 export function statusText(code: number, language: Language): string {
   return statusTexts[code]?.[language] ?? "";
-}
-
-/** Returns the language of a code of command 08 30 (docs/zvt.md 6.4). */
-export function languageOfCode(code: number): Language | undefined {
-  return ({ 0: "de", 1: "en", 2: "fr" } as const)[code];
 }

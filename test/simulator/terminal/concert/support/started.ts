@@ -74,7 +74,7 @@ export async function started(
   const simulator = await opened(family, options);
   open.push(simulator);
   const reconnect = async (): Promise<ScriptedRegister> => {
-    const at = simulator.tcpPort ?? String(simulator.ptyPath);
+    const at = simulator.endpoints.tcp?.port ?? String(simulator.endpoints.pty);
     const register = await ScriptedRegister.open(at, sessions, () => simulator.terminal.idle());
     open.push(register);
     return register;

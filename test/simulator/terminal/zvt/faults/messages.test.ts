@@ -117,7 +117,7 @@ async function abortedPayment(fault: string) {
   simulator.arm(fault);
   register.send(authorisation(1200));
   expect(await register.nextApdu()).toBe("800000");
-  await expect.poll(() => simulator.terminal.parts.customer.waiting).toBe(true);
+  await expect.poll(() => simulator.terminal.parts.customer.wanted).not.toBeNull();
   const story = register.attempt(ABORT, 1_000);
   await expect.poll(() => abortsHeard(simulator)).toBe(1);
   simulator.terminal.parts.customer.act({ action: "insert" });
@@ -131,8 +131,8 @@ async function abortedPayment(fault: string) {
   };
 }
 
-function abortsHeard({ trace }: Awaited<ReturnType<typeof started>>["simulator"]): number {
-  return trace.last(50).filter(({ message }) => message === "06b0 abort").length;
+function abortsHeard({ terminal }: Awaited<ReturnType<typeof started>>["simulator"]): number {
+  return terminal.trace.last(50).filter(({ message }) => message === "06b0 abort").length;
 }
 
 function decoded(apdu: string | undefined) {
