@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statfsSyn
 import { join } from "node:path";
 import { type Finding, finding, inTwo } from "../../shared/catalog/findings.ts";
 import { ProgramExit } from "../../shared/process/exit-codes.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 import { shellArgument } from "../output.ts";
 import { readDataAccess } from "../processes/data-access.ts";
@@ -131,18 +132,10 @@ export function checkBrowsers(
 
 /** The names in a folder; none of a folder that is not there, or not for this user to read. */
 export function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  return readOr([], () => readdirSync(folder));
 }
 
 /** The text of a file; none of a file that is not there, or not for this user to read. */
 export function readText(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return "";
-  }
+  return readOr("", () => readFileSync(file, "utf8"));
 }

@@ -2,6 +2,7 @@ import { accessSync, constants, readdirSync, readFileSync, readlinkSync, statSyn
 import { join, resolve } from "node:path";
 import type { Program } from "../../shared/ipc/contract.ts";
 import { isPidInUse, presentProcesses } from "../../shared/process/presence.ts";
+import { readOr } from "../../shared/read-or.ts";
 import {
   defaultDataDirectory,
   isProgramFile,
@@ -59,12 +60,8 @@ export function isForbidden(folder: string): boolean {
 export function isRunning(pid: number): boolean {
   if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;
-  try {
-    // proc(5): the state is the first field after the name, which may itself hold parentheses.
-    return !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
-  } catch {
-    return false;
-  }
+  // proc(5): the state is the first field after the name, which may itself hold parentheses.
+  return readOr(false, () => !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
 }
 
 export type ProcessName = Program | "terminal-simulator" | "gateway-sandbox";

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { userInfo } from "node:os";
 import { win32 } from "node:path";
 import { promisify } from "node:util";
+import { readOr } from "../../shared/read-or.ts";
 
 const run = promisify(execFile);
 /** The time limit for a tool, which waits for ever when the service that it asks does not start. */
@@ -28,9 +29,5 @@ export function toolFault(error: unknown): string {
 
 /** The name of this user, or its number: a container may run under a number without a name. */
 export function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `user ${process.getuid?.() ?? "unknown"}`;
-  }
+  return readOr(`user ${process.getuid?.() ?? "unknown"}`, () => userInfo().username);
 }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { versionNumber } from "../../shared/process/installation.ts";
 import { admitPayments } from "../../shared/process/probation.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { poll, sleep } from "../../shared/time.ts";
 import { installationRoot, isDelivery, programFile } from "../../shared/version-files.ts";
 import { clearOldVersions, requireRoom, roomForSwitch } from "../../update/disk-room.ts";
@@ -78,17 +79,9 @@ export async function takeReadyHere(context: CommandContext): Promise<boolean> {
     return context.ownProgramsRun?.() === false;
   } catch (error) {
     context.output.fault(`no version is taken now: ${(error as Error).message}`);
-    const step = stepOf(context.dataDirectory);
+    // The next launcher ends a switch with a damaged record.
+    const step = readOr("damaged", () => readSwitch(context.dataDirectory)?.step);
     return step !== undefined && step !== "testing";
-  }
-}
-
-/** The step of the switch that has not ended; the next launcher ends one with a damaged record. */
-function stepOf(dataDirectory: string): string | undefined {
-  try {
-    return readSwitch(dataDirectory)?.step;
-  } catch {
-    return "damaged";
   }
 }
 
@@ -287,13 +280,9 @@ function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
  * start the older programs again in the middle of a switch.
  */
 export function isServed(dataDirectory: string): boolean {
-  return findProcesses(programSpec("tp-manager", dataDirectory)).some((pid) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes("--foreground");
-    } catch {
-      return false;
-    }
-  });
+  return findProcesses(programSpec("tp-manager", dataDirectory))
+    .map((pid) => readOr("", () => readFileSync(`/proc/${pid}/cmdline`, "utf8")))
+    .some((args) => args.split("\0").includes("--foreground"));
 }
 
 function askTpManager({ dataDirectory, clock }: CommandContext): Promise<TpManagerStatus> {

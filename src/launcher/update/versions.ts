@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { Program } from "../../shared/ipc/contract.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, isOwnFault, ProgramExit } from "../../shared/process/exit-codes.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { copySynced, syncFolder } from "../../shared/store/store-file.ts";
 import { poll } from "../../shared/time.ts";
 import { installationRoot, versionFolder } from "../../shared/version-files.ts";
@@ -257,10 +258,8 @@ function lastVersion(dataDirectory: string): string | undefined {
 
 /** Whether a version knows the stores; undefined: it does not say, or they cannot be read. */
 function canRead(root: string, version: string, dataDirectory: string): boolean | undefined {
-  try {
+  return readOr(undefined, () => {
     const { schemas } = deliveryIn(versionFolder(version, root));
     return schemas && areReadableBy(schemas, dataDirectory);
-  } catch {
-    return undefined;
-  }
+  });
 }

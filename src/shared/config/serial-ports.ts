@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { readOr } from "../read-or.ts";
 
 /** The folders in which Linux lists its devices; tests have their own. */
 export interface DeviceRoots {
@@ -91,29 +92,13 @@ function stableNames({ dev }: DeviceRoots): Map<string, string[]> {
   return names;
 }
 
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return []; // no folder: no devices
-  }
-}
+/** Returns the names in a folder; a folder that is missing lists no device. */
+const entriesOf = (folder: string): string[] => readOr([], () => readdirSync(folder).sort());
 
-function realPath(path: string): string | undefined {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined; // the process has ended meanwhile
-  }
-}
-
-function readLine(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8").trim();
-  } catch {
-    return undefined;
-  }
-}
+/** Return what a link or a file says; undefined: it is gone, perhaps with its process. */
+const realPath = (path: string) => readOr(undefined, () => realpathSync(path));
+const linkOf = (path: string) => readOr(undefined, () => readlinkSync(path));
+const readLine = (path: string) => readOr(undefined, () => readFileSync(path, "utf8").trim());
 
 interface PortUser {
   readonly pid: number;
@@ -149,12 +134,4 @@ function ptyOf(fdinfo: string): string | undefined {
 function commandOf(folder: string): string {
   const command = readLine(`${folder}/comm`) ?? "";
   return command === "MainThread" ? "node" : command;
-}
-
-function linkOf(path: string): string | undefined {
-  try {
-    return readlinkSync(path);
-  } catch {
-    return undefined; // closed meanwhile
-  }
 }

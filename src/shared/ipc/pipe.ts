@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isPresent, presentProcesses } from "../process/presence.ts";
+import { readOr } from "../read-or.ts";
 import type { Program } from "./contract.ts";
 
 /** The folder of named pipes on Windows, where any user may make pipes and list them. */
@@ -23,12 +24,11 @@ export function newPipe(program: Program): string {
 export function isPipeOfLiving(runDirectory: string, program: Program, address: string): boolean {
   if (!address.startsWith(PIPES)) return true;
   const base = join(runDirectory, program);
-  try {
-    const pid = ownerForm.exec(address)?.[1];
-    return pid === undefined ? isOfOlderVersion(base) : isPresent(base, Number(pid));
-  } catch {
-    return false; // the folder is gone or cannot be read, so the pipe's owner is not known
-  }
+  const pid = ownerForm.exec(address)?.[1];
+  // A folder that is gone or cannot be read does not name the pipe's owner.
+  return readOr(false, () =>
+    pid === undefined ? isOfOlderVersion(base) : isPresent(base, Number(pid)),
+  );
 }
 
 /**

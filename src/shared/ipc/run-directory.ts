@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { invariant } from "../invariant.ts";
+import { readOr } from "../read-or.ts";
 import type { Program } from "./contract.ts";
 import { newPipe } from "./pipe.ts";
 
@@ -104,21 +105,13 @@ function isShortEnough(path: string): boolean {
 
 /** Whether a folder belongs to this user alone; others may write to the folder above it. */
 function isOwnFolder(path: string): boolean {
-  try {
-    const stat = lstatSync(path);
-    return stat.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0;
-  } catch {
-    return false;
-  }
+  const stat = readOr(undefined, () => lstatSync(path));
+  return !!stat?.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0;
 }
 
 function removeStaleSocket(path: string): void {
-  let stat: ReturnType<typeof lstatSync>;
-  try {
-    stat = lstatSync(path);
-  } catch {
-    return;
-  }
+  const stat = readOr(undefined, () => lstatSync(path));
+  if (!stat) return;
   if (!stat.isSocket()) throw new Error(`${path} is in the way and is not a socket: remove it`);
   rmSync(path);
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseJson } from "../../shared/json.ts";
 import { maskPansInValue } from "../../shared/masking/mask.ts";
 import { type Currency, currencyOf, parseAmount } from "../../shared/money.ts";
+import { readOr } from "../../shared/read-or.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Exchange, judgeStatus, type Verdict } from "./faults.ts";
 
@@ -156,11 +157,7 @@ function other(why: string): OrderFinding {
 function minorOf(amount: string | undefined, currency: Currency | undefined): number | null {
   if (!currency || amount === undefined || !/^\d{1,12}(\.\d{1,4})?$/.test(amount)) return null;
   if (/^0+(\.0+)?$/.test(amount)) return 0;
-  try {
-    return parseAmount(amount, currency, 12);
-  } catch {
-    return null;
-  }
+  return readOr(null, () => parseAmount(amount, currency, 12));
 }
 
 /** Returns whether a status refuses the request for good; 408 and 429 refuse it for now. */

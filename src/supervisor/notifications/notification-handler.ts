@@ -1,6 +1,7 @@
 import { maskPansInText, maskPansInValue } from "../../shared/masking/mask.ts";
 import { currencyOf, parseAmount } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { readOr } from "../../shared/read-or.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
@@ -204,11 +205,8 @@ export class NotificationHandler {
  */
 function minorOf(amount: string | null | undefined, alpha: string): number | null {
   const currency = currencyOf(alpha);
-  try {
-    return currency ? parseAmount((amount ?? "").trim(), currency, AMOUNT_DIGITS_MAX) : null;
-  } catch {
-    return null;
-  }
+  if (!currency) return null;
+  return readOr(null, () => parseAmount((amount ?? "").trim(), currency, AMOUNT_DIGITS_MAX));
 }
 
 function masked(value: object): Readonly<Record<string, unknown>> {

@@ -3,6 +3,7 @@ import { promisify } from "node:util";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { ProgramContext } from "../../shared/process/lifecycle.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { checkTime, installationId, readState } from "../../update/update-state.ts";
 import { DailyCheck } from "./daily-check.ts";
@@ -27,13 +28,8 @@ export function startUpdateChecks(
   const at = timeOfChecks(config.UPDATE_TIME, dataDirectory, log);
   log.info({ channel: config.UPDATE_CHANNEL }, `a check for updates comes each day at ${at}`);
   const check = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
-  const lastMs = (): number | null => {
-    try {
-      return readState(dataDirectory).checkedMs;
-    } catch {
-      return null; // a state that cannot be read names no check
-    }
-  };
+  // A state that cannot be read names no check.
+  const lastMs = (): number | null => readOr(null, () => readState(dataDirectory).checkedMs);
   const daily = new DailyCheck({ at, lastMs, check, clock });
   onStop("checks for updates", () => daily.stop());
 }

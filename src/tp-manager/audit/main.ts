@@ -8,6 +8,7 @@ import { Worker } from "node:worker_threads";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { installationAt } from "../../shared/process/installation.ts";
+import { isPidInUse } from "../../shared/process/presence.ts";
 import { openForReading } from "../../shared/store/sqlite.ts";
 import { programFile } from "../../shared/version-files.ts";
 import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
@@ -70,15 +71,7 @@ async function auditCopy(data: string) {
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const pid = /^audit-(\d+)\.db/.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(folder, name), { force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    if (pid !== undefined && !isPidInUse(Number(pid))) rmSync(join(folder, name), { force: true });
   }
 }
 

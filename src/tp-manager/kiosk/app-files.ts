@@ -3,6 +3,7 @@ import { type FileHandle, open, realpath } from "node:fs/promises";
 import { extname, join, sep } from "node:path";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../../shared/catalog/errors.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { contentPolicy, fileTypes } from "../http/static-files.ts";
 
 const media = [
@@ -45,12 +46,8 @@ export function serveApp(app: FastifyInstance, served: AppFolder): void {
 
 /** Returns the path of the wanted file below the folder; undefined: it can be none. */
 function pathOf({ url }: FastifyRequest): string | undefined {
-  let path: string;
-  try {
-    path = decodeURIComponent(url.split("?")[0] ?? "");
-  } catch {
-    return undefined;
-  }
+  const path = readOr(undefined, () => decodeURIComponent(url.split("?")[0] ?? ""));
+  if (path === undefined) return undefined;
   const parts = path.slice(1).split("/");
   if (parts.at(-1) === "") parts[parts.length - 1] = "index.html";
   const isPlain = parts.every((part) => /^[^.\\:\0][^\\:\0]*$/.test(part));

@@ -2,6 +2,7 @@ import { errorTable } from "../../../shared/catalog/errors.ts";
 import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
 import type { TpManagerConditions } from "../../../shared/ipc/status-figures.ts";
 import { formatMajor } from "../../../shared/money.ts";
+import { readOr } from "../../../shared/read-or.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { PaymentRequest } from "../../attempts/payment.ts";
@@ -87,13 +88,4 @@ export function notReadyReasons(arbiter: TerminalArbiter) {
 
 function amountOf({ amountMinor, currency }: PaymentRequest): string {
   return `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
-}
-
-/** Returns the value of `read`, or `otherwise` if it throws, so that others can be read. */
-export function readOr<T>(otherwise: T, read: () => T): T {
-  try {
-    return read();
-  } catch {
-    return otherwise;
-  }
 }

@@ -5,10 +5,11 @@ import {
   conditionTable,
 } from "../../../shared/catalog/conditions.ts";
 import { versionNumber } from "../../../shared/process/installation.ts";
+import { readOr } from "../../../shared/read-or.ts";
 import type { Attempt, AttemptStep } from "../../attempts/payment.ts";
 import { paymentEventOf } from "../../attempts/phase-table.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
-import { type Facts, factsOf, readOr, type SupervisorStatus, type Watched } from "./facts.ts";
+import { type Facts, factsOf, type SupervisorStatus, type Watched } from "./facts.ts";
 import helps from "./metrics-en.json" with { type: "json" };
 
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
