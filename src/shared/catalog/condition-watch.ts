@@ -1,5 +1,6 @@
 import type { Logger } from "../process/logger.ts";
-import type { Clock, Timer } from "../time.ts";
+import { Retrying } from "../process/retrying.ts";
+import type { Clock } from "../time.ts";
 import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 
 export const CHECK_EVERY_MS = 10_000;
@@ -28,33 +29,29 @@ export class ConditionWatch {
   readonly #startedMs: number;
   /** When each condition that is present was first found, and whether its alarm was raised. */
   readonly #present = new Map<ConditionName, { readonly foundMs: number; alarmed: boolean }>();
-  #timer: Timer | undefined;
-  #checking: Promise<void> = Promise.resolve();
-  #closed = false;
+  readonly #checks: Retrying;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
     this.#startedMs = parts.clock.monotonicMs();
+    this.#checks = new Retrying(parts.clock, "check for conditions", () =>
+      this.check().then(() => CHECK_EVERY_MS),
+    );
   }
 
   start(): void {
-    if (this.#closed) return;
-    this.#timer = this.#parts.clock.startTimer("check for conditions", CHECK_EVERY_MS, () => {
-      this.#checking = this.check().finally(() => this.start());
-    });
+    this.#checks.nudgeIn(CHECK_EVERY_MS);
   }
 
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#timer?.clear();
-    await this.#checking;
+  close(): Promise<void> {
+    return this.#checks.close();
   }
 
   async check(): Promise<void> {
     const { by, read, clock, log, onChecked } = this.#parts;
     try {
       const conditions = (await read()).filter(({ row }) => row.by === by);
-      if (this.#closed) return;
+      if (this.#checks.isClosed) return;
       for (const condition of conditions) this.#begin(condition);
       const names = new Set(conditions.map(({ name }) => name));
       if (clock.monotonicMs() - this.#startedMs < OVER_AFTER_START_MS) return;

@@ -84,15 +84,7 @@ const onTheSpot = (
   alarm: string,
   find: Row["find"],
   formerly?: string,
-) =>
-  ({
-    raised: "on-the-spot",
-    critical: severity === "critical",
-    check,
-    find,
-    alarm,
-    formerly,
-  }) as const;
+): Row => ({ ...watched(severity, check, find, alarm), raised: "on-the-spot", formerly });
 
 /** Returns the row of a condition in which payments are refused with the error code `code`. */
 const keepsPayments = (code: ErrorCode): Row =>

@@ -1,5 +1,5 @@
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
-import type { Timer } from "../../shared/time.ts";
+import { Retrying } from "../../shared/process/retrying.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { type ContentOf, type Outcome, outcomes } from "./documents.ts";
 import { FleetLink, type LinkParts } from "./fleet-link.ts";
@@ -28,14 +28,13 @@ export class Fleet {
   readonly #link: FleetLink;
   readonly #news: FleetNews;
   readonly #requests: FleetRequests;
-  #timer: Timer | undefined;
-  #round: Promise<void> = Promise.resolve();
+  readonly #rounds: Retrying;
   #metricsAtMs = 0;
-  #stopped = false;
 
   constructor(parts: FleetParts) {
-    const { broker, store, payments } = parts;
+    const { broker, store, payments, clock } = parts;
     this.#parts = parts;
+    this.#rounds = new Retrying(clock, "fleet round", () => this.#run().then(() => FLEET_ROUND_MS));
     this.#link = new FleetLink(parts, (message) => {
       if (broker.commands) void this.#requests.take(message);
     });
@@ -48,29 +47,23 @@ export class Fleet {
     const { clock, random } = this.#parts;
     // A random time keeps kiosks that start together from publishing figures together.
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * random();
-    this.#round = this.#run();
+    this.#rounds.nudge();
     this.#link.start();
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#timer?.clear();
-    await this.#round;
+    await this.#rounds.close();
     await this.#link.stop();
   }
 
   async #run(): Promise<void> {
-    const { ask, clock, log } = this.#parts;
+    const { ask, log } = this.#parts;
     try {
       const reply = await ask(this.#news.after);
-      if (!this.#stopped) this.#publish(reply);
+      if (!this.#rounds.isClosed) this.#publish(reply);
     } catch (error) {
       log.warn({ err: error }, "the state of the kiosk is not published to the fleet");
     }
-    if (this.#stopped) return;
-    this.#timer = clock.startTimer("fleet round", FLEET_ROUND_MS, () => {
-      this.#round = this.#run();
-    });
   }
 
   #publish(tpManager: TpManagerReply): void {

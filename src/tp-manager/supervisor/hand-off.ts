@@ -2,12 +2,12 @@ import { IpcError } from "../../shared/ipc/client.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { RETRY_MAX_MS, Retrying } from "../../shared/process/retrying.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
 import type { HandOffRows, PendingHandOff } from "../journal/hand-off-rows.ts";
 import type { RefusedHandOff, RefusedRows } from "../journal/operator-rows.ts";
-import { RETRY_MAX_MS, Retrying } from "./retrying.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;

@@ -1,10 +1,10 @@
 import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
 import { alarmReturnedTwice, isReturnedTwice } from "../attempts/phase-table.ts";
 import type { HandOffRows } from "../journal/hand-off-rows.ts";
 import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
-import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 export const POLL_MS = 5_000;

@@ -3,6 +3,7 @@ import { IpcError } from "../../shared/ipc/client.ts";
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
+import { Retrying } from "../../shared/process/retrying.ts";
 import { type Clock, type Timer, unlessAborted } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, currencyNumericOf, type PaymentRequest } from "../attempts/payment.ts";
@@ -20,7 +21,6 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import { Retrying } from "./retrying.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;

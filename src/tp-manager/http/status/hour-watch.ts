@@ -1,5 +1,6 @@
 import type { Logger } from "../../../shared/process/logger.ts";
-import type { Clock, Timer } from "../../../shared/time.ts";
+import { Retrying } from "../../../shared/process/retrying.ts";
+import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 
@@ -31,7 +32,7 @@ export class HourWatch {
   #counted: HourRow;
   #checkedMs: number;
   #writtenMs: number;
-  #timer: Timer | undefined;
+  readonly #checks: Retrying;
   #asked: Promise<void> = Promise.resolve();
   #isWatching = false;
 
@@ -41,18 +42,19 @@ export class HourWatch {
     this.#counted = { atMs: hourOf(clock.now()), ...nothing };
     this.#checkedMs = clock.monotonicMs();
     this.#writtenMs = this.#checkedMs;
+    this.#checks = new Retrying(clock, "hours", async () => this.#check());
   }
 
   start(): void {
     this.#checkedMs = this.#parts.clock.monotonicMs();
     this.#isWatching = true;
     this.#asked = this.#ask();
-    this.#wait();
+    this.#checks.nudgeIn(CHECK_MS);
   }
 
   /** Stops and writes what was counted. */
   async close(): Promise<void> {
-    this.#timer?.clear();
+    await this.#checks.close();
     await this.#asked;
     this.#count();
     this.#isWatching = false;
@@ -70,21 +72,17 @@ export class HourWatch {
     return [...others, sumOf(written.find(isRunning), this.#counted)];
   }
 
-  #wait(): void {
-    this.#timer = this.#parts.clock.startTimer("hours", CHECK_MS, () => {
-      this.#check();
-      this.#wait();
-    });
-  }
-
-  #check(): void {
+  /** Returns the pause until the next check. */
+  #check(): number {
     const { clock, arbiter } = this.#parts;
     this.#count();
     const isNewHour = hourOf(clock.now()) !== this.#counted.atMs;
-    if (!isNewHour && clock.monotonicMs() - this.#writtenMs < WRITE_MS) return;
-    if (arbiter.lease.current !== undefined) return;
-    this.#write();
-    this.#asked = this.#ask();
+    const isDue = isNewHour || clock.monotonicMs() - this.#writtenMs >= WRITE_MS;
+    if (isDue && arbiter.lease.current === undefined) {
+      this.#write();
+      this.#asked = this.#ask();
+    }
+    return CHECK_MS;
   }
 
   /** Counts the time since the last check, at most two pauses, for the state that is found now. */

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from "../../shared/time.ts";
+import type { Clock, Timer } from "../time.ts";
 
 /** The longest pause after failures. */
 export const RETRY_MAX_MS = 15_000;
