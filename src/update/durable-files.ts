@@ -1,29 +1,10 @@
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { z } from "zod";
-import { replaceSynced, syncFolder } from "../shared/store/store-file.ts";
+import { replaceSynced, syncFile, syncFolder } from "../shared/store/store-file.ts";
 
 /** Files of a folder without folders in it, and their names, are on disk when this returns. */
 export function syncFlatFolder(folder: string): void {
-  for (const name of readdirSync(folder)) {
-    const file = openSync(join(folder, name), "r+");
-    try {
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
-  }
+  for (const name of readdirSync(folder)) syncFile(join(folder, name));
   syncFolder(folder);
 }
 
@@ -96,15 +77,4 @@ export function removeNow(path: string): void {
   if (!existsSync(path)) return;
   removeHeld(path);
   syncFolder(dirname(path));
-}
-
-/** The value that a small file holds; undefined: the file is not there, or damaged. */
-export function readJsonIfWhole<T>(path: string, schema: z.ZodType<T>): T | undefined {
-  try {
-    return schema.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
-  } catch (error) {
-    const isMissing = ["ENOENT", "ENOTDIR"].includes(codeOf(error));
-    if (error instanceof SyntaxError || isMissing) return undefined;
-    throw error;
-  }
 }

@@ -5,15 +5,9 @@ import { Metadata, MetadataKind, type TargetFile } from "@tufjs/models";
 import { Updater } from "tuf-js";
 import { DownloadHTTPError, ExpiredMetadataError, PersistError } from "tuf-js/dist/error.js";
 import { z } from "zod";
-import { writeSynced } from "../shared/store/store-file.ts";
+import { readJsonIfWhole, writeSynced } from "../shared/store/store-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
-import {
-  makeFolder,
-  readJsonIfWhole,
-  removeWhole,
-  renameSynced,
-  syncFlatFolder,
-} from "./durable-files.ts";
+import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 import { allowedAddress, downloadTarget, type WebSource } from "./web-source.ts";
 

@@ -5,9 +5,11 @@ import { z } from "zod";
 import { openRunDirectory } from "../shared/ipc/run-directory.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "../shared/process/exclusive-lock.ts";
 import { updateFolderOf } from "../shared/process/probation.ts";
+import { readOr } from "../shared/read-or.ts";
+import { readJsonIfWhole } from "../shared/store/store-file.ts";
 import { type Clock, poll, sleep } from "../shared/time.ts";
 import { readyFileOf, underWayFileOf } from "../shared/version-files.ts";
-import { readJsonIfWhole, removeNow, writeJson } from "./durable-files.ts";
+import { removeNow, writeJson } from "./durable-files.ts";
 
 /*
  * The memory that an installation has of its updates (docs/updates.md 4.5). Only the holder of the
@@ -279,9 +281,5 @@ export function readSwitch(dataDirectory: string): SwitchRecord | undefined {
 
 /** The last update that has ended; undefined: none, or its record is damaged. */
 export function readLastSwitch(dataDirectory: string): SwitchRecord | undefined {
-  try {
-    return readJsonIfWhole(lastIn(dataDirectory), recordSchema);
-  } catch {
-    return undefined;
-  }
+  return readOr(undefined, () => readJsonIfWhole(lastIn(dataDirectory), recordSchema));
 }

@@ -12,6 +12,7 @@ import { request as httpsRequest } from "node:https";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { TargetFile } from "@tufjs/models";
+import { isLoopback } from "../shared/config/config-field.ts";
 import { httpRequest } from "../shared/process/node-http.ts";
 import type { Clock, Timer } from "../shared/time.ts";
 import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.ts";
@@ -93,10 +94,8 @@ export class WebSource {
 /** The address. Throws unless it is https, or http to this machine. */
 export function allowedAddress(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
-  const isLoopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(address?.hostname ?? "");
-  if (address?.protocol === "https:" || (address?.protocol === "http:" && isLoopback)) {
-    return address;
-  }
+  const isHere = address?.protocol === "http:" && isLoopback(address.hostname);
+  if (address?.protocol === "https:" || isHere) return address;
   throw new UpdateError("address", `${url} is not asked: https, or http on this machine only`);
 }
 

@@ -2,7 +2,7 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { exitCodes, isOwnFault } from "../../shared/process/exit-codes.ts";
-import { readJsonIfWhole } from "../../update/durable-files.ts";
+import { readJsonIfWhole } from "../../shared/store/store-file.ts";
 
 /**
  * The failures of one program, as one run of the keep-alive leaves them for the next in data/run.

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
-import { httpRequest } from "../../shared/process/node-http.ts";
+import { httpRequest, readText } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 
 interface HttpCall {
@@ -38,13 +38,11 @@ export function httpCall(url: string, { method = "GET", headers, body, limit }: 
       request.once("close", () => timer?.clear());
       request.once("error", reject);
       request.once("response", (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.once("error", reject);
-        response.once("end", () => {
-          const text = Buffer.concat(chunks).toString();
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
-        });
+        const { statusCode: status = 0, headers } = response;
+        readText(response, Number.POSITIVE_INFINITY).then(
+          (text) => resolve({ status, headers, text: text ?? "" }),
+          reject,
+        );
       });
       request.end(body);
     },

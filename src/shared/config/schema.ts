@@ -97,7 +97,7 @@ const origins = z.string().transform((value, context) => {
 
 const SECRETS_MAX = 8;
 
-/** A list of secrets; its message repeats none of them. */
+/** A list of secrets; the message about a fault repeats none of them. */
 const secrets = text(SECRETS_MAX * 129).transform((value, context) => {
   const list = value.split(" ").filter((secret) => secret !== "");
   if (list.length <= SECRETS_MAX && list.every(({ length }) => length <= 128)) return list;

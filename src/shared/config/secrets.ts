@@ -4,7 +4,7 @@ import type { Entry } from "./config-file.ts";
 
 /** What stands in a support bundle in place of a secret. */
 export const REMOVED = "[removed]";
-/** A shorter secret is a part of many words: it is removed only where it is a whole one. */
+/** The length from which a secret is removed anywhere; a shorter one only as a whole word. */
 const SECRET_ANYWHERE_LENGTH = 4;
 
 type Setting = Pick<Entry, "name" | "value">;

@@ -2,12 +2,8 @@ import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Program } from "../ipc/contract.ts";
+import { resultOf, sqlite } from "../store/storage-fault.ts";
 import { exitCodes, ProgramExit } from "./exit-codes.ts";
-
-/** Result codes of SQLite (sqlite.org); the upper bits of an error hold the extended code. */
-const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
 
 export interface ExclusiveLock {
   release(): void;
@@ -26,9 +22,9 @@ export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLoc
       return { release: () => database.close() };
     } catch (error) {
       database.close();
-      const code = ((error as { errcode?: number }).errcode ?? 0) % 256;
-      if (code === SQLITE_BUSY) return undefined;
-      const damaged = code === SQLITE_NOTADB || code === SQLITE_CORRUPT;
+      const result = resultOf(error);
+      if (result === sqlite.busy) return undefined;
+      const damaged = result === sqlite.noDatabase || result === sqlite.corrupt;
       if (!damaged || attempt > 1) throw error;
       // The file holds bytes of a power cut or of another program. The file is emptied and not
       // removed: a process that has taken the lock meanwhile keeps it.

@@ -21,7 +21,7 @@ export function installationAt(dataDirectory: string): Installation {
   };
 }
 
-/** The values of a setup file by their names; undefined where the file, or the name, is missing. */
+/** Returns a reader of a setup file's values; undefined: the file or the name is missing. */
 export function settingsIn(file: string): (name: string) => string | undefined {
   const { entries } = readEntries(existsSync(file) ? readFileSync(file, "utf8") : "");
   return (wanted) => entries.find(({ name }) => name === wanted)?.value;

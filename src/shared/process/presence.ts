@@ -16,7 +16,10 @@ const held: ExclusiveLock[] = [];
 /** How long to wait for a lock that another process holds while it checks the file. */
 const CONTENTION_MS = 2_000;
 
-/** `base` is the path that {@link presentProcesses} is asked with; its folder must exist. */
+/**
+ * Announces this process until it ends. `base`: the path by which {@link presentProcesses} finds
+ * it; the folder of that path must exist.
+ */
 export function announcePresence(base: string): void {
   const file = `${base}.${process.pid}.alive`;
   // Repeated if another process removed the file before it was locked.

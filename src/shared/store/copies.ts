@@ -1,20 +1,11 @@
 import { spawn } from "node:child_process";
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isoTime } from "../time.ts";
 import { programFile } from "../version-files.ts";
 import { assertWhole } from "./sqlite.ts";
-import { copySynced, syncFolder } from "./store-file.ts";
+import { copySynced, syncFile, syncFolder } from "./store-file.ts";
 
 const DAY = "\\d{4}-\\d\\d-\\d\\d";
 
@@ -111,18 +102,13 @@ function check(copyPath: string): void {
   } finally {
     copy.close();
   }
-  const file = openSync(copyPath, "r+");
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  syncFile(copyPath);
 }
 
 /** The longest time for a copy; the write-ahead log grows until the copy has ended. */
 const COPY_LIMIT_MS = 3_600_000;
 
-/** Stands in place of a name: the program gets the file open. */
+/** The argument in place of a file name: the program gets that file open. */
 export const OPEN_FILE = "-";
 /** The descriptor of the open file in the program. */
 export const OPEN_FILE_AT = 3;

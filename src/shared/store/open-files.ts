@@ -15,6 +15,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../time.ts";
 import { clearUnfinished, copyChecked, fileTime, savedName, startCopying } from "./copies.ts";
 import { copyBackAt, emptyLog, numberOf, prepared, renewLog, schemaOf } from "./sqlite.ts";
+import { resultOf, sqlite } from "./storage-fault.ts";
 import { declareRestored, syncFolder } from "./store-file.ts";
 
 /** The page of the file that is checked, and its content at the last check. */
@@ -31,9 +32,6 @@ interface Known {
 /** The head of SQLite's files, with the schema number in it (sqlite.org, fileformat2). */
 const HEAD_BYTES = 100;
 const COOKIE_AT = 40;
-
-/** SQLite's result codes CORRUPT and NOTADB (sqlite.org). */
-const NO_DATABASE: readonly number[] = [11, 26];
 
 /**
  * Checks whether the file of an open database still holds what SQLite has written into it, or was
@@ -74,8 +72,8 @@ class FileContent {
       return this.#isKept(bytes);
     } catch (error) {
       // A file that cannot be read now makes SQLite fail as well, which reports it.
-      const { errcode = 0 } = error as { readonly errcode?: number };
-      return !NO_DATABASE.includes(errcode % 256);
+      const result = resultOf(error);
+      return result !== sqlite.corrupt && result !== sqlite.noDatabase;
     }
   }
 
@@ -161,7 +159,7 @@ function numberWith(text: string, page: Buffer): number | undefined {
 
 /** The largest file that is saved in this process, in about 30 ms; others are saved elsewhere. */
 const AT_ONCE_BYTES = 4 * 1024 * 1024;
-/** The time's share, one part in so many, for copies in this process, which stop all else. */
+/** Copies in this process stop all else; they take at most one part in so many of the time. */
 const AT_ONCE_SHARE = 20;
 /** The pause before a copy that failed is tried again. */
 const AGAIN_MS = 5_000;

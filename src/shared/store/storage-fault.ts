@@ -4,16 +4,34 @@ import { statfsSync } from "node:fs";
 const FREE_BYTES_MIN = 256 * 1024;
 
 /** Result codes of SQLite (sqlite.org). */
-const sqlite = { permission: 3, readOnly: 8, ioError: 10, full: 13, cannotOpen: 14 } as const;
+export const sqlite = {
+  permission: 3,
+  busy: 5,
+  readOnly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  tooBig: 18,
+  constraint: 19,
+  mismatch: 20,
+  range: 25,
+  noDatabase: 26,
+} as const;
+
+/** Returns the result code of an error of SQLite; 0: the error is of something else. */
+export function resultOf(error: unknown): number {
+  // The upper bits hold the extended code.
+  return ((error as { readonly errcode?: number }).errcode ?? 0) % 256;
+}
 
 /**
  * Returns why the disk of a folder cannot be written, with advice for an operator; undefined: the
  * error has another reason.
  */
 export function storageFault(error: unknown, folder: string): string | undefined {
-  const fault = error as NodeJS.ErrnoException & { readonly errcode?: number };
-  const { code = "", errcode = 0, path, message } = fault;
-  const result = errcode % 256;
+  const { code = "", path, message } = error as NodeJS.ErrnoException;
+  const result = resultOf(error);
   const unclear = result === sqlite.ioError || result === sqlite.cannotOpen;
   if (code === "ENOSPC" || result === sqlite.full || (unclear && isFull(folder))) {
     return fullDisk(folder);

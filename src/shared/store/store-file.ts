@@ -41,12 +41,16 @@ function storeFileOf(databasePath: string): string {
 
 /** Returns the content of the file; undefined: there is none, or it is malformed. */
 export function readStoreFile(databasePath: string): StoreFile | undefined {
+  return readJsonIfWhole(storeFileOf(databasePath), storeFileSchema);
+}
+
+/** Returns the value that a small file holds; undefined: the file is missing or malformed. */
+export function readJsonIfWhole<T>(path: string, schema: z.ZodType<T>): T | undefined {
   try {
-    const text = readFileSync(storeFileOf(databasePath), "utf8");
-    return storeFileSchema.safeParse(JSON.parse(text)).data;
+    return schema.safeParse(JSON.parse(readFileSync(path, "utf8"))).data;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT" || error instanceof SyntaxError) return undefined;
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (error instanceof SyntaxError || ["ENOENT", "ENOTDIR"].includes(code)) return undefined;
     throw error;
   }
 }
@@ -113,11 +117,15 @@ export function replaceSynced(path: string, text: string, mode = 0o600): void {
 
 /** Syncs the names in a folder; Windows does that by itself. */
 export function syncFolder(folder: string): void {
-  if (process.platform === "win32") return;
-  const handle = openSync(folder, "r");
+  if (process.platform !== "win32") syncFile(folder, "r");
+}
+
+/** Syncs the bytes of a file. */
+export function syncFile(path: string, flags: "r" | "r+" = "r+"): void {
+  const file = openSync(path, flags);
   try {
-    fsyncSync(handle);
+    fsyncSync(file);
   } finally {
-    closeSync(handle);
+    closeSync(file);
   }
 }

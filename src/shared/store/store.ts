@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { type Migration, transaction } from "./sqlite.ts";
+import type { DatabaseSync } from "node:sqlite";
+import type { Migration } from "./sqlite.ts";
 import { readStoreFile, type StoreMark, writeStoreFile } from "./store-file.ts";
+import { Tables } from "./tables.ts";
 
 /** The migration of every database with a {@link Store} (docs/rules/17-loss.md). */
 export const storeMigration = `
@@ -43,28 +44,14 @@ export type StoreFinding =
   /** The file is an older copy, put back by the restore command or by hand. */
   | { readonly kind: "older"; readonly because: string };
 
-const texts = {
-  identity: "SELECT store FROM store_identity",
-  newest: "SELECT session FROM store_session ORDER BY id DESC LIMIT 1",
-  begin: "INSERT INTO store_session (session, first_count) VALUES (?, ?)",
-  session: "SELECT id FROM store_session WHERE session = ?",
-  next: "SELECT first_count FROM store_session WHERE id > ? ORDER BY id LIMIT 1",
-  other: "SELECT store, session, count FROM other_store",
-  remember: `INSERT INTO other_store VALUES (1, ?1, ?2, ?3)
-    ON CONFLICT DO UPDATE SET store = ?1, session = ?2, count = ?3`,
-  forget: "DELETE FROM other_store",
-};
-
 /**
  * Knows the identity and sessions of a database, and the mark of the other program's database
  * (docs/rules/17-loss.md). A database that was put back lacks the session that was current before,
  * whatever was written into it since; so the loss shows however late the two programs meet.
  */
-export class Store {
+export class Store extends Tables {
   readonly identity: string;
-  readonly #database: DatabaseSync;
   readonly #path: string;
-  readonly #sql: Record<keyof typeof texts, StatementSync>;
   readonly #count: () => number;
   #session: string | undefined;
   /** The count as last read, which only grows. */
@@ -72,12 +59,10 @@ export class Store {
 
   /** `count` returns how many writes are on disk. */
   constructor(database: DatabaseSync, path: string, count: () => number) {
-    this.#database = database;
+    super(database);
     this.#path = path;
     this.#count = count;
-    const prepared = Object.entries(texts).map(([name, sql]) => [name, database.prepare(sql)]);
-    this.#sql = Object.fromEntries(prepared) as Record<keyof typeof texts, StatementSync>;
-    this.identity = String(this.#sql.identity.get()?.["store"]);
+    this.identity = String(this.get<StoreMark>("SELECT store FROM store_identity")?.store);
   }
 
   /**
@@ -86,9 +71,9 @@ export class Store {
    */
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
-    this.#session = transaction(this.#database, () => {
+    this.#session = this.together(() => {
       // The database of another installation remembers a mark of that installation.
-      if (finding.kind === "other") this.#sql.forget.run();
+      if (finding.kind === "other") this.run("DELETE FROM other_store");
       const session = this.#newSession();
       record(finding);
       return session;
@@ -112,22 +97,24 @@ export class Store {
   contains({ store, session, count }: StoreMark): boolean {
     if (store !== this.identity) return false;
     if (session === this.#session) return count <= this.#countedLast || count <= this.#counted;
-    const row = this.#sql.session.get(session);
-    if (!row) return false;
-    const next = this.#sql.next.get(row["id"] as number);
-    return count <= Number(next?.["first_count"] ?? this.#counted);
+    const found = this.get<{ id: number }>(
+      "SELECT id FROM store_session WHERE session = ?",
+      session,
+    );
+    if (!found) return false;
+    const sql = "SELECT first_count AS count FROM store_session WHERE id > ? ORDER BY id LIMIT 1";
+    return count <= (this.get<StoreMark>(sql, found.id)?.count ?? this.#counted);
   }
 
   /** Returns the last mark of the other program's database; null: none was received. */
   get other(): StoreMark | null {
-    const row = this.#sql.other.get();
-    if (!row) return null;
-    const { store, session, count } = row;
-    return { store: String(store), session: String(session), count: Number(count) };
+    return this.get("SELECT store, session, count FROM other_store") ?? null;
   }
 
   rememberOther({ store, session, count }: StoreMark): void {
-    this.#sql.remember.run(store, session, count);
+    const sql = `INSERT INTO other_store VALUES (1, ?1, ?2, ?3)
+      ON CONFLICT DO UPDATE SET store = ?1, session = ?2, count = ?3`;
+    this.run(sql, store, session, count);
   }
 
   get #counted(): number {
@@ -138,7 +125,8 @@ export class Store {
   /** Returns a new session that is on disk; one that is not would look like a loss. */
   #newSession(): string {
     const session = randomBytes(16).toString("hex");
-    this.#sql.begin.run(session, this.#counted);
+    const sql = "INSERT INTO store_session (session, first_count) VALUES (?, ?)";
+    this.run(sql, session, this.#counted);
     return session;
   }
 
@@ -149,7 +137,7 @@ export class Store {
   #compare(): StoreFinding {
     const file = readStoreFile(this.#path);
     if (!file) return { kind: "whole" };
-    const isNew = this.#sql.newest.get() === undefined;
+    const isNew = this.get("SELECT 1 FROM store_session LIMIT 1") === undefined;
     if (file.restored !== undefined) return { kind: "older", because: file.restored };
     if (file.store !== this.identity) {
       return isNew

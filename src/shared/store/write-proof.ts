@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../time.ts";
 import { OpenFiles } from "./open-files.ts";
 import { withoutWaiting } from "./sqlite.ts";
-import { fullDisk, isFull, storageFault } from "./storage-fault.ts";
+import { fullDisk, isFull, resultOf, sqlite, storageFault } from "./storage-fault.ts";
 
 /** How long a proof holds; then another write must prove that the database can be written. */
 const PROVED_FOR_MS = 60_000;
@@ -12,11 +12,9 @@ const FAILED_FOR_MS = 5_000;
 
 /** The longest time that another program's lock on the database counts as usual. */
 const BUSY_FOR_MS = 10_000;
-/** SQLite's result code BUSY (sqlite.org). */
-const BUSY = 5;
-
-/** SQLite's codes TOOBIG, CONSTRAINT, MISMATCH and RANGE: the row is at fault, not the disk. */
-const REFUSED_ROWS: readonly number[] = [18, 19, 20, 25];
+/** SQLite's results for which the row is at fault, and not the disk. */
+const { tooBig, constraint, mismatch, range } = sqlite;
+const refusedRows: readonly number[] = [tooBig, constraint, mismatch, range];
 
 interface WriteFault {
   /** The fault in words for an operator. */
@@ -60,7 +58,7 @@ export class WriteProof {
       if (!this.#isProved) this.#triedMs = undefined;
       return result;
     } catch (error) {
-      if (isBusy(error)) this.#busy();
+      if (resultOf(error) === sqlite.busy) this.#busy();
       else {
         const fault = this.#faultOf(error);
         if (fault !== undefined) this.#tried(fault);
@@ -94,7 +92,7 @@ export class WriteProof {
     return this.#faultWith(ofFiles);
   }
 
-  /** Returns the fault before a write, itself a proof: only a known fault is tried again. */
+  /** Returns the fault before a write. Writes a proof only if the last write failed. */
   get standing(): WriteFault | undefined {
     const ofFiles = this.#attend();
     if (this.#failed !== undefined) this.#prove();
@@ -130,7 +128,7 @@ export class WriteProof {
       withoutWaiting(this.#database, () => this.#files.content.count());
       this.#tried(undefined);
     } catch (error) {
-      if (isBusy(error)) this.#busy();
+      if (resultOf(error) === sqlite.busy) this.#busy();
       else this.#tried(this.#faultOf(error) ?? textOf(error));
     }
   }
@@ -153,17 +151,12 @@ export class WriteProof {
 
   /** Returns the fault of a failed write; undefined: the database refused only the row. */
   #faultOf(error: unknown): string | undefined {
-    const { code, errcode = 0 } = error as { readonly code?: unknown; readonly errcode?: number };
-    if (code !== "ERR_SQLITE_ERROR" || REFUSED_ROWS.includes(errcode % 256)) return undefined;
+    const result = resultOf(error);
+    if (result === 0 || refusedRows.includes(result)) return undefined;
     return storageFault(error, this.#folder) ?? textOf(error);
   }
 }
 
 function textOf(error: unknown): string {
   return `the database cannot be written: ${(error as Error).message}`;
-}
-
-function isBusy(error: unknown): boolean {
-  const { code, errcode = 0 } = error as { readonly code?: unknown; readonly errcode?: number };
-  return code === "ERR_SQLITE_ERROR" && errcode % 256 === BUSY;
 }

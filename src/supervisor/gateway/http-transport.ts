@@ -3,6 +3,7 @@ import { request as httpsRequest, Agent as TlsAgent } from "node:https";
 import { connect, isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { connect as connectSecurely, TLSSocket } from "node:tls";
+import { isLoopback } from "../../shared/config/config-field.ts";
 import {
   HttpConnections,
   HttpExchange,
@@ -143,7 +144,7 @@ function proxyFor(
 ): Record<string, string> | undefined {
   const proxies = ["HTTPS_PROXY", "https_proxy"].filter((name) => from[name]);
   if (proxies.length === 0 || !url.startsWith("https:")) return undefined;
-  if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname)) return undefined;
+  if (isLoopback(new URL(url).hostname)) return undefined;
   const names = [...proxies, "NO_PROXY", "no_proxy"];
   return Object.fromEntries(names.flatMap((name) => (from[name] ? [[name, from[name]]] : [])));
 }
