@@ -11,19 +11,19 @@ import type { Terminal } from "../terminal/terminal.ts";
 import type { Inquiries } from "./inquiries.ts";
 
 export interface ArbiterSettings {
-  /** The time after which the terminal is asked to cancel a payment. */
+  /** How long a payment may run before the terminal is asked to cancel it. */
   readonly paymentTimeoutMs: number;
-  /** How long the terminal may take to answer before anything financial. */
+  /** How long the terminal may take to answer in the preparation of a financial command. */
   readonly prepareMs: number;
-  /** How long a running payment may go on at a stop before it is cancelled. */
+  /** How long a payment that runs when the connector stops may go on before it is cancelled. */
   readonly stopPatienceMs: number;
-  /** Time between two probes that prove what the terminal keeps. */
+  /** The time between two probes that together prove what the terminal has stored. */
   readonly confirmAfterMs: number;
-  /** How long a restart may take before the caller is answered that it goes on. */
+  /** How long `POST /reset` waits before it answers that the terminal is still restarting. */
   readonly resetLimitMs: number;
-  /** How long an end of day may take. */
+  /** The longest time that an end of day may take. */
   readonly telecollectionLimitMs: number;
-  /** TERMINAL_SHARED: others are paid at the terminal too, so its totals are not ours. */
+  /** TERMINAL_SHARED: another till uses the terminal too, so its totals include other sales. */
   readonly terminalShared: boolean;
 }
 
@@ -35,32 +35,38 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly matcher: Matcher;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For `GET /events`. */
+  /** Publishes an event to the clients of `GET /events`. */
   readonly announce?: Announce | undefined;
-  /** Called when an attempt has become charged or reversed: a hand-off is due. */
+  /** Called when an attempt became charged or reversed, so that the hand-off begins. */
   readonly settled: () => void;
   readonly guard: ArbiterGuard;
-  /** A new version on probation (docs/updates.md 4.3) leaves the terminal alone. Missing: none. */
+  /**
+   * Whether a new version is on probation (docs/updates.md 4.3) and so leaves the terminal alone.
+   * Without this member there is no probation.
+   */
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
-  /** Whether the next start would find what is written; missing: not checked. */
+  /** Checks that the next start would find what was written; undefined: nothing is checked. */
   readonly proof?: WriteProof | undefined;
-  /** See {@link LearnedFrom.setup}. */
+  /** The name of the terminal's setup; see {@link LearnedFrom.setup}. */
   readonly setup: string;
 }
 
-/** For the arbiter's own classes. */
+/** What the classes of this folder share: parts, settings, and the objects made from them. */
 export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
   readonly inquiries: Inquiries;
 }
 
-/** A journal that was lost or restored does not know all sales (docs/rules/17-loss.md). */
+/**
+ * What the arbiter needs to know of a journal gap: a journal that was lost or restored from a copy
+ * does not know all sales (docs/rules/17-loss.md).
+ */
 interface ArbiterGuard {
-  /** Resolves when the journal knows every order that is known anywhere; undefined: it does. */
+  /** Resolves when the supervisor's orders are imported; undefined: there are none to import. */
   whole(signal: AbortSignal): Promise<void> | undefined;
-  /** Keeps a sale that no order here has. true: the sale shows that the journal lost data. */
+  /** Stores a sale that no order here has. Returns whether it shows that the journal lost data. */
   noteSale(now: Stored): boolean;
-  /** Keeps the terminal's last transaction, unless it is known. */
+  /** Stores the terminal's last transaction, unless the journal knows it already. */
   keepLast(now: Stored): void;
-  /** The journal's gap; undefined: none. */
+  /** The journal gap that is not closed yet; undefined when there is none. */
   readonly open: JournalGap | undefined;
 }

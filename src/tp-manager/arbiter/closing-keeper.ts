@@ -13,33 +13,35 @@ export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
   readonly arbiter: TerminalArbiter;
 }
 
-/** How often it is checked whether a demanded end of day can begin. */
+/** The time between two checks of whether an end of day that the terminal demands can begin. */
 const CHECK_MS = 5_000;
 /**
- * The time without a payment before an end of day: a kiosk whose goods got stuck gives the money
- * back within it, and after an end of day no sale can be reversed. A terminal that is locked until
- * its end of day reverses nothing either (docs/zvt.md 5.3), and is not left waiting.
+ * The time without a payment that must pass before an end of day begins. A kiosk whose goods got
+ * stuck asks for the money back within this time, and after an end of day no sale can be reversed.
+ * A terminal that is locked until its end of day reverses nothing, so there the end of day does not
+ * wait (docs/zvt.md 5.3).
  */
 const QUIET_MS = 300_000;
-/** The shortest and the longest pause between two tries; it doubles from try to try. */
+/** The shortest and the longest pause between two attempts; each failure doubles the pause. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** The age from which on a try has nothing to do with the present demand. */
+/** The age from which an earlier end of day no longer counts for the present demand. */
 const RECENT_MS = 6 * 3_600_000;
-/** The payments that are checked: an earlier one can turn out to be charged after the newest. */
+/** The number of newest payments checked: an older one can become charged after the newest. */
 const PAYMENTS_CHECKED = 50;
-/** The pause after which a terminal that could not be asked is asked again. */
+/** The pause before a terminal that did not answer is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** The states that pass by themselves, or that the operator ends after another alarm. */
+/** The refusals that need no alarm here: they pass by themselves, or another alarm was raised. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
- * Runs the end of day when the terminal demands it (docs/zvt.md 11.5: F0, B1, tag 1F13) and nothing
- * is going on, because a terminal that waits for it takes no cards. An end of day destroys the
- * evidence, so the keeper waits until recovery has asked about every attempt in doubt
- * (docs/rules/05-evidence.md), unless the terminal refuses that very question until its end of day.
- * It remembers nothing, so a restart changes nothing: the journal knows when one was tried.
+ * Runs the end of day that the terminal demands (docs/zvt.md 11.5: F0, B1, tag 1F13) when no other
+ * work is going on, because a terminal that waits for an end of day takes no cards. An end of day
+ * deletes the evidence of what was charged, so the keeper waits until recovery has asked about
+ * every attempt in doubt (docs/rules/05-evidence.md), unless the terminal refuses to answer
+ * recovery until its end of day has run. The keeper stores nothing, so a restart changes nothing:
+ * the journal knows when an end of day was last begun.
  */
 export class ClosingKeeper {
   readonly #parts: ClosingParts;
@@ -58,7 +60,7 @@ export class ClosingKeeper {
     this.#checkSoon(0);
   }
 
-  /** Begins nothing new; an end of day that runs has its lease and goes on to its end. */
+  /** Begins no new end of day. An end of day that already runs has its own lease and finishes. */
   close(): void {
     this.#closed = true;
     this.#unsubscribe?.();
@@ -79,17 +81,17 @@ export class ClosingKeeper {
     });
   }
 
-  /** Resolves with the time until the next check; undefined when the terminal demands nothing. */
+  /** Runs the end of day if it is due. Resolves with the pause until the next check, if any. */
   async #check(): Promise<number | undefined> {
     if (!this.#isDemanded) return undefined;
     const { arbiter, clock, log } = this.#parts;
     try {
       if (!this.#isQuiet()) return CHECK_MS;
       await answerWithin(clock, ASK_LIMIT_MS, (signal) => arbiter.lastAnswer.ask(signal));
-      // An operator may have met the demand, or a payment may have begun, meanwhile.
+      // Meanwhile an operator may have run the end of day, or a payment may have begun.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return CHECK_MS;
-      log.info("the terminal demands an end of day: begun");
+      log.info("the terminal demands an end of day, which begins now");
       const { applications } = await arbiter.upkeep.telecollect("terminal");
       log.info({ applications }, "the end of day that the terminal demanded is done");
       return CHECK_MS;
@@ -100,14 +102,14 @@ export class ClosingKeeper {
     }
   }
 
-  /** Whether nothing is going on, nothing is in doubt, and nothing was sold or tried just now. */
+  /** Whether no work runs, no attempt is in doubt, and no payment or end of day was recent. */
   #isQuiet(): boolean {
     const { arbiter, terminalLog, clock } = this.#parts;
     if (arbiter.lease.current || arbiter.lease.closed) return false;
-    // Only an end of day lets a terminal answer that refuses the question until one has run.
+    // A terminal that refuses recovery's question until an end of day has run cannot be waited for.
     if (arbiter.inquiries.isAsking && !arbiter.inquiries.isLockedOut) return false;
     const nowMs = clock.now();
-    // A wall clock can jump either way.
+    // The wall clock can jump forwards and backwards, so the distance counts.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
     const isLocked = arbiter.terminal.state.status?.cr === "2";
     if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;
@@ -127,7 +129,10 @@ export class ClosingKeeper {
   #failed(error: unknown): void {
     const { log } = this.#parts;
     if (error instanceof TerminalUnavailable) {
-      log.info({ reason: error.message }, "the terminal demands an end of day and is not ready");
+      log.info(
+        { reason: error.message },
+        "the terminal demands an end of day but is not ready for it",
+      );
       return;
     }
     const { code, details } = error instanceof AppError ? error : { code: "INTERNAL", details: {} };

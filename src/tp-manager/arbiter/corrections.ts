@@ -20,9 +20,9 @@ import type { TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 
 /**
- * Corrects the orders that were answered otherwise than a record shows that the terminal keeps
- * (docs/rules/19-late.md). Returns the order that is charged with the record now, if one is. Throws
- * when the journal fails.
+ * Corrects the orders whose answer differs from the transaction that the terminal has stored
+ * (docs/rules/19-late.md). Returns the id of the order that the transaction now charges, if there
+ * is one. Throws when the journal fails.
  */
 export function applyAnswer(
   answer: Answer,
@@ -43,18 +43,19 @@ export function applyAnswer(
   }
   return charged;
 }
-/** The grounds of a charge that a proof shows. */
+/** Returns the reason and the proof to store with a charge. */
 export const chargedBy = (proof: Proof) => ({
   because: `charged: ${textOfProof(proof)}`,
   proof: { ...proof, rules: RULES_VERSION },
 });
 
 /**
- * Marks a sale as reversed whose reversal the terminal has stored although no command from here
- * waits for it: the terminal carried one out after it had refused it, or a person gave the money
- * back at its keys (docs/rules/16-fresh.md). A sale that stayed charged would be given back once
- * more at the gateway. To be called when two probes have shown that the terminal keeps the
- * reversal. Returns the sale's order; undefined: none for certain. Throws when the journal fails.
+ * Marks a sale as reversed when the terminal has stored a reversal of the sale and no command of
+ * ours waits for that reversal: the terminal reversed the sale after it had refused to, or a person
+ * reversed it at the terminal's keys (docs/rules/16-fresh.md). If the sale stayed charged, the
+ * gateway would refund the money a second time. Call this only after two probes have shown the
+ * reversal. Returns the id of the sale's order, or undefined when no sale is certain. Throws when
+ * the journal fails.
  */
 export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
   const attempt = givenBack(now, parts);
@@ -67,7 +68,7 @@ export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
   return attempt.request.orderId;
 }
 
-/** The sale that {@link giveBack} would have reversed. Throws when the journal fails. */
+/** Returns the sale that {@link giveBack} would mark as reversed. Throws when the journal fails. */
 export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined {
   if (now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
@@ -77,14 +78,14 @@ export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined
   for (const transactionId of new Set(records.sharingTrace(originalTrace).toReversed())) {
     const attempt = attempts.read(transactionId);
     if (attempt && isGivenBack(attempt, now, report, parts)) return attempt;
-    // Traces come again: the sale that a later command reported is the one that was taken back.
+    // Trace numbers repeat: the reversal belongs to the newest command that reported its number.
     const reported = reportsOf(attempts.events(transactionId));
     if (reported.some((one) => one.good && givesBack(one, report))) return undefined;
   }
   return undefined;
 }
 
-/** Whether the sale was taken back, on the condition on which a reversal of ours may leave. */
+/** Whether the reversal took this sale back, by the test that also precedes our own reversals. */
 function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
   now: Stored,
@@ -96,13 +97,13 @@ function isGivenBack(
   }
   if (!givesBack(state.report, reversal)) return false;
   if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
-  // In a time that the journal has lost its traces may have begun again.
+  // While the journal had lost data, the terminal's trace numbers may have started again.
   if (parts.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
   return freshnessOf(sold, now, parts).freshness === "reversed";
 }
 
-/** Raises the alarm that the customer has the money; a person finds out who gave it back. */
+/** Raises the alarm that the money is already back; a person finds out who reversed the sale. */
 export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
   const text = `${how}; answered as Reversed from now on, see who gave the money back`;
   writer.log("error", { alarm: "reversed-elsewhere" }, text);
@@ -110,7 +111,7 @@ export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
 
 type LateSale = Omit<Extract<AttemptInput, { input: "found-in-doubt" }>, "input">;
 
-/** Marks an order as charged that was answered as not charged. `how`: how it came to light. */
+/** Marks an order as charged that was answered as not charged. `how`: how this was found. */
 export function chargeLate(
   attempt: Attempt,
   found: LateSale,
@@ -127,7 +128,7 @@ export function chargeLate(
   alarmIfTwice(attempt, parts);
 }
 
-/** Puts an attempt in doubt that was answered as not charged: a person has to settle it. */
+/** Puts in doubt an attempt that was answered as not charged, so that a person settles it. */
 export function putInDoubt(
   attempt: Attempt,
   found: LateSale,
@@ -140,11 +141,11 @@ export function putInDoubt(
     `attempt ${attempt.number} of order ${attempt.request.orderId} is unknown now: it had been ` +
     `answered as not charged, and the terminal ${says}: compare, and settle it`;
   writer.log("error", { alarm: PAYMENT_UNKNOWN }, text);
-  // Of two in doubt one record can be either's: that is no second charge yet.
+  // A sale that can belong to either of two attempts in doubt is not yet a second charge.
   alarmIfTwice(attempt, parts, ["yes"]);
 }
 
-/** Raises an alarm where another attempt of the order is charged too, or may be. */
+/** Raises an alarm when another attempt of the same order is charged, or may be charged. */
 export function alarmIfTwice(
   attempt: Attempt,
   parts: ArbiterTools,
@@ -159,7 +160,7 @@ export function alarmIfTwice(
   alarmTwice(attempt, text, parts);
 }
 
-/** Raises the alarm of a second charge; nothing is decided by it. */
+/** Raises the alarm that an order may be charged twice. No state changes. */
 export function alarmTwice(
   { transactionId, request: { orderId } }: Attempt,
   what: string,
@@ -169,7 +170,7 @@ export function alarmTwice(
   log.error({ alarm: "order-charged-twice", orderId, transactionId }, `${what}: ${advice}`);
 }
 
-/** Raises the alarm of an approval of something else than was asked. `fate`: of the report. */
+/** Raises the alarm of an approval of something else. `fate`: whether the report was refused. */
 export function alarmMismatch(
   writer: AttemptWriter,
   { amountMinor }: TransactionReport,
@@ -179,7 +180,7 @@ export function alarmMismatch(
   writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
 }
 
-/** Raises an alarm about a charge that differs from what was sent (docs/rules/25-one-way.md). */
+/** Raises an alarm when a charge differs from the request (docs/rules/25-one-way.md). */
 export function alarmDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
   if (!good || !differs?.length) return;
   const detail = { alarm: "report-differs", differs };

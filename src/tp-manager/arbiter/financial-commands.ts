@@ -17,33 +17,33 @@ import type { Recovery } from "./recovery.ts";
 import type { IdentityCheck } from "./terminal-identity.ts";
 import type { Held, TerminalLease } from "./terminal-lease.ts";
 
-/** For those that take a lease. */
+/** What the commands that take a lease need. */
 export interface CommandParts extends ArbiterTools {
   readonly lease: TerminalLease;
   readonly identityCheck: IdentityCheck;
   readonly recovery: Recovery;
-  /** Called with what the terminal has stored, which a sale or an end of day hides. */
+  /** Called with the terminal's last stored transaction, which the next command would hide. */
   readonly noteStored: (now: Baseline) => void;
   readonly oneWay: OneWay;
   readonly reconciler: Reconciler;
 }
 
-/** Calls of the arbiter to the order that is paid, made while the payment has the terminal. */
+/** Callbacks from the arbiter to the payment of one order while that payment has the terminal. */
 interface PaymentWork {
-  /** Writes the write-ahead record. The command leaves at once afterwards. */
+  /** Writes the write-ahead record of the attempt. The command leaves immediately afterwards. */
   begin(baseline: Baseline): Attempt;
-  /** A two-phase sale was approved and waits for its goods. */
+  /** Called when a two-phase sale is approved and waits for the decision about the goods. */
   approved(attempt: Attempt): void;
-  /** The end is on disk. Must not throw. */
+  /** Called when the outcome of the attempt is on disk. Must not throw. */
   ended(attempt: Attempt): void;
-  /** Nothing financial has left: the attempt is recorded as failed. */
+  /** Records the attempt as failed, because no financial command has left. */
   refused(why: AppError): Attempt;
 }
 
 /**
- * The commands that may charge a card or give money back: a payment, the reversal of a sale. Each
- * takes a lease, leaves once, and ends on disk or in doubt (docs/rules/03-repeats.md,
- * docs/rules/05-evidence.md).
+ * The commands that may charge a card or give money back: a payment and the reversal of a sale.
+ * Each takes a lease and is sent once; its outcome is then on disk, or the attempt is in doubt
+ * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
  */
 export class FinancialCommands {
   readonly #parts: CommandParts;
@@ -53,9 +53,9 @@ export class FinancialCommands {
   }
 
   /**
-   * Pays an order, at once or not at all: throws TERMINAL_IN_DOUBT, STOPPING, UPDATING or
-   * TERMINAL_BUSY. Resolves with the attempt as it ended; rejects with STORAGE_FAILED when that is
-   * not on disk.
+   * Pays an order, or throws TERMINAL_IN_DOUBT, STOPPING, UPDATING or TERMINAL_BUSY at once.
+   * Resolves with the attempt and its outcome; rejects with STORAGE_FAILED when the outcome could
+   * not be written to the disk.
    */
   pay(orderId: string, payment: PaymentWork): Promise<Attempt> {
     const { log, lease, identityCheck, noteStored, oneWay, reconciler } = this.#parts;
@@ -85,9 +85,9 @@ export class FinancialCommands {
   }
 
   /**
-   * Resolves when one or two probes of the terminal's storage have confirmed the end that the
-   * terminal reported (docs/rules/22-heard-end.md). A terminal that has lost its line meanwhile is
-   * not waited for.
+   * Resolves with the attempt after one or two probes of the terminal's storage have confirmed the
+   * outcome that the terminal reported (docs/rules/22-heard-end.md). The wait ends early when the
+   * terminal's line is lost.
    */
   async #borneOut(attempt: Attempt): Promise<Attempt> {
     const { clock, attempts, recovery, prepareMs, confirmAfterMs } = this.#parts;
@@ -99,14 +99,15 @@ export class FinancialCommands {
   }
 
   /**
-   * Reverses a sale of an order, at once or not at all: throws as {@link pay}, and NOT_SUPPORTED.
-   * `saleOf` chooses the sale, or throws, when nothing else can have the terminal any more.
+   * Reverses a sale of an order, or throws at once: the errors of {@link pay}, or NOT_SUPPORTED.
+   * `saleOf` chooses the sale, or throws; it is called when this reversal already has the terminal.
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
     const { log, lease, identityCheck, proof } = this.#parts;
     return lease.use("reversal", orderId, {
       needs: "reverse",
-      // A sale that no order knows makes the reversal unsafe by itself (docs/rules/16-fresh.md).
+      // A sale on the terminal that no order knows already makes the reversal unsafe, so nothing is
+      // asked about that sale here (docs/rules/16-fresh.md).
       prepare: (preparing) => identityCheck.prepare(preparing),
       run: async (terminal, baseline) => {
         const sale = saleOf(baseline);
@@ -127,8 +128,9 @@ export class FinancialCommands {
   }
 
   /**
-   * Resolves with the end of something financial: in doubt it is asked about; not on disk it is not
-   * known. `ended` is called first of all, because what it begins takes others some time.
+   * Resolves with the outcome of a financial command. An outcome in doubt is handed to recovery; an
+   * outcome that could not be written to the disk rejects as unknown. `ended` is called before the
+   * rest, because the hand-off that `ended` begins takes time.
    */
   async #ended(
     begun: Attempt,
@@ -139,7 +141,10 @@ export class FinancialCommands {
     const { log, settled, recovery } = this.#parts;
     const end = await run.catch((error: unknown) => {
       const { transactionId } = begun;
-      log.error({ transactionId, err: error, alarm: "journal" }, "an end is not on disk");
+      log.error(
+        { transactionId, err: error, alarm: "journal" },
+        "the outcome of a financial command could not be written to the disk",
+      );
       void recovery.doubted(begun, unwritten);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });
@@ -152,10 +157,10 @@ export class FinancialCommands {
 }
 
 /**
- * Reverses one charged attempt on the terminal: reservation and write-ahead record first, then the
- * command, once (docs/rules/07-returns.md). A sale that was reversed before becomes reversed
- * without a command (docs/rules/16-fresh.md). Resolves with the attempt as it stands afterwards;
- * rejects only when its end could not be written.
+ * Reverses one charged attempt on the terminal: reserves the sale, writes the write-ahead record,
+ * and sends the command once (docs/rules/07-returns.md). A sale that was already reversed becomes
+ * reversed without a command (docs/rules/16-fresh.md). Resolves with the attempt after the
+ * reversal; rejects only when the outcome could not be written.
  */
 async function runReversal(
   writer: AttemptWriter,
@@ -194,8 +199,8 @@ async function runReversal(
 }
 
 /**
- * Accepts each report on the wire, because a refusal could undo a reversal that has happened. A
- * report that does not agree leaves the reversal in doubt.
+ * Returns an observer that accepts each report on the wire, because a refusal could undo a reversal
+ * that has happened. A report of another sale leaves the reversal in doubt.
  */
 function writeReversal(
   writer: AttemptWriter,
@@ -216,7 +221,7 @@ function writeReversal(
   return "accept";
 }
 
-/** The payment that has the terminal, for a decision or a cancel: neither takes a lease. */
+/** Acts on the payment that has the terminal: decides about its goods, or cancels it. */
 export class RunningPayment {
   readonly #parts: CommandParts;
 
@@ -231,18 +236,18 @@ export class RunningPayment {
     return held.run?.decide(decision, "the kiosk said so");
   }
 
-  /** The terminal holds an approved sale of the order, and nothing is decided about its goods. */
+  /** Whether the terminal holds an approved sale of the order with no decision about its goods. */
   awaitsGoods(orderId: string): boolean {
     const { held } = this.#parts.lease;
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
-  /** Resolves when the terminal has taken the request; the payment's own answer decides. */
+  /** Resolves when the terminal has taken the request. The payment's answer has the outcome. */
   async cancel(): Promise<void> {
     const { lease, terminal, inquiries } = this.#parts;
     const { held } = lease;
     if (!terminal.cancel) {
-      // A payment that runs or begins may charge its order whatever is answered here.
+      // A payment that runs or begins may still charge its order, whatever is answered here.
       const charged = held || inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }

@@ -6,24 +6,27 @@ import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
-/** Something that only the terminal can clear up. The methods throw when the journal fails. */
+/** A matter that only the terminal can clear up. The methods throw when the journal fails. */
 export interface Question {
   readonly key: string;
-  /** null: of no order; asked only when none about an order is open at that terminal. */
+  /**
+   * The order in doubt. null: the question is about an unmatched transaction, and is asked only
+   * when no question about an order is waiting at that terminal.
+   */
   readonly orderId: string | null;
-  /** For the log. */
+  /** Fields that name the matter in log lines. */
   readonly about: object;
-  /** The terminal that has to be asked; another one's answer is none. */
+  /** The terminal that has to be asked. An answer of another terminal does not count. */
   readonly identity: TerminalIdentity;
-  /** No command may leave for that terminal before the run ended (docs/rules/05-evidence.md). */
+  /** Whether financial commands wait until the conclusion (docs/rules/05-evidence.md). */
   readonly blocks: boolean;
-  /** false: cleared up meanwhile in another way. */
+  /** Returns whether the matter still needs an answer; an operator may have settled it. */
   isOpen(): boolean;
-  /** Returns what a probe proves. `earlier`: the probe before it in this run. */
+  /** Returns what a probe proves. `earlier` is the previous probe for this question. */
   judge(probe: Probe, earlier: EarlierProbe | null): Verdict;
-  /** Writes how the run has ended. `probe` is null when the terminal was never asked. */
+  /** Writes the conclusion of the question. `probe` is null when the terminal was never asked. */
   conclude(conclusion: Conclusion, probe: Probe | null): void;
-  /** Keeps a probe that has concluded nothing yet. */
+  /** Stores a probe from which nothing can be concluded yet. */
   note(verdict: Verdict, probe: Probe): void;
 }
 
@@ -31,20 +34,20 @@ interface InquiryParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly terminal: Terminal;
-  /** Resolves when no question disturbs anybody there, and the journal can judge the answer. */
+  /** Resolves when a probe disturbs no work and the journal can judge its answer. */
   readonly readyToProbe: (signal: AbortSignal) => Promise<void>;
-  /** The terminal that this installation works with; undefined before the first one. */
+  /** The terminal that this installation works with; undefined until one has been accepted. */
   readonly accepted: () => TerminalIdentity | undefined;
-  /** Called with each answer, when the questions have been judged by it. */
+  /** Called with each answer of the terminal, after the questions have been judged by it. */
   readonly probed: (probe: Probe) => void;
   /** Called whenever {@link Inquiries.isAsking} may have changed. */
   readonly asking: () => void;
 }
 
-/** The shortest and the longest pause after a question that got no answer. */
+/** The shortest and the longest pause before the terminal is asked again when it did not answer. */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** The number of probes, each unlike the one before, after which a run proves nothing. */
+/** The number of differing probes after which a question is concluded without proof. */
 const PROBES_MAX = 8;
 
 interface Open {
@@ -52,30 +55,34 @@ interface Open {
   readonly ended: PromiseWithResolvers<void>;
   dueAtMs: number;
   retryMs: number;
-  /** The last question got no answer. */
+  /** Whether the terminal left the last probe for this question unanswered. */
   unanswered: boolean;
-  /** The number of probes that showed something else than the one before. */
+  /** The number of probes that showed something else than the probe before. */
   probes: number;
   because: string;
   earlier: EarlierProbe | null;
 }
 
 /**
- * Asks the terminal about everything that only it can clear up, with one probe for all that is due
- * (docs/rules/15-not-yet.md). A terminal that is away, busy, locked, out of order or another one
- * has not answered: the questions wait, and are asked again when that changes and at growing
- * pauses. Between two probes only {@link Question.blocks} holds anything up.
+ * Asks the terminal about everything that only the terminal can clear up, with one probe for all
+ * questions that are due (docs/rules/15-not-yet.md). A terminal that is disconnected, busy, locked,
+ * out of order or replaced by another has not answered: the questions wait and are asked again when
+ * its state changes, and at growing pauses. Between two probes only questions with {@link
+ * Question.blocks} hold up financial commands.
  */
 export class Inquiries {
   readonly #parts: InquiryParts;
   readonly #open = new Map<string, Open>();
   readonly #abort = new AbortController();
   readonly #unsubscribe: () => void;
-  /** Whether {@link #run} runs: one with nothing left to ask ends before its promise is known. */
+  /**
+   * Whether {@link #run} is active. The promise of a run cannot show this, because a run without
+   * questions ends before the promise is stored.
+   */
   #isRunning = false;
   #runner: Promise<void> | undefined;
   #wake: (() => void) | undefined;
-  /** The state in which a question got no answer; another one is a reason to ask again. */
+  /** The terminal's state when it last did not answer; a new state is a reason to ask again. */
   #vainState = "";
   #isLockedOut = false;
 
@@ -84,22 +91,22 @@ export class Inquiries {
     this.#unsubscribe = parts.terminal.subscribe(() => this.#stateChanged());
   }
 
-  /** Whether the connected terminal has something to be asked about. */
+  /** Whether there is a question for the connected terminal. */
   get isAsking(): boolean {
     return this.#here.length > 0;
   }
 
-  /** The order that has to be asked about before anything else may leave. */
+  /** The order whose question has to be answered before any financial command may leave. */
   get blockedBy(): string | undefined {
     return this.#blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
   }
 
-  /** Whether a transaction that no order asked for is being asked about. */
+  /** Whether the terminal is being asked about a transaction that no order requested. */
   get unmatchedAsked(): boolean {
     return this.#blocking.some(({ orderId }) => orderId === null);
   }
 
-  /** Whether the question itself was refused by a terminal that is locked. */
+  /** Whether a locked terminal refused to answer a probe. */
   get isLockedOut(): boolean {
     return this.#isLockedOut && this.isAsking;
   }
@@ -108,7 +115,7 @@ export class Inquiries {
     return this.#open.has(key);
   }
 
-  /** Resolves when the run of an open question has ended; undefined: there is none. */
+  /** Resolves when the question is concluded; undefined: there is no question with this key. */
   ended(key: string): Promise<void> | undefined {
     return this.#open.get(key)?.ended.promise;
   }
@@ -118,8 +125,8 @@ export class Inquiries {
   }
 
   /**
-   * Asks a question until its run has ended, with or without proof; a run that is under way is
-   * shared. Never rejects. Ends early, without a conclusion, when the connector stops.
+   * Asks a question until it is concluded, with or without proof. Two calls for one question share
+   * one conclusion. Never rejects. Ends early, without a conclusion, when the connector stops.
    */
   ask(question: Question): Promise<void> {
     const known = this.#open.get(question.key);
@@ -143,9 +150,9 @@ export class Inquiries {
   }
 
   /**
-   * Asks at once what got no answer yet: an operator has settled something or accepted a terminal,
-   * or the terminal has changed. A question that was answered once waits on for its second probe,
-   * because a reversal may be running.
+   * Asks at once every question that the terminal has not answered yet, because an operator has
+   * settled an order or accepted a terminal, or the terminal's state has changed. A question that
+   * was answered once waits for its second probe, because a reversal may be running.
    */
   reconsider(): void {
     for (const open of this.#open.values()) {
@@ -199,14 +206,15 @@ export class Inquiries {
         else if (due.length === 0 && this.#open.size > 0) await this.#pause();
       }
     } catch (error) {
-      // Only the ordered stop ends a run early; any other error is a fault and must be seen.
+      // Only a stop of the connector ends a run early; any other error is a fault that must
+      // surface.
       if (!this.#abort.signal.aborted) throw error;
     } finally {
       this.#isRunning = false;
     }
   }
 
-  /** Ends the runs that need no probe any more. */
+  /** Concludes the questions that need no probe any more. */
   #dropAnswered(): void {
     const accepted = this.#guarded(undefined, () => this.#parts.accepted());
     for (const open of [...this.#open.values()]) {
@@ -223,7 +231,7 @@ export class Inquiries {
     }
   }
 
-  /** Open questions, without those that wait for others to end. */
+  /** The open questions except those that wait for others to be concluded first. */
   get #askable(): Open[] {
     const all = [...this.#open.values()];
     const ofOrders = all.map(({ question }) => question).filter(({ orderId }) => orderId !== null);
@@ -237,12 +245,12 @@ export class Inquiries {
     return this.#askable.filter(({ dueAtMs }) => dueAtMs <= this.#nowMs);
   }
 
-  /** Whether no probe of the connected terminal can answer the question. */
+  /** Whether the question is about another terminal than the connected one. */
   #isElsewhere({ question }: Open): boolean {
     return !sameTerminal(question.identity, this.#parts.terminal.state.identity);
   }
 
-  /** Makes one probe for everything that is due at the connected terminal when it is free. */
+  /** Probes the connected terminal once, when it is free, for all questions that are due there. */
   async #probe(): Promise<void> {
     const { terminal, readyToProbe, log } = this.#parts;
     await readyToProbe(this.#abort.signal);
@@ -255,7 +263,10 @@ export class Inquiries {
       this.#isLockedOut = false;
     } catch (error) {
       if (!(error instanceof TerminalUnavailable)) throw error;
-      log.debug({ reason: error.message }, "the terminal did not answer a question");
+      log.debug(
+        { reason: error.message },
+        "the terminal did not answer what its last transaction is",
+      );
       this.#isLockedOut = error.reason === "out-of-order";
       this.#vainState = this.#stateKey;
       for (const open of due) this.#askLater(open);
@@ -267,7 +278,7 @@ export class Inquiries {
 
   #process(open: Open, probe: Probe): void {
     const { question } = open;
-    // Asked after the probe, because an operator may have settled the matter meanwhile.
+    // Checked after the probe, because an operator may have settled the matter meanwhile.
     if (!question.isOpen()) {
       this.#end(open);
       return;
@@ -313,20 +324,20 @@ export class Inquiries {
     ended.resolve();
   }
 
-  /** Does what the journal may fail at: then the question stays open, and is tried again later. */
+  /** Runs `work`. If the journal fails, the question stays open and is asked again later. */
   #guarded<T>(open: Open | undefined, work: () => T): T | undefined {
     try {
       return work();
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       const detail = { ...open?.question.about, err: error, alarm: "journal" };
-      this.#parts.log.error(detail, "the journal takes nothing");
+      this.#parts.log.error(detail, "the journal could not be read or written during recovery");
       if (open) this.#askLater(open);
       return undefined;
     }
   }
 
-  /** Waits until the next question is due, or something has happened. */
+  /** Waits until the next question is due or another event wakes the run. */
   async #pause(): Promise<void> {
     const { clock } = this.#parts;
     const waiting = this.#askable;
@@ -343,12 +354,15 @@ export class Inquiries {
   }
 }
 
-/** The conclusion when no probe can help any more. */
+/** Returns the conclusion of a question that no further probe can answer. */
 const givenUp = ({ orderId }: Question, because: string): Conclusion => ({
   verdict: orderId === null ? "unclear" : "unsettled",
   because,
 });
 
-/** Since when the probes of a run have shown what this one shows; undefined: it is the first. */
+/**
+ * Returns since when consecutive probes have shown the same transaction as this probe, or undefined
+ * when the previous probe showed another one.
+ */
 const unchangedSinceMs = ({ earlier }: Open, { last }: Probe): number | undefined =>
   earlier !== null && isUnchanged(earlier.last, last) ? earlier.sinceMs : undefined;

@@ -35,15 +35,15 @@ import {
 } from "./corrections.ts";
 import { aboutWhom, alarmOf } from "./unmatched.ts";
 
-/** The note of a result that says the same as the person who has settled its order. */
+/** The kind of event for a result that agrees with the operator's settlement of its order. */
 const SETTLED_RESULT = "told-settled";
 const settledResults = [SETTLED_RESULT, "told-after-charge"];
 
 /**
- * The results of a one-way terminal (docs/rules/25-one-way.md): gives the journal and what the
- * terminal has shown to the one rule of whose result it is (matching/one-way.ts), keeps what a
- * result shows, and writes what follows from a late result. Such a result is on disk before the
- * driver acknowledges it. Members throw when the journal fails, where they do not say otherwise.
+ * Handles the results of a one-way terminal (docs/rules/25-one-way.md): finds the order of each
+ * result with the rules in matching/one-way.ts, stores what the result shows of the terminal, and
+ * writes what follows from a late result. A late result is on disk before the driver acknowledges
+ * it. Members throw when the journal fails, unless their comment says otherwise.
  */
 export class OneWay {
   readonly #parts: ArbiterTools;
@@ -57,7 +57,7 @@ export class OneWay {
     return learned.of({ setup, identity: terminal.state.identity });
   }
 
-  /** Whether a result that came while `running` has the terminal is that payment's. */
+  /** Whether a result that arrived during the payment `running` belongs to that payment. */
   isOf(running: Attempt, { report, ...rest }: OneWayResult): boolean {
     const result = { ...rest, report: this.withContradictions(report) };
     const answer = resultInPayment(result, running, this.#journal(), this.#line);
@@ -71,7 +71,9 @@ export class OneWay {
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /** Returns the report with what in it contradicts the request, or an earlier result. */
+  /**
+   * Returns the report with those of its facts that contradict the request or an earlier result.
+   */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
@@ -79,8 +81,8 @@ export class OneWay {
   }
 
   /**
-   * Keeps what an order's own result, once it is on disk, shows of this terminal. Throws no error
-   * of the journal: the next result shows it again.
+   * Stores what the stored result of an order shows of this terminal. Does not throw for a failing
+   * journal, because the next result shows the same again.
    */
   learn(report: TransactionReport): void {
     const { log, terminal } = this.#parts;
@@ -94,13 +96,17 @@ export class OneWay {
       }
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      log.warn({ err: error }, "the journal did not take what a result shows of the terminal");
+      log.warn(
+        { err: error },
+        "could not write to the journal what a result shows of the terminal",
+      );
     }
   }
 
   /**
-   * Keeps that a person has found a result which decided nothing to be the order's own: no result
-   * is waited for any more, and not every result of this terminal carries what others carried.
+   * Stores that a person has settled an order by a result which itself decided nothing. No further
+   * result of the order is awaited, and results of this terminal need not carry the facts that
+   * others carried.
    */
   settled({ state: before, transactionId, request }: Attempt, { state }: Attempt): void {
     const { learned } = this;
@@ -125,13 +131,16 @@ export class OneWay {
     if (learned.has(echoFact(report))) learned.contradicted(echoFact(report));
   }
 
-  /** The attempts in doubt whose amount is not sold now, the newest first. */
+  /**
+   * The attempts in doubt whose amount is not for sale now, because a result of that amount could
+   * belong to any of them; the newest first.
+   */
   get ambiguousOrders(): readonly Attempt[] {
     const { namesNoPayment = false } = this.#parts.terminal.capabilities;
     return ambiguousWith(this.#journal(), { ...this.#line, namesNothing: namesNoPayment });
   }
 
-  /** Takes a late result. Returns whether it is on disk; never throws for a journal that fails. */
+  /** Handles a late result. Returns whether it is on disk; never throws for a failing journal. */
   take({ report: received, ...rest }: OneWayResult): boolean {
     const { log } = this.#parts;
     try {
@@ -143,7 +152,7 @@ export class OneWay {
         return true;
       }
       const attempt = answer.answer === "one" ? answer.candidate.attempt : undefined;
-      // Its payment has not written its end yet.
+      // The payment of this attempt has not written its outcome yet.
       if (attempt && isPaying(attempt.state)) return false;
       const because = answer.answer === "one" ? textOfProof(answer.proof) : "";
       if (attempt && this.#follow(attempt, report, because)) this.learn(report);
@@ -151,19 +160,20 @@ export class OneWay {
       return true;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      log.error({ err: error, alarm: "journal" }, "the journal did not take a late result");
+      log.error({ err: error, alarm: "journal" }, "could not write a late result to the journal");
       return false;
     }
   }
 
   /**
-   * Ends an attempt whose result is on disk although its end is not, because the process or the
-   * disk failed between the two. A terminal that cannot be refused takes no result back.
+   * Ends an attempt whose result is on disk and whose outcome is not, because the process or the
+   * disk failed between the two writes. The result counts, because a terminal that cannot be
+   * refused never takes a result back.
    */
   endStored(attempt: Attempt): Attempt {
     const { state, baseline } = attempt;
     const { cannotRefuse } = this.#parts.terminal.capabilities;
-    // A terminal with a name or a storage was another one, with another protocol.
+    // An attempt whose terminal had an identity or a storage was made with another protocol.
     const { identity = {}, last } = baseline ?? {};
     const isOfIts = last?.kind === "not-told" && Object.values(identity).every((name) => !name);
     if (!cannotRefuse || !isOfIts || !isInDoubt(state) || "sale" in state) return attempt;
@@ -180,8 +190,8 @@ export class OneWay {
   }
 
   /**
-   * Asks the operator, at start, about approvals that a former version has kept apart from the
-   * attempt that they name: the operator may have dealt with them since.
+   * At start, asks the operator about approvals that an earlier version of the connector stored
+   * apart from the attempts that they name. The operator may have settled these attempts since.
    */
   begin(): void {
     const { terminalLog, clock } = this.#parts;
@@ -199,8 +209,8 @@ export class OneWay {
   }
 
   /**
-   * Returns the attempt that decides the order's status once `end` is written: a result that had to
-   * wait for the end may have changed it. Throws STORAGE_FAILED.
+   * Returns the attempt that decides the order's status once `end` is written: a late result that
+   * waited for this write may have changed the order. Throws STORAGE_FAILED.
    */
   decisiveAfter(end: Attempt): Attempt {
     const { terminal, attempts } = this.#parts;
@@ -211,12 +221,12 @@ export class OneWay {
   }
 
   /**
-   * Writes what follows from a late result of the attempt. Returns false where nothing does: in its
-   * state no result of a sale is waited for, and none came before.
+   * Writes what follows from a late result of the attempt. Returns false when nothing follows,
+   * because the attempt's state awaits no result of a sale and none came before.
    */
   #follow(attempt: Attempt, received: TransactionReport, because: string): boolean {
     const { state, request, transactionId } = attempt;
-    // A result that names its attempt need not repeat what was asked.
+    // A result that names its attempt may leave out the amount and the currency.
     const report = {
       ...received,
       amountMinor: received.amountMinor ?? request.amountMinor,
@@ -236,7 +246,7 @@ export class OneWay {
     } else if (isNotCharged(state) && judgement === "agrees") {
       chargeLate(attempt, { report, because }, "the terminal reported a sale late", this.#parts);
     } else if (isNotCharged(state) && judgement === "disagrees") {
-      // An approval of something else than was asked.
+      // The terminal approved another amount or currency than was requested.
       writer.advance({ input: "found-in-doubt", report, judgement, because });
       this.#parts.inquiries.reconsider();
       alarmMismatch(writer, report, "the order had been answered as not charged");
@@ -247,7 +257,7 @@ export class OneWay {
     return true;
   }
 
-  /** Has the result decide whether the attempt is charged, not charged, or still in doubt. */
+  /** Lets the result decide whether the attempt is charged, not charged, or still in doubt. */
   #settleInDoubt(
     writer: AttemptWriter,
     report: TransactionReport,
@@ -264,14 +274,14 @@ export class OneWay {
     settled();
   }
 
-  /** Notes the result that an operator had settled the order with, so that none is waited for. */
+  /** Notes the result by which an operator settled the order: no other result is awaited. */
   #noteSettledResult(transactionId: string, report: TransactionReport): void {
     const { attempts, clock } = this.#parts;
     const note = { atMs: clock.now(), kind: SETTLED_RESULT, detail: { report } } as const;
     attempts.addEvent(transactionId, note);
   }
 
-  /** Makes the order unknown until a person settles it, or a first approval names it. */
+  /** Makes the order unknown until a person settles it or an approval that names it arrives. */
   #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
     const found = { report, judgement: "disagrees", because } as const;
     putInDoubt(attempt, found, "reports a sale that is its own or another's", this.#parts);
@@ -286,7 +296,7 @@ export class OneWay {
     for (const { attempt } of good ? effectsOf(answer) : []) {
       this.#askPerson(attempt, report, because);
     }
-    // A refusal too: repeated it says nothing of a later order.
+    // A refusal is stored too, so that its repetition is not taken for a later order's result.
     const [newest] = terminalLog.unmatched(1);
     if (!good && newest && isSameResult(newest.report, report)) return;
     const { identity } = terminal.state;
@@ -302,7 +312,7 @@ export class OneWay {
     log.error({ ...alarmOf(report, answer, "held"), ...detail }, text + aboutWhom(answer));
   }
 
-  /** The attempts that references of ours name, however long ago they were begun. */
+  /** Returns the attempts that the given references name, however old the attempts are. */
   #named(references: ReadonlySet<string>): Attempt[] {
     const { attempts } = this.#parts;
     const left = new Set(references);
@@ -340,7 +350,7 @@ export class OneWay {
   }
 }
 
-/** The last result among the steps of an attempt. */
+/** Returns the last result among the events of an attempt. */
 function lastResultIn(steps: readonly AttemptStep[]) {
   for (const { atMs, detail } of steps.toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };

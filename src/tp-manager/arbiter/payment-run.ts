@@ -29,17 +29,17 @@ import { alarmDifference, alarmMismatch } from "./corrections.ts";
 import type { OneWay } from "./one-way.ts";
 
 /**
- * One payment on the terminal, from the write-ahead record to its end: feeds what the terminal
- * reports to the payment machine, and writes every new state before anything goes on.
+ * Runs one payment on the terminal, from the write-ahead record to the outcome: passes the
+ * terminal's messages to the payment machine and writes every new state before the next step.
  */
 export class PaymentRun {
   readonly #parts: ArbiterTools & { readonly oneWay: OneWay };
   readonly writer: AttemptWriter;
-  /** Resolves when a two-phase sale has been approved and waits for the goods. */
+  /** Resolves when a two-phase sale is approved and waits for the decision about the goods. */
   readonly approved = Promise.withResolvers<Attempt>();
   #timer: Timer | undefined;
   #cancelAsked = false;
-  /** The terminal has ended this payment. */
+  /** Whether the terminal has ended this payment. */
   #isOver = false;
 
   constructor(attempt: Attempt, parts: ArbiterTools & { readonly oneWay: OneWay }) {
@@ -48,8 +48,8 @@ export class PaymentRun {
   }
 
   /**
-   * Resolves with the attempt as it ended. Rejects only when its end could not be written; the
-   * journal then still says "sent", and recovery asks the terminal.
+   * Resolves with the attempt and its outcome. Rejects only when the outcome could not be written;
+   * the journal then still says "sent", and recovery asks the terminal.
    */
   async finish(): Promise<Attempt> {
     const { terminal, clock, paymentTimeoutMs, matcher, oneWay } = this.#parts;
@@ -70,7 +70,7 @@ export class PaymentRun {
         {
           ...orderOf(request),
           get reference() {
-            return referenceOf(transactionId); // made for those that send it
+            return referenceOf(transactionId); // computed only by drivers that send a reference
           },
           inSync: () => this.#isInSync,
         },
@@ -87,7 +87,8 @@ export class PaymentRun {
       );
       const ended = writeEnd(this.writer, end, matcher.assumptions, this.#cancelAsked);
       if (this.#cancelAsked && isCharged(ended.state)) {
-        // docs/design.md 5.13: the approval wins, and the operator has to know.
+        // The approval counts although it was cancelled: the operator must know (docs/design.md
+        // 5.13).
         const detail = { alarm: "approved-after-cancel" };
         this.writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }
@@ -99,10 +100,10 @@ export class PaymentRun {
   }
 
   /**
-   * Whether journal and terminal agree on everything before this attempt: nothing else is open, and
-   * the last transaction that the terminal showed before it is the last one that was settled here.
-   * Only then may a terminal be asked to undo what the two do not share (docs/rules/13-receipt.md).
-   * false as well when the journal cannot be read.
+   * Whether journal and terminal agree on everything before this attempt: no other attempt is
+   * unfinished, and the terminal's last transaction before this attempt is the last sale in the
+   * journal. Only then may the terminal be asked to undo a sale that the journal lacks
+   * (docs/rules/13-receipt.md). false when the journal cannot be read.
    */
   get #isInSync(): boolean {
     const { attempts } = this.#parts;
@@ -124,7 +125,7 @@ export class PaymentRun {
     }
   }
 
-  /** Asks the terminal once; its answer decides nothing about the payment. */
+  /** Asks the terminal once to cancel. Its answer does not decide the payment's outcome. */
   async cancel(): Promise<CancelAnswer | { readonly answer: "not-able" }> {
     if (this.#isUndecided) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
@@ -139,9 +140,9 @@ export class PaymentRun {
   }
 
   /**
-   * Takes the one decision about the goods of an approved sale, on disk and then to the terminal.
-   * "decided": this very decision was taken before. "other": another one was, or no goods are
-   * waited for.
+   * Records the one decision about the goods of an approved sale, first on disk and then at the
+   * terminal. Returns "taken"; "decided" when this same decision was recorded before; "other" when
+   * a different one was recorded, or when no goods are awaited.
    */
   decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
     const { state } = this.writer.attempt;
@@ -155,11 +156,11 @@ export class PaymentRun {
     return "taken";
   }
 
-  /** Until when the payment waits for a decision about the goods; epoch milliseconds. */
+  /** Until when the payment waits for a decision about the goods, in epoch milliseconds. */
   get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
-    // A terminal that gives up reports that before its end.
+    // A terminal that stops waiting first reports a result that no longer agrees.
     return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
   }
 
@@ -173,12 +174,13 @@ export class PaymentRun {
     const goods = isPaying(state) ? state.goods : null;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
     if (first && report.good) {
-      // Another sale than the good result before, by number (docs/rules/20-second-sale.md).
+      // Whether the numbers show another sale than the first result (docs/rules/20-second-sale.md).
       const isNamed = namesAnotherSale(first, report);
-      // A decision about the goods is followed by a report of its own, which may be nameless too.
+      // Whether the report may be another sale although no number shows it. After a decision about
+      // the goods the terminal sends a second report of the same sale, which may lack numbers too.
       const isTimed = !goods?.decision && mayBeAnotherSale(first, report);
       if (isNamed || isTimed) this.#alarmSecondSale(report);
-      // A refusal must not undo a decision about the goods.
+      // After a decision about the goods, a refusal of the report could undo the decision.
       if (isNamed && !goods?.decision) {
         this.writer.advance({ input: "second-sale", report });
         return "refuse";
@@ -226,14 +228,18 @@ export class PaymentRun {
       this.decide({ goods: "not-issued" }, "no word about the goods in time");
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      // docs/zvt.md 8.2: without a decision the terminal reverses the sale a little later.
+      // Without a decision the terminal itself reverses the sale a little later (docs/zvt.md 8.2).
       const detail = { err: error, alarm: "journal" };
-      this.writer.log("error", detail, "the journal did not take the end of the wait for goods");
+      this.writer.log(
+        "error",
+        detail,
+        "could not write to the journal that the time for the goods is over",
+      );
     }
   }
 }
 
-/** The observer's members that are alike for every financial command. */
+/** Returns the callbacks for a driver that are the same for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
     acknowledged: () => writer.heard({ input: "acknowledged" }),
@@ -241,7 +247,7 @@ export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> 
   };
 }
 
-/** Writes the end of a command. `cancelled`: the terminal had been asked to cancel it. */
+/** Writes the outcome of a command. `cancelled`: the terminal was asked to cancel it. */
 export function writeEnd(
   writer: AttemptWriter,
   said: PaymentEnd,
@@ -252,7 +258,7 @@ export function writeEnd(
   return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
-/** The end, or a lost one where it rests on what is not taken for granted at this terminal. */
+/** Returns the reported outcome, or a lost one if it rests on what this terminal may not keep. */
 function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumptions): PaymentEnd {
   if (end.end !== "completed" && end.end !== "aborted") return end;
   const report = "last" in state ? state.last?.report : undefined;

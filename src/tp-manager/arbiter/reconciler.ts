@@ -23,14 +23,14 @@ import {
 import type { TelecollectionEnd } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
 
-/** The most orders that an alarm names: more would be cut off. */
+/** The number of orders that an alarm names at most, because a longer text would be cut off. */
 const NAMED_IN_ALARM = 5;
 
 /**
- * Compares what the terminal and the gateway say with the journal (docs/rules/18-totals.md): at
- * each end of day, and whenever a receipt number is missing before a sale. A difference is kept,
- * alarmed and noted with the orders that can explain it; no answer changes by it. A comparison that
- * fails is alarmed and left out, and disturbs no caller.
+ * Compares what the terminal and the gateway say with the journal (docs/rules/18-totals.md), at
+ * each end of day and when a receipt number is missing before a sale. A difference is stored and
+ * alarmed with the orders that can explain it; no answer to the kiosk changes. A comparison that
+ * fails raises an alarm and throws nothing.
  */
 export class Reconciler {
   readonly #parts: ArbiterTools;
@@ -39,19 +39,19 @@ export class Reconciler {
     this.#parts = parts;
   }
 
-  /** Compares, at start, ends of day that a former process did not get to. */
+  /** At start, compares the ends of day that an earlier process had not compared yet. */
   begin(): void {
     this.#safely(() => {
       for (const id of this.#parts.reconciliations.uncompared()) this.#compare(id);
     });
   }
 
-  /** Compares a completed end of day in the journal. undefined: it could not be compared at all. */
+  /** Compares an end of day of the journal. Returns undefined if no comparison was possible. */
   closed(closingId: number): Reconciliation | undefined {
     return this.#safely(() => this.#compare(closingId));
   }
 
-  /** Checks, when a sale is charged, whether a number is missing between the sale before and it. */
+  /** Checks whether a receipt number is missing between the charged sale and the one before. */
   sold({ transactionId, state }: Attempt): void {
     const { terminalShared, reconciliations } = this.#parts;
     if (!isCharged(state) || terminalShared) return;
@@ -156,7 +156,7 @@ function cardSums(entries: readonly LedgerEntry[]) {
   }));
 }
 
-/** The one order that an alarm is about, if it is about one alone. */
+/** Returns the ids of the order that an alarm is about, if the alarm is about one order only. */
 function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transactionId?: string } {
   const [only, ...others] = suspects;
   if (!only || others.length > 0) return {};

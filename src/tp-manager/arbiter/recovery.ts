@@ -15,17 +15,17 @@ import { alarmTwice, chargedBy } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
 
-/** The note that the first complete run ended without proof (docs/rules/05-evidence.md). */
+/** The kind of event for a run of recovery without proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
-/** Ends that the terminal said; what came before them is past. */
+/** The kinds of events by which the terminal ended a command; earlier doubts are past. */
 const heardEnds = ["end-completed", "end-aborted"];
 
 type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
 
 /**
- * Finds out what became of attempts in doubt by asking the terminal, never by repeating anything
- * financial (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md).
+ * Finds out what became of attempts in doubt by asking the terminal. Recovery never repeats a
+ * financial command (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md).
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
@@ -35,8 +35,9 @@ export class Recovery {
   }
 
   /**
-   * Puts in doubt, at start, what an earlier process left running, because nobody heard the end;
-   * ends what has a stored result that is the end; asks about every attempt in doubt.
+   * At start, puts in doubt the attempts that an earlier process left running, because their
+   * outcome was not received; ends the attempts whose stored result is the outcome; and asks the
+   * terminal about every attempt in doubt.
    */
   begin(): void {
     const { attempts, oneWay } = this.#parts;
@@ -47,7 +48,7 @@ export class Recovery {
     }
   }
 
-  /** Asks the terminal about one attempt in doubt; settles as {@link Inquiries.ask} does. */
+  /** Asks the terminal about one attempt in doubt. Settles like {@link Inquiries.ask}. */
   recover(transactionId: string): Promise<void> {
     const { attempts, inquiries } = this.#parts;
     const attempt = attempts.read(transactionId);
@@ -55,14 +56,17 @@ export class Recovery {
     return inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
   }
 
-  /** Asks once more about every attempt in doubt. */
+  /** Asks the terminal again about every attempt in doubt. */
   askAgain(): void {
     for (const { transactionId } of this.#parts.attempts.unfinished()) {
       void this.recover(transactionId);
     }
   }
 
-  /** Whether a run since the last reversal began proved nothing; a run about the sale is none. */
+  /**
+   * Whether recovery has already ended without proof since the attempt's last reversal began. A run
+   * before the reversal was about the sale and does not count.
+   */
   #wasUnsettled(transactionId: string): boolean {
     const events = this.#parts.attempts.events(transactionId);
     const since = events.findLastIndex(({ kind }) => kind === REVERSAL_BEGINS);
@@ -70,16 +74,16 @@ export class Recovery {
   }
 
   /**
-   * Asks about an attempt whose command has just ended in doubt, or whose end could not be written,
-   * so that the journal still says "sent". It blocks sales even while the journal cannot be read
-   * (docs/rules/05-evidence.md). When the journal takes a record again, the `unwritten` events are
-   * written first. Resolves as {@link recover} does.
+   * Asks about an attempt whose command has just ended in doubt, or whose outcome could not be
+   * written, so that the journal still says "sent". The attempt blocks sales even while the journal
+   * cannot be read (docs/rules/05-evidence.md). When the journal can be written again, the
+   * `unwritten` events are written first. Settles like {@link recover}.
    */
   doubted(attempt: Attempt, unwritten: WrittenEvent[] = []): Promise<void> {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /** Settles attempts in doubt by what a command that has ended found. Nothing is sent. */
+  /** Settles attempts in doubt by what a later command has found. Nothing is sent. */
   learn(): void {
     const { attempts, inquiries, matcher, log } = this.#parts;
     try {
@@ -96,7 +100,7 @@ export class Recovery {
     }
   }
 
-  /** Keeps an end of day as evidence, which was run because the terminal was locked until then. */
+  /** Stores an end of day of a locked terminal as evidence with each order in doubt. */
   closed(end: TelecollectionEnd): void {
     const { inquiries, log } = this.#parts;
     for (const { key, orderId } of inquiries.questions) {
@@ -104,7 +108,7 @@ export class Recovery {
       try {
         this.#note(key, "closed-while-in-doubt", { ...end });
       } catch (error) {
-        log.error({ err: error }, "the journal did not take an end of day as evidence");
+        log.error({ err: error }, "could not write an end of day to the journal as evidence");
       }
     }
   }
@@ -112,8 +116,8 @@ export class Recovery {
   #questionOf(attempt: Attempt, blocks: boolean, unwritten: WrittenEvent[] = []): Question {
     const { transactionId, request } = attempt;
     const lostSinceMs = this.#parts.clock.monotonicMs();
-    // Only an attempt whose own end could not be written is found running here; a reversal's was
-    // charged when it began.
+    // Only an attempt whose own outcome could not be written is still in a running state here. The
+    // attempt of a reversal was charged when the reversal began.
     let isEndWritten = inDoubtStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.attempts.read(transactionId);
@@ -151,14 +155,20 @@ export class Recovery {
     };
   }
 
-  /** How long nobody has known what the terminal did; a former process had no other clock. */
+  /**
+   * Returns how long it has been unknown what the terminal did. The wall clock is used, because an
+   * earlier process had another monotonic clock.
+   */
   #unseenMs({ transactionId, startedAtMs }: Attempt): number {
     const events = this.#parts.attempts.events(transactionId);
     const heard = events.findLast(({ kind }) => heardEnds.includes(kind));
     return this.#parts.clock.now() - (heard?.atMs ?? startedAtMs);
   }
 
-  /** The attempt in doubt; undefined: it has ended. A journal may fail between the two steps. */
+  /**
+   * Writes the outcome that could not be written before, even if an earlier call wrote a part.
+   * Returns the attempt if it is in doubt.
+   */
   #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
     if (inDoubtStateOf(attempt)) return this.#parts.oneWay.endStored(attempt);
     return isRunning(attempt.state) ? this.#interrupt(attempt, unwritten) : undefined;
@@ -219,7 +229,7 @@ export class Recovery {
     }
   }
 
-  /** Whether a probe has shown another sale that can be the order's, and that was stored over. */
+  /** Whether a probe showed another sale that can be the order's and was later overwritten. */
   #hadAnotherStored({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
     const { matcher, attempts } = this.#parts;
     return attempts.events(transactionId).some(({ kind, detail }) => {
@@ -233,7 +243,7 @@ export class Recovery {
     });
   }
 
-  /** The facts by which the record is that of the attempt; asked before anything is written. */
+  /** Returns why the record belongs to the attempt. Call it before the verdict is written. */
   #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
     const identity = baseline?.identity ?? anyTerminal;
     const answer = this.#parts.matcher.whose(report, "probe", identity);
@@ -249,7 +259,7 @@ export class Recovery {
   }
 }
 
-/** Raises an alarm when the terminal kept more than came out, so that money goes back. */
+/** Raises an alarm when the charge exceeds the goods that came out, to be refunded in part. */
 function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
   if ("goods" in before.state && before.state.goods?.decision === null) {
@@ -262,7 +272,7 @@ function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
 }
 
-/** The state of an attempt that recovery can ask about; undefined for any other. */
+/** Returns the state of an attempt in doubt, or undefined for any other attempt. */
 function inDoubtStateOf({ state }: Attempt) {
   return isInDoubt(state) ? state : undefined;
 }

@@ -21,7 +21,7 @@ import {
 import { Unmatched } from "./unmatched.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** The members of {@link TerminalLease} that give nobody the terminal. */
+/** The members of {@link TerminalLease} that only read the lease, for other rooms. */
 const ofLease = [
   "current",
   "closed",
@@ -36,34 +36,34 @@ const ofLease = [
 const ofInquiries = ["blockedBy", "unmatchedAsked", "isAsking", "isLockedOut"] as const;
 
 /**
- * Decides who has the terminal. Every use of the driver passes here: payments, reversals and upkeep
- * take a lease; the questions of recovery and about unmatched transactions are asked between two
- * leases (docs/rules/05-evidence.md).
+ * Decides who has the terminal. Every use of the driver passes through this class: payments,
+ * reversals and upkeep take a lease; recovery's questions, also about unmatched transactions, are
+ * asked between two leases (docs/rules/05-evidence.md).
  */
 export class TerminalArbiter {
   readonly #parts: CommandParts & {
     readonly lastAnswer: LastAnswer;
     readonly unmatched: Unmatched;
   };
-  /** The driver's facts and news for other rooms. */
+  /** The state of the terminal and its events, as the driver reports them. */
   readonly terminal: TerminalFacts;
-  /** Who has the terminal now. */
+  /** Which work has the terminal now. */
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
-  /** What the terminal has to be asked about. */
+  /** The questions that only the terminal can answer. */
   readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;
-  /** Whether this installation works with the terminal (docs/rules/12-terminal.md). */
+  /** Whether this installation works with the connected terminal (docs/rules/12-terminal.md). */
   readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
-  /** The terminal's status, which takes no lease. */
+  /** The terminal's last status. Asking for it takes no lease. */
   readonly lastAnswer: Pick<LastAnswer, "ask" | "kept">;
-  /** What a one-way terminal has shown, and the orders that its results may be confused with. */
+  /** What a one-way terminal has shown, and the orders that its results could be confused with. */
   readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned">;
   readonly recovery: Pick<Recovery, "recover">;
   readonly unmatched: Pick<Unmatched, "lateReport">;
-  /** A payment, or the reversal of a sale. */
+  /** Pays an order or reverses a sale. */
   readonly commands: FinancialCommands;
-  /** A cancel, or a decision about the goods, for the payment that has the terminal. */
+  /** Cancels the payment that has the terminal, or decides about its goods. */
   readonly running: RunningPayment;
-  /** Restart and end of day. */
+  /** Restarts the terminal or runs its end of day. */
   readonly upkeep: Upkeep;
 
   constructor(parts: ArbiterParts) {
@@ -88,7 +88,7 @@ export class TerminalArbiter {
     const unmatched = new Unmatched(tools);
     const reconciler = new Reconciler(tools);
     const noteStored = (now: Baseline): void => {
-      // A sale that no order knows may be that of an attempt which stayed unknown.
+      // A sale that no order knows may belong to an attempt that stayed unknown.
       if (unmatched.found(now)) recovery.askAgain();
     };
     const used = { ...tools, identityCheck, oneWay, recovery, reconciler, noteStored };
@@ -106,7 +106,7 @@ export class TerminalArbiter {
     this.upkeep = new Upkeep(used);
   }
 
-  /** Puts attempts in doubt that a former process left open, and begins to ask about them. */
+  /** Puts in doubt what an earlier process left running, and begins to ask the terminal. */
   start(): void {
     const { probation, terminal, reconciler, recovery, unmatched, oneWay } = this.#parts;
     terminal.subscribe((event) => {
@@ -126,14 +126,14 @@ export class TerminalArbiter {
     void probation?.over.then(() => this.#keepEvidence());
   }
 
-  /** Refuses new work, lets what runs end, cancels a payment that takes too long. */
+  /** Refuses new work, lets running work end, and cancels a payment that takes too long. */
   async stop(): Promise<void> {
     const { lease, terminal, inquiries, clock, stopPatienceMs, log } = this.#parts;
     lease.close();
     const free = lease.whenFree().then(() => true);
     const isFree = await within(clock, "stop patience", stopPatienceMs, free);
     if (!isFree && terminal.cancel) {
-      const text = "what runs could not be cancelled for the stop";
+      const text = "the payment that runs could not be cancelled for the stop";
       await this.running.cancel().catch((error: unknown) => log.warn({ err: error }, text));
     }
     await free;
@@ -141,15 +141,16 @@ export class TerminalArbiter {
   }
 
   /**
-   * Why a payment of a new order would be refused now; empty: it is taken. The lease throws by
-   * these reasons, and `/health`, `/check`, `/metrics`, `launch.sh status`, the doctor and the page
-   * show them (docs/rules/05-evidence.md). A running payment is no reason: it ends by itself.
+   * The reasons why a payment of a new order would be refused now; empty when it would be accepted.
+   * The lease throws these reasons as errors, and `/health`, `/check`, `/metrics`, `launch.sh
+   * status`, the doctor and the console show them (docs/rules/05-evidence.md). A running payment is
+   * no reason, because it ends by itself.
    */
   get notReadyReasons(): readonly NotReadyReason[] {
     const { terminal, lease, inquiries, identityCheck, guard, proof, lastAnswer } = this.#parts;
     const { state } = terminal;
     const isRunning = lease.current !== undefined;
-    // While the wire is held, no proof keeps the terminal waiting for the disk.
+    // While a command runs on the wire, no probe keeps the terminal waiting for the disk.
     const isHeld = isRunning || state.busy;
     return [
       closedBy(lease),
@@ -162,8 +163,8 @@ export class TerminalArbiter {
   }
 
   /**
-   * Writes what an operator found out about an attempt in doubt. Nothing of it goes on the wire, so
-   * it takes no lease, and nothing in doubt holds it up.
+   * Writes what an operator found out about an attempt in doubt. Nothing is sent to the terminal,
+   * so no lease is needed and no other attempt in doubt delays the settlement.
    */
   settle(
     attempt: Attempt,
@@ -173,20 +174,20 @@ export class TerminalArbiter {
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "no");
     storage(() => this.#parts.oneWay.settled(attempt, settled), "unknown");
     const { report: _, ...detail } = decision;
-    writer.log("warn", detail, "settled by an operator");
+    writer.log("warn", detail, "an operator settled the attempt");
     this.#parts.inquiries.reconsider();
     this.#parts.settled();
     return this.#parts.oneWay.decisiveAfter(settled);
   }
 
-  /** Forbids the terminal's driver any change of its own while something is asked about. */
+  /** Forbids the driver to change the terminal's storage while a question is open. */
   #keepEvidence(): void {
     const { terminal, probation, inquiries } = this.#parts;
     terminal.keepEvidence?.(inquiries.isAsking || probation?.isOn === true);
   }
 }
 
-/** The terminal's state as last known: a payment asks the terminal again. */
+/** Why the terminal would refuse a payment, as last known. A payment asks it again. */
 function terminalReason(
   { link, linkProblem, status }: TerminalState,
   isRunning: boolean,
@@ -216,7 +217,7 @@ function changedReason(check: IdentityCheck): NotReadyReason | undefined {
   return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
 }
 
-/** No order that is new here can be paid before the supervisor's orders are imported. */
+/** Returns why no new order can be paid while the supervisor's orders are being imported. */
 function gapReason(gap: ArbiterParts["guard"]["open"]): NotReadyReason | undefined {
   if (!gap || gap.isImported) return undefined;
   const says = `${gap.because}: the supervisor's orders are being imported`;
@@ -224,8 +225,8 @@ function gapReason(gap: ArbiterParts["guard"]["open"]): NotReadyReason | undefin
 }
 
 /**
- * Returns an object of its own with only these members of another one, so that no cast leads from
- * it to the rest (docs/architecture.md 2.2).
+ * Returns a new object with only the given members of `whole`, so that no cast leads from the new
+ * object to the other members (docs/architecture.md 2.2).
  */
 function viewOf<Whole extends object, Name extends keyof Whole>(
   whole: Whole,

@@ -12,13 +12,13 @@ import {
 import type { ArbiterParts, ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalLease } from "./terminal-lease.ts";
 
-/** How long an answer about the terminal's status is given again. */
+/** How long a status that the terminal answered is given again without asking. */
 const STATUS_KEPT_MS = 2_000;
-/** How long a silence counts: the terminal is asked only on request. */
+/** How long a missing answer counts as the state; the terminal is asked only on request. */
 const SILENCE_KEPT_MS = 60_000;
 
 /**
- * The check before every financial command: the terminal answers, and it is the one that this
+ * The check before every financial command: the terminal answers, and it is the terminal that this
  * installation works with (docs/rules/01-baseline.md, docs/rules/03-repeats.md,
  * docs/rules/12-terminal.md).
  */
@@ -29,7 +29,7 @@ export class IdentityCheck {
     this.#parts = parts;
   }
 
-  /** Accepts the terminal that is connected now. Throws TERMINAL_DISCONNECTED. */
+  /** Accepts the connected terminal as the one to work with. Throws TERMINAL_DISCONNECTED. */
   accept(): TerminalIdentity {
     const { terminal, inquiries } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
@@ -39,7 +39,7 @@ export class IdentityCheck {
     return identity;
   }
 
-  /** The connected terminal, where another one is accepted. Throws STORAGE_FAILED. */
+  /** The connected terminal, if another one is accepted. Throws STORAGE_FAILED. */
   get replaced() {
     const { link, identity: found } = this.#parts.terminal.state;
     const accepted = link === "connected" ? this.#accepted : undefined;
@@ -47,9 +47,8 @@ export class IdentityCheck {
   }
 
   /**
-   * Makes the terminal ready for something financial and resolves with the baseline.
-   * Throws {@link TerminalUnavailable}, the reason of `preparing`, or {@link AppError}
-   * TERMINAL_CHANGED.
+   * Makes the terminal ready for a financial command and resolves with the baseline. Throws {@link
+   * TerminalUnavailable}, the abort reason of `preparing`, or {@link AppError} TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
     const { terminal, clock, lastAnswer, prepareMs } = this.#parts;
@@ -64,9 +63,9 @@ export class IdentityCheck {
   }
 
   /**
-   * Makes the terminal ready for an end of day, like {@link prepare}, except that it need not take
-   * cards: the end of day is what cures a terminal that is locked until one has run
-   * (docs/zvt.md 11.5). Resolves with undefined then.
+   * Makes the terminal ready for an end of day, like {@link prepare}, but also when the terminal
+   * takes no cards: an end of day unlocks a terminal that is locked until one has run (docs/zvt.md
+   * 11.5). Resolves with undefined for a locked terminal.
    */
   async prepareToClose(preparing: AbortController): Promise<Baseline | undefined> {
     try {
@@ -79,7 +78,7 @@ export class IdentityCheck {
     }
   }
 
-  /** Nothing financial has left when the journal cannot be read or written here. */
+  /** The accepted terminal. Its errors say `charged: no`: nothing financial has left yet. */
   get #accepted(): TerminalIdentity | undefined {
     return storage(() => this.#parts.terminalLog.acceptedTerminal(), "no");
   }
@@ -89,7 +88,7 @@ export class IdentityCheck {
     storage(() => terminalLog.acceptTerminal(identity, clock.now()), "no");
   }
 
-  /** The accepted terminal, if there is one. Throws TERMINAL_CHANGED when `found` is another. */
+  /** Returns the accepted terminal, if any. Throws TERMINAL_CHANGED when `found` is another. */
   #assertAccepted(found: TerminalIdentity): TerminalIdentity | undefined {
     const accepted = this.#accepted;
     if (!accepted || sameTerminal(accepted, found)) return accepted;
@@ -97,7 +96,10 @@ export class IdentityCheck {
   }
 }
 
-/** A terminal may report more later; what it once reported stays (docs/rules/12-terminal.md). */
+/**
+ * Returns the identity with the parts that the terminal has reported since. Parts that it once
+ * reported stay (docs/rules/12-terminal.md).
+ */
 const completed = (accepted: TerminalIdentity, found: TerminalIdentity): TerminalIdentity => ({
   serialNumber: accepted.serialNumber || found.serialNumber,
   terminalId: accepted.terminalId || found.terminalId,
@@ -106,9 +108,9 @@ const completed = (accepted: TerminalIdentity, found: TerminalIdentity): Termina
 });
 
 /**
- * The terminal's last answer, or its silence, until anything else is heard of it. For people and
- * kiosks only: rules about money ask the driver itself (docs/rules/03-repeats.md,
- * docs/rules/05-evidence.md).
+ * The terminal's last answer, or that it did not answer, valid until the next message from it. Used
+ * for people and kiosks only: the rules about money ask the driver itself
+ * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
  */
 export class LastAnswer {
   readonly #parts: ArbiterParts & { readonly lease: TerminalLease };
@@ -125,34 +127,34 @@ export class LastAnswer {
     });
   }
 
-  /** Asks the terminal for its status, with its time. Throws {@link TerminalUnavailable}. */
+  /** Asks the terminal for its status and the time. Throws {@link TerminalUnavailable}. */
   async ask(signal: AbortSignal) {
     const { terminal, clock, lease } = this.#parts;
     this.#status = undefined;
     const { begun } = lease;
     const status = await this.heard(terminal.check(signal));
     const dated = { status, atMs: clock.now() };
-    // A lease that began meanwhile makes the answer an older one.
+    // If a lease began during the question, the answer is already outdated and is not stored.
     if (begun === lease.begun) {
       this.#status = { ...dated, monotonicMs: clock.monotonicMs(), leases: begun };
     }
     return dated;
   }
 
-  /** The last status, while it is young and nothing was begun since: it costs no command. */
+  /** The last status, while it is recent and no lease began since. Reading it sends no command. */
   get kept() {
     const last = this.#status;
     const isKept = last?.leases === this.#parts.lease.begun && this.#isWithin(STATUS_KEPT_MS, last);
     return isKept ? last : undefined;
   }
 
-  /** Why the terminal did not answer, although its line may be open: for a minute at most. */
+  /** Why the terminal did not answer although its line may be open; valid for one minute. */
   get silence(): TerminalUnavailable | undefined {
     const kept = this.#silence;
     return kept && this.#isWithin(SILENCE_KEPT_MS, kept) ? kept.why : undefined;
   }
 
-  /** Settles as `asked` does, and keeps whether the terminal answered. */
+  /** Settles like `asked`, and records whether the terminal answered. */
   async heard<T>(asked: Promise<T>): Promise<T> {
     try {
       const answer = await asked;
@@ -172,7 +174,7 @@ export class LastAnswer {
   }
 }
 
-/** Settles as `work` does, whose signal aborts when the terminal has not answered in time. */
+/** Settles like `work`, whose signal aborts when the terminal has not answered in time. */
 export async function answerWithin<T>(
   clock: Clock,
   limitMs: number,

@@ -6,40 +6,41 @@ import type { ArbiterParts } from "./arbiter-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
-/** The piece of work that has the terminal to itself now. */
+/** The work that has the terminal to itself now. */
 interface Lease {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
-  /** The order that the work is about; undefined for the terminal's own affairs. */
+  /** The order that the work is about; undefined for maintenance of the terminal. */
   readonly orderId: string | undefined;
-  /** Ends the preparation, with a reason. */
+  /** Aborts the preparation of the work, with a reason. */
   readonly preparing: AbortController;
-  /** The payment on the wire; undefined before its write-ahead record, and for other work. */
+  /** The payment on the wire; undefined before its write-ahead record and for other work. */
   run: PaymentRun | undefined;
   readonly ended: Promise<unknown>;
 }
 
-/** A terminal that can do what a piece of work needs. */
+/** A terminal whose protocol has the commands that a piece of work needs. */
 export type Held<Needs extends keyof HeldTerminal> = HeldTerminal &
   Required<Pick<HeldTerminal, Needs>>;
 
-/** One use of the terminal. */
+/** One piece of work for which the terminal is needed. */
 interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
   readonly needs: Needs;
-  /** Makes the terminal ready; nothing financial leaves. */
+  /** Makes the terminal ready. Sends no financial command. */
   prepare(preparing: AbortController): Promise<Ready>;
   /**
-   * Begins in the moment of the last check, so between the two nothing can arise. The work waits
-   * for nothing before its command leaves.
+   * Does the work. Called in the same moment as the last check, so that nothing can change between
+   * the two; the work must send its command without waiting first.
    */
   run(terminal: Held<Needs>, ready: Ready, lease: Lease): Promise<Result>;
-  /** Nothing financial has left. Without this, {@link TerminalLease.use} rejects with `why`. */
+  /** Answers a refusal before anything financial has left. Without it, `use` rejects with `why`. */
   refused?(why: AppError): Result;
 }
 
 /**
- * The only way to the wire for everything that takes the terminal: one thing at a time, prepared,
- * and with nothing in doubt before and after its preparation (docs/rules/05-evidence.md). A lease
- * lasts until its work has ended on the wire, even when no caller waits for it any more.
+ * Gives the terminal to one piece of work at a time, prepared, and only when no attempt is in doubt
+ * before and after the preparation (docs/rules/05-evidence.md). There is no other way to the wire.
+ * A lease lasts until its work has ended on the wire, even when no caller waits for the work any
+ * more.
  */
 export class TerminalLease {
   readonly #terminal: HeldTerminal;
@@ -55,39 +56,39 @@ export class TerminalLease {
     this.#facts = facts;
   }
 
-  /** The lease with the payment itself, for the arbiter alone. */
+  /** The lease together with the payment that runs, for the arbiter's own classes. */
   get held(): Lease | undefined {
     return this.#current;
   }
 
-  /** `goodsUntilMs`: until then the terminal waits for the decision about an approved sale. */
+  /** The work that has the terminal. `goodsUntilMs`: how long it waits for a goods decision. */
   get current() {
     if (!this.#current) return undefined;
     const { what, orderId, run } = this.#current;
     return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
   }
 
-  /** The number of leases so far. */
+  /** The number of leases given since the start. */
   get begun(): number {
     return this.#begun;
   }
 
-  /** Nothing new gets a lease any more. */
+  /** Whether no new work gets a lease any more, because the connector stops. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** A new version is on probation (docs/updates.md 4.3). */
+  /** Whether a new version is on probation (docs/updates.md 4.3). */
   get updating(): boolean {
     return this.#facts.probation?.isOn === true;
   }
 
-  /** Gives nothing new a lease from now on: 503 `STOPPING`. */
+  /** Refuses every lease from now on with 503 `STOPPING`. */
   close(): void {
     this.#closed = true;
   }
 
-  /** Throws STOPPING, UPDATING or TERMINAL_BUSY. */
+  /** Throws STOPPING, UPDATING or TERMINAL_BUSY when no lease can be given. */
   assertFree(): void {
     const closed = closedBy(this);
     if (closed) throw refusalBy(closed);
@@ -98,26 +99,26 @@ export class TerminalLease {
     });
   }
 
-  /** Throws TERMINAL_IN_DOUBT (docs/rules/05-evidence.md). */
+  /** Throws TERMINAL_IN_DOUBT while a question is unanswered (docs/rules/05-evidence.md). */
   assertNothingInDoubt(): void {
     const reason = inquiryReason(this.#inquiries);
     if (reason) throw refusalBy(reason);
   }
 
-  /** For an order that is to begin. Throws STORAGE_FAILED. */
+  /** Throws STORAGE_FAILED when a new order could not be written to the disk. */
   assertWritable(): void {
     const fault = unwritableBy(this.#facts.proof?.standing);
     if (fault) throw refusalBy(fault);
   }
 
-  /** The error where the protocol has nothing of that kind (docs/rules/25-one-way.md). */
+  /** Returns the error for a command that the protocol lacks (docs/rules/25-one-way.md). */
   lackOf(needs: keyof HeldTerminal): AppError | undefined {
     return isAble(this.#terminal, needs) ? undefined : lackOf(needs);
   }
 
   /**
-   * Gives `work` the terminal, at once or not at all: throws NOT_SUPPORTED, TERMINAL_IN_DOUBT,
-   * STOPPING, UPDATING or TERMINAL_BUSY. Resolves when the lease has ended.
+   * Gives `work` the terminal, or throws at once: NOT_SUPPORTED, TERMINAL_IN_DOUBT, STOPPING,
+   * UPDATING or TERMINAL_BUSY. Resolves when the lease has ended.
    */
   use<Needs extends keyof HeldTerminal, Ready, Result>(
     what: Lease["what"],
@@ -148,9 +149,9 @@ export class TerminalLease {
     let ready: Ready;
     try {
       ready = await work.prepare(lease.preparing);
-      // A cancel may come between the last answer of the terminal and this line.
+      // A cancel may have come after the terminal's last answer.
       lease.preparing.signal.throwIfAborted();
-      // A result that the terminal reported meanwhile would be hidden by the command that follows.
+      // The command would hide a result that the terminal reported during the preparation.
       this.#assertMayDo(lease.what);
     } catch (error) {
       const why = failureOf(error);
@@ -160,31 +161,34 @@ export class TerminalLease {
     return await work.run(terminal, ready, lease);
   }
 
-  /** A terminal that only an end of day unlocks answers no question before. Throws as above. */
+  /**
+   * Throws when the work may not begin. A locked terminal gets its end of day although it is in
+   * doubt, because it answers no question before. Throws like {@link assertNothingInDoubt}.
+   */
   #assertMayDo(what: Lease["what"]): void {
     if (what === "end of day" && this.#inquiries.isLockedOut) return;
     this.assertNothingInDoubt();
   }
 
-  /** Resolves when nothing has the terminal. */
+  /** Resolves when no work has the terminal. */
   async whenFree(): Promise<void> {
     while (this.#current) await this.#current.ended.then(undefined, () => undefined);
   }
 }
-/** A reason for which a payment of a new order is refused now. */
+/** A reason why a payment of a new order is refused now. */
 export interface NotReadyReason {
-  /** The code that `POST /payment` would answer. */
+  /** The error code that `POST /payment` would answer. */
   readonly code: ErrorCode;
-  /** For an operator. */
+  /** The reason as a text for an operator. */
   readonly says: string;
-  /** The payment's answer; left out: the code's own message. */
+  /** The message in the payment's error answer; without this member the code's own message. */
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Of an order that is to begin; left out: as the code says. */
+  /** Whether the refused order is charged; without this member as the code says. */
   readonly charged?: Charged;
 }
 
-/** Why nothing gets a lease. */
+/** Returns why no work gets a lease, or undefined. */
 export function closedBy(
   lease: Pick<TerminalLease, "closed" | "updating">,
 ): NotReadyReason | undefined {
@@ -193,7 +197,7 @@ export function closedBy(
   return undefined;
 }
 
-/** Why the terminal has to be asked about something first (docs/rules/05-evidence.md). */
+/** Returns why the terminal must be asked something first (docs/rules/05-evidence.md). */
 export function inquiryReason({
   blockedBy,
   unmatchedAsked,
@@ -208,12 +212,12 @@ export function inquiryReason({
   return { code, says: "the terminal has an unmatched transaction and is asked", message };
 }
 
-/** Why nothing that happens to money could be written down (docs/design.md 1.3). */
+/** Returns why a new payment could not be written to the disk (docs/design.md 1.3). */
 export function unwritableBy(fault: WriteProof["known"]): NotReadyReason | undefined {
   return fault && { code: "STORAGE_FAILED", says: fault.says, charged: "no" };
 }
 
-/** The answer of a payment that a reason refuses. */
+/** Returns the error that answers a payment which a not-ready reason refuses. */
 function refusalBy({ code, message, details, charged }: NotReadyReason): AppError {
   return new AppError(code, message, { details, ...(charged && { charged }) });
 }

@@ -25,11 +25,12 @@ import { applyAnswer, giveBack, givenBack } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
 
 /**
- * Unmatched transactions, which belong to no attempt for certain (docs/rules/04-approval.md,
- * docs/rules/19-late.md): a result that the terminal reports although nothing runs, which the
- * driver refuses on the wire, and a sale that the terminal has stored and never reported. Each is
- * kept and raises an alarm, and the terminal is asked whether it keeps the transaction. Nothing is
- * sold meanwhile, because the next sale would hide the answer.
+ * Handles unmatched transactions, which belong to no attempt for certain
+ * (docs/rules/04-approval.md, docs/rules/19-late.md): a result that the terminal reports although
+ * no payment runs, which the driver refuses on the wire, and a sale that the terminal has stored
+ * and never reported. Each is stored and raises an alarm, and the terminal is asked whether it
+ * still has the transaction. No payment begins meanwhile, because the next sale would hide the
+ * answer.
  */
 export class Unmatched {
   readonly #parts: ArbiterTools;
@@ -40,12 +41,12 @@ export class Unmatched {
     this.#parts = parts;
   }
 
-  /** Takes up, at start, the reports that an earlier process did not ask about. */
+  /** At start, continues with reports that an earlier process did not ask the terminal about. */
   begin(): void {
     for (const row of this.#parts.terminalLog.openUnmatched()) this.#ask(row);
   }
 
-  /** Takes a report that was refused because nothing runs. Never throws. */
+  /** Handles a report that the driver refused because no payment runs. Never throws. */
   take(report: TransactionReport): void {
     const { log, terminal } = this.#parts;
     const { good, resultCode } = report;
@@ -58,25 +59,25 @@ export class Unmatched {
     const detail = { ...alarmOf(report, answer), good, resultCode };
     const text = "the terminal reported a result although no payment runs; refused";
     log.error(detail, text + aboutWhom(answer));
-    // A result that the terminal itself calls not good charged nobody.
+    // A result that the terminal itself calls failed charged nobody, so nothing is asked about it.
     if (good || resultCode === null) this.#ask(row);
   }
 
   /**
-   * Returns whether a payment or an end of day has to wait: the terminal has stored a sale that no
-   * order knows, or the reversal of a sale that is answered as charged. The terminal is asked about
-   * it first, because the command would hide it (docs/rules/19-late.md). Where others are paid at
-   * the terminal too, the orders that can have made the sale are unknown at once, and nothing
-   * waits. Throws for a fault of the program only.
+   * Returns whether a payment or an end of day has to wait because the terminal has stored a sale
+   * that no order knows, or the reversal of a sale that was answered as charged. The terminal is
+   * asked about this transaction first, because the command would hide it (docs/rules/19-late.md).
+   * At a terminal that another till shares, nothing waits: the orders that can have made the sale
+   * become unknown at once. Throws only for a fault of the program.
    */
   found(now: Stored): boolean {
     return probesIn(now).filter((each) => this.#noteStored(each, () => true)).length > 0;
   }
 
   /**
-   * Takes what a probe for another question shows: an order that was answered as not charged and is
-   * a candidate is unknown from now on, and one that is nearly a candidate is named. Throws for a
-   * fault of the program only.
+   * Uses what a probe for another question shows. An order that was answered as not charged and is
+   * a candidate for the stored sale becomes unknown; an order that is nearly a candidate is named
+   * in the alarm. Throws only for a fault of the program.
    */
   probed(probe: Probe): void {
     for (const each of probesIn(probe)) this.#noteStored(each, concernsNotCharged);
@@ -89,14 +90,14 @@ export class Unmatched {
       const { report } = now.last;
       if (this.#isOpen(report) || this.#wasAsked(report)) return false;
       matcher.learn(now);
-      // The terminal may still take a reversal back that it has stored (docs/rules/16-fresh.md).
+      // The terminal may still undo a reversal that it has stored (docs/rules/16-fresh.md).
       if (givenBack(now, this.#parts)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
       if (!answer || !concerns(answer)) return false;
       const candidates = candidatesIn(answer);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;
-      // A record that an order's own command reported is no other seller's.
+      // A record that a command of ours reported is certainly not another till's sale.
       const isAsked = matcher.isShared
         ? answer.answer === "one"
         : candidates.length > 0 || attempts.unfinished().length > 0;
@@ -114,16 +115,16 @@ export class Unmatched {
     }
   }
 
-  /** Asks about the transaction before anything is sold. false: that was done before. */
+  /** Asks the terminal about the transaction before any sale. false: this was done before. */
   #hold(now: Stored, report: TransactionReport, answer: Answer | null): boolean {
     const { guard, log, matcher } = this.#parts;
     const { identity } = now;
     const isOfNoOrder = answer !== null && !matcher.explains(report, identity);
     const row = this.#keep(report, identity, isOfNoOrder);
     if (row === "repeated") return false;
-    // First of all, so that the terminal is asked whatever fails after this line.
+    // The question comes first, so that the terminal is asked even if a later line fails.
     this.#ask(row);
-    // The payment is refused now, and may be what the terminal shows: no begin will look at it.
+    // The payment is refused now and so does not reach the guard's own check before a sale.
     if (answer) guard.noteSale(now);
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
     const text = `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`;
@@ -131,10 +132,10 @@ export class Unmatched {
     return true;
   }
 
-  /** Keeps a transaction that no probe can say more about, and raises its alarm once. */
+  /** Stores a transaction that no further probe can explain, and raises its alarm once. */
   #note({ identity }: Stored, report: TransactionReport, answer: Answer): void {
     const { terminalLog, clock, log, matcher } = this.#parts;
-    // Where others are paid too, their sales are no alarm.
+    // At a shared terminal, sales of the other till raise no alarm.
     if (matcher.isShared && answer.answer === "none") return;
     const atMs = clock.now();
     const isOfNoOrder = !matcher.explains(report, identity);
@@ -151,9 +152,9 @@ export class Unmatched {
   }
 
   /**
-   * Whether nothing more can be found out about the very same report, so that sales go on: it was
-   * asked about last, and no command that could store others has left since, or nothing in it
-   * distinguishes one record from another.
+   * Whether the terminal need not be asked again about this same report, so that sales go on: the
+   * terminal was asked about it last and no command that could store a sale has left since, or
+   * nothing in the report distinguishes it from others.
    */
   #wasAsked(report: TransactionReport): boolean {
     const { terminalLog } = this.#parts;
@@ -165,9 +166,9 @@ export class Unmatched {
   }
 
   /**
-   * The order may be charged by a result that came after its end, and the terminal is asked
-   * (docs/rules/19-late.md): resolves when that has ended. undefined: nothing of the kind is open,
-   * or the journal cannot be read.
+   * Resolves when the terminal has been asked about a late result that may charge the order
+   * (docs/rules/19-late.md). Returns undefined when there is no such result, or when the journal
+   * cannot be read.
    */
   lateReport(orderId: string): Promise<void> | undefined {
     return this.#read(() => {
@@ -188,12 +189,12 @@ export class Unmatched {
     }
   }
 
-  /** Whose the transaction is; null: the journal cannot be read. */
+  /** Returns which attempts the transaction can belong to; null when the journal cannot be read. */
   #whoseIfKnown(row: UnmatchedRow): Answer | null {
     return this.#read((): Answer | null => this.#parts.matcher.whoseUnmatched(row), null);
   }
 
-  /** Keeps a transaction. The row's id is null where the journal did not take it. */
+  /** Stores a transaction. The returned row has the id null when the journal failed. */
   #keep(
     report: TransactionReport,
     identity: TerminalIdentity,
@@ -201,14 +202,17 @@ export class Unmatched {
   ): UnmatchedRow | "repeated" {
     const { terminalLog, clock, log, matcher } = this.#parts;
     const unmatched = { atMs: clock.now(), report, identity, isOfNoOrder };
-    // A journal that takes no record does not know this report from before.
+    // When the journal fails, only the rows in memory show that the report came before.
     if (this.#isOpen(report, ({ id }) => id === null)) return "repeated";
     try {
       const isSame = (newest: UnmatchedRow): boolean => matcher.isAgain(newest, unmatched);
       const id = terminalLog.keepUnmatched(unmatched, isSame);
       return id === undefined ? "repeated" : { id, ...unmatched };
     } catch (error) {
-      log.error({ err: error, alarm: "journal" }, "the journal did not take a transaction");
+      log.error(
+        { err: error, alarm: "journal" },
+        "could not write an unmatched transaction to the journal",
+      );
       return { id: null, ...unmatched };
     }
   }
@@ -228,7 +232,7 @@ export class Unmatched {
     let { id } = row;
     return {
       key,
-      // The result may belong to an attempt in doubt.
+      // The question names no order, because the result may belong to an attempt in doubt.
       orderId: null,
       about: { receiptNumber, traceNumber },
       identity: row.identity,
@@ -247,7 +251,7 @@ export class Unmatched {
         const { finding, because, answer } = found;
         if (!isAlarmed) this.#alarm(row.report, found);
         isAlarmed = true;
-        // A sale that the terminal holds has changed its orders with the finding.
+        // For the verdict "held", `#finding` has already corrected the orders.
         if (finding === "unclear" && conclusion.verdict !== "held" && answer) {
           applyAnswer(unproven(answer, "unclear", because), row.report, this.#parts);
         }
@@ -259,7 +263,7 @@ export class Unmatched {
     };
   }
 
-  /** Returns the finding; corrects the order of a sale that the terminal holds. */
+  /** Returns the finding, after correcting the order of a sale that the terminal still has. */
   #finding(conclusion: Conclusion, row: UnmatchedRow, probe: Probe | null): Concluded {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !probe) {
@@ -275,7 +279,10 @@ export class Unmatched {
     return { finding: "known", because: `it is the sale of order ${orderId}, reported late` };
   }
 
-  /** What the journal knows; nothing when it cannot be read, and the alarm is raised then too. */
+  /**
+   * Returns what the journal knows about the transaction. When the journal cannot be read, returns
+   * no facts, and the alarm is raised all the same.
+   */
   #known(row: UnmatchedRow, probe: Probe): Known {
     const { matcher } = this.#parts;
     const unread = { soldSince: true, closedSince: true, holds: matcher.assumptions };
@@ -294,7 +301,7 @@ export class Unmatched {
   }
 }
 
-/** A probe for each transaction that the terminal showed in one answer; its last one is last. */
+/** Returns a probe for each transaction of one answer; the terminal's last one comes last. */
 function probesIn<T extends Pick<Probe, "last">>(probe: T): T[] {
   if (probe.last.kind !== "transaction") return [probe];
   const kind = "transaction" as const;
@@ -302,7 +309,10 @@ function probesIn<T extends Pick<Probe, "last">>(probe: T): T[] {
   return [...also, probe];
 }
 
-/** The probe with the report as its last transaction, where the terminal has shown it at all. */
+/**
+ * Returns the probe as if the report were its last transaction, if the terminal's answer contains
+ * the report; otherwise the probe itself.
+ */
 function probeWith<T extends Pick<Probe, "last">>(report: TransactionReport, probe: T): T {
   const isIt = ({ last }: T): boolean =>
     last.kind === "transaction" && compareReports(last.report, report) === "same";
@@ -315,13 +325,16 @@ interface Concluded {
   readonly answer?: Answer | null;
 }
 
-/** The finding of a verdict: "reversed" for "taken-back", unclear for one that is no finding. */
+/**
+ * Translates a verdict into a finding: "taken-back" becomes "reversed", and a verdict without a
+ * finding of that name becomes "unclear".
+ */
 function foundIn({ verdict, because }: Verdict): Concluded {
   const named = verdict === "taken-back" ? "reversed" : verdict;
   return { finding: unmatchedFindings.find((each) => each === named) ?? "unclear", because };
 }
 
-/** The finding, unless a reversal is a candidate, which some terminals store like a sale. */
+/** Returns the finding, or "unclear" if it may be a reversal, which some terminals store alike. */
 function unlessReversal(found: Concluded, answer: Answer): Concluded {
   const reversal = candidatesIn(answer).find(({ as }) => as === "reversal");
   if (!reversal) return found;
@@ -330,14 +343,14 @@ function unlessReversal(found: Concluded, answer: Answer): Concluded {
   return { finding: "unclear", because };
 }
 
-/** Former names of the alarm, for programs that know no other (docs/decisions/08-names.md). */
+/** Former names of the alarm, for programs that know only those (docs/decisions/08-names.md). */
 const formerNames = {
   open: "unexpected-report",
   held: "sale-without-order",
   unclear: "sale-without-order-unclear",
 } as const;
 
-/** The fields of the alarm, raised for a report or a stored sale, and again with the finding. */
+/** Returns the alarm's fields. The alarm is raised twice: when found, and with the finding. */
 export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,
@@ -365,8 +378,8 @@ function ordersIn(answer: Answer | null): object {
 }
 
 /**
- * Returns the end of an alarm's text: the orders that can have made the record, and those that
- * agree with it but for one fact; "" when there is no such order.
+ * Returns the end of an alarm's text, which names the orders that can have made the transaction and
+ * the orders that agree with it but for one fact; "" when there is no such order.
  */
 export function aboutWhom(answer: Answer | null): string {
   return answer && namedIn(answer).length > 0 ? `; ${textOfCandidates(answer)}` : "";
@@ -385,7 +398,7 @@ function textOfCandidates(answer: Answer): string {
 
 function amountOf({ amountMinor, receipt }: TransactionReport): string {
   if (amountMinor === null) return "of an unknown amount";
-  // docs/zvt.md 4.2: no currency means euro.
+  // A record without a currency is in euro (docs/zvt.md 4.2).
   const alpha = receipt.currencyAlphaCode || "EUR";
   return `${formatMajor(amountMinor, currencyOf(alpha)?.exponent ?? 2)} ${alpha}`;
 }

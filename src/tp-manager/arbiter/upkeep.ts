@@ -5,13 +5,13 @@ import { type Baseline, type LastTransaction, TerminalUnavailable } from "../ter
 import type { CommandParts } from "./financial-commands.ts";
 import { answerWithin } from "./terminal-identity.ts";
 
-/** The number of unanswered questions that keep a locked terminal from its end of day. */
+/** The number of unanswered questions after which a locked terminal may close without one. */
 const UNANSWERED_MAX = 3;
 
-/** A terminal's maintenance, never during a payment: a restart, an end of day. */
+/** Maintenance of the terminal: a restart or an end of day, never during a payment. */
 export class Upkeep {
   readonly #parts: CommandParts;
-  /** The number of questions in a row that a locked terminal did not answer. */
+  /** The number of questions in a row that a locked terminal left unanswered. */
   #unanswered = 0;
 
   constructor(parts: CommandParts) {
@@ -20,7 +20,8 @@ export class Upkeep {
 
   /**
    * Restarts the terminal and waits until it answers again. Throws {@link AppError}. The terminal
-   * is not asked before, because a restart is also for one that does not answer.
+   * is not asked for its status before, because a restart must also be possible when it does not
+   * answer.
    */
   async reset(): Promise<void> {
     const { lease, clock, resetLimitMs } = this.#parts;
@@ -39,9 +40,9 @@ export class Upkeep {
   }
 
   /**
-   * Runs the end of day. That it was begun is on disk before the command leaves, because a sale
-   * from before it can no longer be reversed (docs/rules/07-returns.md). Resolves with the
-   * completed end and what its comparison with the journal said.
+   * Runs the end of day. The record that it began is on disk before the command leaves, because no
+   * sale from before the end of day can be reversed afterwards (docs/rules/07-returns.md). Resolves
+   * with the completed end of day and with the result of its comparison with the journal.
    */
   async telecollect(askedBy: TelecollectionAsker = "operator") {
     const { lease, identityCheck, clock, log, terminalLog, reconciler } = this.#parts;
@@ -82,9 +83,9 @@ export class Upkeep {
   }
 
   /**
-   * Keeps the last sale for a journal with a gap before an end of day takes it away
-   * (docs/rules/17-loss.md). Throws {@link TerminalUnavailable}, and {@link AppError}
-   * STORAGE_FAILED; nothing was closed then.
+   * When the journal has a gap, stores the terminal's last sale before an end of day deletes it
+   * there (docs/rules/17-loss.md). Throws {@link TerminalUnavailable} or {@link AppError}
+   * STORAGE_FAILED; no end of day has begun then.
    */
   async #keepLast(baseline: Baseline | undefined): Promise<void> {
     const { guard, terminal } = this.#parts;
@@ -95,8 +96,9 @@ export class Upkeep {
   }
 
   /**
-   * The last transaction of a locked terminal; undefined: it refuses the question until its end of
-   * day, or has left it unanswered so often that it would stay locked for ever.
+   * Returns the last transaction of a locked terminal, or undefined when the terminal refuses the
+   * question until its end of day, or has left it unanswered so often that the terminal would stay
+   * locked for ever.
    */
   async #lastUnderLock(): Promise<LastTransaction | undefined> {
     const { terminal, prepareMs, clock, log } = this.#parts;
