@@ -36,11 +36,11 @@ import {
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** Attempts per transaction: a payment that begins meanwhile waits for a few milliseconds. */
+/** The number of orders archived in one transaction. A payment waits some milliseconds for it. */
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
-/** Knowledge that the supervisor must have, for each value of the phase table's column. */
+/** What the supervisor must know of an attempt before its order may go into the archive, as SQL. */
 const isKnownThere = {
   nothing: "hand_off.id IS NULL OR withdrawn = 2",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
@@ -49,10 +49,10 @@ const isKnownThere = {
 };
 
 /**
- * The condition that nothing of an order is open, so that it is put away whole: every attempt has
- * ended before the cut-off, what was charged is with the gateway or closed, what was reversed is
- * known to the supervisor, and the answer of a generated order id, or a charge found later, was
- * read (docs/rules/11-unread.md).
+ * The condition that an order may go into the archive as a whole: every attempt ended before the
+ * cut-off, charges are with the gateway or closed, reversals are known to the supervisor, and the
+ * kiosk has read the answer of a generated order id and every late charge
+ * (docs/rules/11-unread.md).
  */
 const isArchivable = `
   SELECT min((
@@ -69,7 +69,7 @@ const isArchivable = `
 
 const isOldEnough = "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)";
 
-/** Listings of archived orders; their position is the order in which they were put away. */
+/** Listings of archived orders. Their position is the order in which they were archived. */
 const listed = listings(
   "archived_order",
   "archived_status",
@@ -77,10 +77,10 @@ const listed = listings(
     FROM (${page}) AS page CROSS JOIN archived_order ON archived_order.rowid = page.position`,
 );
 
-/** The start of an attempt that is older than any. */
+/** A start before that of every attempt, from which the first search for old orders begins. */
 const oldest = { startedAtMs: -1, position: -1 };
 
-/** Orders that were put away, each with its end and amounts. */
+/** The orders in the archive, each with its outcome and amounts. */
 export class Archive extends rows("archive", {
   next: `SELECT page.started_at_ms AS started_at_ms, position, order_id
     FROM (${merged(endedStatuses, "attempt", "attempt_status", isOldEnough)}
@@ -112,9 +112,10 @@ export class Archive extends rows("archive", {
   readonly #listed = this.statements.prepare("archived listed", listed);
 
   /**
-   * Checks the orders of the next `limit` ended attempts from before the cut-off, after `after`,
-   * the oldest first, and puts away those that may be, in one transaction. Returns how many, and
-   * where the next step begins; undefined: every order that is old enough was checked.
+   * Archives those of the next `limit` old attempts whose orders allow it, the oldest first and in
+   * one transaction, beginning after `after`. Returns how many attempts were archived, and as
+   * `next` where the next step begins; `next` is undefined when every order that is old enough was
+   * checked.
    */
   putAway(beforeMs: number, limit: number, after = oldest) {
     return this.statements.transaction(() => {
@@ -132,25 +133,25 @@ export class Archive extends rows("archive", {
     });
   }
 
-  /** Transactions charged before `beforeMs` that the gateway lacks, as far as is known here. */
+  /** Returns the transactions charged before `beforeMs` that, as known here, the gateway lacks. */
   unsentBefore(beforeMs: number): string[] {
     return this.sql.unsent.all(beforeMs).map((row) => String(row["transaction_id"]));
   }
 
   ofOrder(orderId: string): Attempt[] {
-    // Called twice for each new order, of which hardly any is in the archive.
+    // This is called twice for each new order, and nearly no new order is in the archive.
     if (!this.sql.holds.kept(orderId)) return [];
     return this.sql.ofOrder.all(orderId).map(attemptOf);
   }
 
   list(page: ListPage): ListedAttempt[] {
-    // The page is full of newer attempts; to begin a listing takes as long as ten of its rows.
+    // The page is full already, and to begin a listing takes as long as ten of its rows.
     if (page.limit === 0) return [];
     const rows = listedIn(this.#listed, this.sql.startOf, page);
     return rows.map((row) => listedOf(row, attemptOf(row)));
   }
 
-  /** Notes that money of an archived order went back; sums never shrink. */
+  /** Notes how much of an archived order was paid back. The noted sum never shrinks. */
   noteReturn(transactionId: string, returnedMinor: number): void {
     this.sql.noteReturn.run(returnedMinor, transactionId);
   }
@@ -165,7 +166,7 @@ export class Archive extends rows("archive", {
     }
   }
 
-  /** The facts for the next end of day; undefined: it is too late for a comparison. */
+  /** Returns the facts for the next end of day; undefined when it is too late for a comparison. */
   #ledgerOf(row: Row): LedgerEntry | undefined {
     const after = row["after_telecollection"];
     const since = Number(this.sql.comparable.get()?.["id"] ?? 0);
@@ -204,7 +205,10 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/** Puts away orders older than JOURNAL_DAYS. `learn` asks the supervisor for a delivery state. */
+/**
+ * Returns the chore that archives orders older than JOURNAL_DAYS (`days`). `learn` asks the
+ * supervisor for a delivery state.
+ */
 export function archiveChore(
   archive: Archive,
   days: number,

@@ -9,13 +9,13 @@ import {
 } from "../attempts/phase-table.ts";
 import { type Row, rows, type Statement } from "./database/statements.ts";
 
-/** The columns that {@link readAttempt} reads; without the status, which SQLite computes. */
+/** The columns that {@link readAttempt} reads. The status is missing, as SQLite computes it. */
 export const attemptColumns = `attempt.transaction_id, attempt.number, attempt.request,
   attempt.state, attempt.started_at_ms, attempt.ended_at_ms, attempt.baseline, attempt.ticket,
   attempt.returned_minor, attempt.notified_return_minor, attempt.returned_some,
   attempt.open_return, attempt.suspicion`;
 
-/** One row of the table `attempt`, with {@link attemptColumns}. */
+/** Returns the attempt in a row of the table `attempt` that has the {@link attemptColumns}. */
 export function readAttempt(row: Row): Attempt {
   return {
     transactionId: String(row["transaction_id"]),
@@ -33,32 +33,35 @@ export function readAttempt(row: Row): Attempt {
   };
 }
 
-/** Minor units that went back in all: the larger sum, as a return of ours is notified too. */
+/**
+ * Returns the amount paid back in all, in minor units: the larger of our own sum and the notified
+ * sum, because the gateway also notifies our own refunds.
+ */
 export function returnedOf(row: Row): number {
   return Math.max(Number(row["returned_minor"]), Number(row["notified_return_minor"]));
 }
 
-/** {@link returnedOf} inside a statement. */
+/** The SQL expression for the amount that {@link returnedOf} computes. */
 export const returnedSql = "max(returned_minor, notified_return_minor)";
 
-/** The number of an order's next attempt; `order` is an expression for its id. */
+/** The SQL for the number of an order's next attempt. `order` is the SQL for the order's id. */
 export const nextNumber = (order: string): string => `(SELECT coalesce(max(number), 0) + 1 FROM
   (SELECT number, order_id FROM attempt UNION ALL
    SELECT number, order_id FROM archived_order) WHERE order_id = ${order})`;
 
-/** JSON that the journal wrote itself: a newer schema is refused at opening. NULL is null. */
+/** Parses JSON that the journal itself wrote, so its form is not checked. NULL becomes null. */
 export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
 
-/** The number of parsed texts that are kept: those of the newest attempts. */
+/** The number of parsed texts that are cached: the texts of the newest attempts. */
 const TEXTS_KEPT = 32;
-/** Texts and what they were parsed to, the newest first. Comparing is faster than a hash. */
+/** The cached texts with their parsed values, newest first. Comparing is faster than hashing. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**
- * Like {@link readJson}, for what is read several times in one payment. Readers of the same text
- * share one value, which nobody changes.
+ * Like {@link readJson}, with a cache for what is read several times in one payment. Readers of the
+ * same text get the same object, which nobody changes.
  */
 function readKept<T>(value: SQLInputValue | undefined): T {
   const text = String(value);
@@ -70,15 +73,15 @@ function readKept<T>(value: SQLInputValue | undefined): T {
   return read;
 }
 
-/** The condition that the phase's row satisfies `has`; `column` is an expression for the phase. */
+/** Returns the SQL condition that a phase satisfies `has`. `column` is the SQL for the phase. */
 export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase"): string {
   return `${column} IN (${quoted(phasesWith(has))})`;
 }
 
-/** The one phase of attempts that can never have been a sale. */
+/** The only phase of attempts that can never have been a sale. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 export const neverSold = `phase = '${unsold}'`;
-/** The condition that an attempt may be a sale; two indexes are spelt so, and used only then. */
+/** The SQL condition that an attempt may be a sale, spelt as in two indexes to use them. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
 const openStatuses = paymentStatuses.filter(
@@ -86,7 +89,7 @@ const openStatuses = paymentStatuses.filter(
     status === variantTable.approved.status ||
     phasesWith((row) => row.open !== null && row.status === status).length > 0,
 );
-/** The condition, by the index of statuses, that an attempt has not ended. */
+/** The SQL condition that an attempt has not ended. The index of statuses serves it. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 /** The statuses of attempts that have ended. */
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
@@ -97,11 +100,11 @@ function quoted(values: readonly string[]): string {
 
 export interface ListPage {
   readonly sinceMs: number;
-  /** Only attempts that began before. */
+  /** Lists only attempts that began before this time, in epoch milliseconds. */
   readonly untilMs?: number;
   readonly status: PaymentStatus | null;
   readonly limit: number;
-  /** The {@link ListedAttempt.position} of the last attempt on the page before. */
+  /** The {@link ListedAttempt.position} of the previous page's last attempt; null for page one. */
   readonly before: number | null;
 }
 
@@ -111,12 +114,13 @@ export interface ListedAttempt {
   readonly position: number;
 }
 
-/** A listing of all attempts, and of those with each status. */
+/** The SQL of one listing for all attempts, and of one listing for each status. */
 type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
- * Listings of a table since `?3`, newest first, after the start `?1` and the position `?2`. Each
- * names its status and its index, so that it reads no row in vain; the one of all merges them.
+ * Returns the SQL that lists a table's rows since `?3`, newest first, after the start time `?1` and
+ * the position `?2`. Each listing of one status reads its own index only; the listing of all
+ * statuses merges them.
  */
 export function listings(
   table: string,
@@ -131,7 +135,7 @@ export function listings(
   return { all: page(paymentStatuses), ...Object.fromEntries(named) };
 }
 
-/** A page of listings. `startOf`: the statement for the start of the attempt at a position. */
+/** Returns a page of a listing. `startOf` selects the start time of the attempt at a position. */
 export function listedIn(
   all: Listings<Statement>,
   startOf: Statement,
@@ -149,7 +153,7 @@ export function listedOf(row: Row, attempt = readAttempt(row)): ListedAttempt {
   return { attempt, delivery, position: Number(row["position"]) };
 }
 
-/** Selects the positions of several statuses, for an ORDER BY that SQLite merges unsorted. */
+/** Returns SQL for the positions of several statuses, which SQLite merges without sorting. */
 export function merged(
   statuses: readonly PaymentStatus[],
   table: string,
@@ -162,14 +166,14 @@ export function merged(
   return statuses.map(of).join(" UNION ALL ");
 }
 
-/** The most orders that an alarm about unread charges names; it counts all. */
+/** The number of orders that an alarm about unread charges names; the alarm counts all of them. */
 const NAMED_MAX = 5;
 
 const isChargedNow = phaseIn(({ charged }) => charged === "yes");
-/** The order is charged now, and the kiosk does not know it. */
+/** The SQL condition that an order is charged and the kiosk has not read so. */
 export const isUnread = `unread_since_ms IS NOT NULL AND ${isChargedNow}`;
 
-/** The kiosk's knowledge of answers, in columns of the attempts. */
+/** Which answers the kiosk has read, in columns of the table `attempt`. */
 export class AnswerRows extends rows("answers", {
   undeliveredGenerated: `SELECT order_id FROM attempt WHERE generated_id = 1
       AND answer_delivered = 0 AND ${mayBeSold} AND amount_minor = ? AND currency = ?
@@ -186,7 +190,7 @@ export class AnswerRows extends rows("answers", {
     WHERE ${isUnread}`,
   unread: `SELECT order_id FROM attempt WHERE ${isUnread} ORDER BY unread_since_ms LIMIT ?`,
 }) {
-  /** An order with a generated id, charged or unknown, whose answer the kiosk has not read. */
+  /** Returns a generated order id, charged or unknown, whose answer the kiosk has not read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
     const row = this.sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
     return row && String(row["order_id"]);
@@ -196,20 +200,20 @@ export class AnswerRows extends rows("answers", {
     this.sql.markAnswerDelivered.run(orderId);
   }
 
-  /** Notes that no answer with the charge has arrived (docs/rules/11-unread.md). */
+  /** Notes that the kiosk has not read that the order is charged (docs/rules/11-unread.md). */
   markChargeUnread(orderId: string, atMs: number): void {
     this.sql.markChargeUnread.run(atMs, orderId);
   }
 
-  /** Notes that an answer with the charge has arrived whole. */
+  /** Notes that the kiosk has received a whole answer that says that the order is charged. */
   markChargeRead(orderId: string): void {
-    // Nearly always there is nothing to change, and a change begins with the lock of writers.
+    // Usually nothing changes, and an UPDATE would take the write lock even then.
     if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);
   }
 
   /**
-   * The charges that the kiosk does not know: how many, since when the oldest waits (epoch
-   * milliseconds), and the orders of the oldest; null: it knows every charge.
+   * Returns the charges that the kiosk has not read: their number, since when the oldest waits
+   * (epoch milliseconds), and the oldest orders; null when there are none.
    */
   unreadCharges() {
     const row = this.sql.countUnread.get();

@@ -37,16 +37,16 @@ import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 
-/** The most attempts and steps since a sale that are searched before its reversal. */
+/** The number of later attempts and events that are searched at most before a sale's reversal. */
 const LATER_MAX = 5_000;
-/** The number of ids that are read at once, and a text that sorts after every id. */
+/** The number of ids that are read at once, and (below) a text that sorts after every id. */
 const IDS = 500;
 const LAST_ID = "~";
 /** The number of attempts that are read at once. */
 const PAGE = 50;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** The condition that a charged attempt gets a command (docs/rules/07-returns.md). */
+/** The SQL condition that a charged attempt begins a reversal (docs/rules/07-returns.md). */
 const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
   AND ${phaseIn(({ open }) => open === "running", "?1")})`;
 
@@ -58,7 +58,7 @@ const listed = listings(
       LEFT JOIN hand_off USING (transaction_id)`,
 );
 
-/** A result that the terminal reported, and the attempt that got it. */
+/** A result that the terminal reported, with the attempt for which it was reported. */
 export interface ReportedResult {
   readonly transactionId: string;
   readonly report: TransactionReport;
@@ -66,17 +66,17 @@ export interface ReportedResult {
 
 type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
 
-/** A new state, and what is written with it in one transaction. */
+/** A new state of an attempt, with everything that is written in the same transaction. */
 interface Change {
-  /** The phase that the attempt must be in now; any other is a fault of this program. */
+  /** The phase that the attempt must be in before; another phase is a fault of the program. */
   readonly from: AttemptPhase;
   readonly state: AttemptState;
-  /** The steps that led to the state, the oldest first. */
+  /** The events that led to the state, the oldest first. */
   readonly steps: readonly AttemptStep[];
   readonly ticket?: string | undefined;
-  /** undefined unless the attempt has become charged. */
+  /** The transaction for the supervisor; undefined unless the attempt has become charged. */
   readonly handOff?: Transaction | undefined;
-  /** The attempt was reversed. */
+  /** Whether the attempt was reversed, so that the supervisor must withdraw the transaction. */
   readonly withdraw?: boolean;
 }
 
@@ -85,19 +85,19 @@ type NewAttempt = Omit<
   "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
 >;
 
-/** The attempt that was written last, as it is on disk: a payment reads it at each step. */
+/** The attempt written last, as on disk, because a payment reads its attempt at each step. */
 interface Known {
   readonly attempt: Attempt;
-  /** null: it may not be the newest one. */
+  /** The attempt's position if it is the newest attempt; null if it may not be. */
   readonly position: number | null;
-  /** The stamp of this write: a listener that was notified of it may have written more. */
+  /** The write count of the tables after this write; another count shows that it is outdated. */
   readonly stamp: number;
 }
 
 /**
- * Attempts and their events. As in every part of the journal a change is one commit, on disk when
- * the method returns, and the method throws when the change could not be written. Methods are
- * synchronous, so that nothing else can run between a decision and its record.
+ * Stores attempts and their events. As everywhere in the journal, a change is one commit, which is
+ * on disk when the method returns; the method throws when the change could not be written. Methods
+ * are synchronous, so that nothing else can run between a decision and its record.
  */
 export class AttemptRows extends rows("attempts", {
   latest: `SELECT ${attemptColumns} FROM attempt WHERE order_id = ?
@@ -119,7 +119,7 @@ export class AttemptRows extends rows("attempts", {
       receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
     WHERE transaction_id = ? AND phase = ?
       AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
-  // A column that is set has its indexes written, whether it changes or not.
+  // SQLite rewrites the indexes of every column that is set, so only changed columns are set.
   updateInPhase: `UPDATE attempt SET state = ?, ticket = coalesce(?, ticket)
     WHERE transaction_id = ? AND phase = ?`,
   unfinished: `SELECT ${attemptColumns} FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
@@ -128,13 +128,13 @@ export class AttemptRows extends rows("attempts", {
   later: `SELECT ${attemptColumns} FROM attempt
     WHERE rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY rowid LIMIT ?`,
-  // In the order of insertion: a wall clock can jump.
+  // Sorted by insertion, because the wall clock can jump.
   newest: `SELECT ${attemptColumns}, attempt.rowid AS position, hand_off.delivery AS delivery
     FROM attempt LEFT JOIN hand_off USING (transaction_id)
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // Ids are in the order of their times, and their index alone is read.
+  // Ids sort by their times, so that only their index is read.
   ids: `SELECT transaction_id FROM attempt WHERE transaction_id < ?
     ORDER BY transaction_id DESC LIMIT ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
@@ -144,13 +144,13 @@ export class AttemptRows extends rows("attempts", {
 })<{ events: EventRows; handOffs: HandOffRows; archive: Archive }> {
   readonly #listed = this.statements.prepare("attempts listed", listed);
   #known: Known | undefined;
-  /** Called with every step of an attempt once it is on disk. Must not throw. */
+  /** Called with every event of an attempt once it is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
 
   /**
-   * The attempt that decides an order's status: the newest one, or an earlier one that turned out
-   * to be charged or in doubt, if later ones charged nothing (docs/rules/19-late.md). undefined:
-   * the order was never asked for.
+   * Returns the attempt that decides an order's status: the newest one, or an earlier one that
+   * later turned out to be charged or in doubt if the newer ones charged nothing
+   * (docs/rules/19-late.md). Returns undefined for an unknown order.
    */
   latest(orderId: string): Attempt | undefined {
     const recent = this.sql.latest.kept(orderId);
@@ -160,7 +160,7 @@ export class AttemptRows extends rows("attempts", {
     return isRepeated ? speaksFor(this.ofOrder(orderId)) : newest;
   }
 
-  /** Every attempt of an order, oldest first. */
+  /** Returns every attempt of an order, oldest first. */
   ofOrder(orderId: string): Attempt[] {
     const recent = this.sql.ofOrder.all(orderId);
     return [...this.parts.archive.ofOrder(orderId), ...recent.map(readAttempt)];
@@ -173,12 +173,12 @@ export class AttemptRows extends rows("attempts", {
     return row && readAttempt(row);
   }
 
-  /** Whether the terminal can have a command of this attempt. */
+  /** Whether the terminal may have received a command of this attempt. */
   canHaveLeft({ transactionId, baseline }: Attempt): boolean {
     return baseline !== null && !isNeverSent(this.events(transactionId));
   }
 
-  /** The order of an attempt, in the archive too. */
+  /** Returns the order id of an attempt, also of an archived one. */
   orderOf(transactionId: string): string | undefined {
     const row = this.sql.orderOf.get(transactionId);
     return row && String(row["order_id"]);
@@ -199,15 +199,15 @@ export class AttemptRows extends rows("attempts", {
     return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });
   }
 
-  /** Writes an attempt that ended before anything financial could leave. */
+  /** Writes an attempt that ended before a financial command could leave. */
   recordFailure({ outcome, ...attempt }: Begun & { outcome: NotCharged }): Attempt {
     const state = notCharged(outcome);
     return this.#insert({ ...attempt, state, baseline: null, endedAtMs: attempt.startedAtMs });
   }
 
   /**
-   * Writes a new state with the events that led to it, and in the same transaction the hand-off of
-   * an attempt that has become charged, or the withdrawal of one that was reversed.
+   * Writes a new state with the events that led to it. The same transaction writes the hand-off of
+   * an attempt that became charged, or the withdrawal of an attempt that was reversed.
    */
   update(transactionId: string, change: Change): Attempt {
     const { state, steps, ticket, handOff, withdraw } = change;
@@ -234,7 +234,7 @@ export class AttemptRows extends rows("attempts", {
     return attempt;
   }
 
-  /** Returns how many rows were in the phase that the change is made from. */
+  /** Writes the row and returns 1, or returns 0 when the attempt was not in the phase `from`. */
   #updateRow({ transactionId, state: before }: Attempt, change: Change, atMs: number) {
     const { state, ticket = null, from } = change;
     const sale = saleOf(state);
@@ -243,7 +243,7 @@ export class AttemptRows extends rows("attempts", {
     if (isOpen && state.phase === from && !sale) {
       return this.sql.updateInPhase.run(text, ticket, transactionId, from).changes;
     }
-    // A probe may find a charge that the kiosk was not answered (docs/rules/11-unread.md).
+    // Recovery may find a charge that the kiosk was not answered (docs/rules/11-unread.md).
     const isFound = isCharged(state) && state.by === "recovery" && !saleOf(before);
     return this.sql.update.run(
       state.phase,
@@ -264,20 +264,20 @@ export class AttemptRows extends rows("attempts", {
   }
 
   /**
-   * Attempts, newest first; `before` continues after an earlier page. Without a filter in the
-   * order in which they were begun; with one by their times, which a clock that was set changes.
+   * Returns a page of attempts, newest first; `before` continues after the previous page. Without a
+   * filter they are sorted by insertion, with a filter by their times, which jump with the clock.
    */
   list(page: ListPage): ListedAttempt[] {
     const { sinceMs, untilMs, status, limit, before } = page;
     const isAll = status === null && sinceMs === 0 && untilMs === undefined;
-    // Where the row `before` was put away meanwhile, the next newer one replaces it.
+    // If the row `before` was archived meanwhile, the page begins at the next newer row.
     const rows = isAll
       ? this.sql.newest.all(before ?? NEVER, limit)
       : listedIn(this.#listed, this.sql.startOf, page);
     return rows.map((row) => listedOf(row));
   }
 
-  /** The attempt that was begun last. */
+  /** Returns the row of the attempt that was begun last. */
   newestRow() {
     const known = this.#knownNow();
     if (known?.position) return { attempt: known.attempt, position: known.position };
@@ -285,7 +285,7 @@ export class AttemptRows extends rows("attempts", {
     return row && listedOf(row);
   }
 
-  /** All attempts, the newest first, read as far as they are asked for: mostly one is enough. */
+  /** Yields all attempts, newest first, and reads only as many as are used: usually one. */
   *newest(): Generator<Attempt, void> {
     const newest = this.newestRow();
     if (!newest) return;
@@ -295,19 +295,19 @@ export class AttemptRows extends rows("attempts", {
     }
   }
 
-  /** The ids of all attempts, the newest first, read as far as they are asked for. */
+  /** Yields the ids of all attempts, newest first, and reads only as many as are used. */
   *ids(): Generator<string, void> {
     for (const row of this.sql.ids.pages("transaction_id", LAST_ID, IDS)) {
       yield String(row["transaction_id"]);
     }
   }
 
-  /** Attempts of the orders in the archive, by their times; the archive has its own positions. */
+  /** Returns a page of archived attempts by their times. Positions are those of the archive. */
   listArchived(page: ListPage): ListedAttempt[] {
     return this.parts.archive.list(page);
   }
 
-  /** Attempts that have not ended, in the order they were begun. */
+  /** Returns the attempts that have not ended, in the order in which they were begun. */
   unfinished(): Attempt[] {
     return this.sql.unfinished.all().map(readAttempt);
   }
@@ -316,7 +316,7 @@ export class AttemptRows extends rows("attempts", {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** What followed the begin of an attempt (docs/rules/16-fresh.md); undefined: too much. */
+  /** Returns what happened since an attempt began (docs/rules/16-fresh.md); undefined: too much. */
   since(transactionId: string) {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
@@ -327,11 +327,11 @@ export class AttemptRows extends rows("attempts", {
       .map((row) => String(row["transaction_id"]))
       .filter((id) => !sinceThen.has(id));
     return {
-      /** Attempts begun later whose command may have left, oldest first. */
+      /** The attempts begun later whose command may have left, oldest first. */
       later: later.filter(({ baseline }) => baseline !== null),
-      /** Attempts from before whose reversal was begun later. */
+      /** The attempts begun earlier whose reversal began later. */
       earlier: [...new Set(reversed)].map((id) => this.#mustRead(id)),
-      /** Results that were reported since, in their order. */
+      /** The results that were reported since, oldest first. */
       reports: events.flatMap(reportedResult),
     };
   }
@@ -366,7 +366,7 @@ export class AttemptRows extends rows("attempts", {
     return { attempt: { ...attempt, ...none, number, ticket: "" }, position };
   }
 
-  /** The last write; undefined when anything else was written to the table since. */
+  /** Returns the last written attempt; undefined when the table was written to since. */
   #knownNow(): Known | undefined {
     return this.#known?.stamp === this.sql.read.stamp ? this.#known : undefined;
   }
@@ -378,13 +378,13 @@ export class AttemptRows extends rows("attempts", {
   }
 }
 
-/** The deciding one, of the oldest first: the latest that may be charged, else sold, else any. */
+/** Returns the attempt that decides: the newest that may be charged, else sold, else the newest. */
 function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
   const standing = attempts.findLast((attempt) => chargedOf(attempt) !== "no");
   return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
 }
 
-/** The terminal's report in a step of an attempt; empty: the step has none. */
+/** Returns the terminal's report in an event of an attempt, or nothing. */
 function reportedResult(row: Row): ReportedResult[] {
   if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
   const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);

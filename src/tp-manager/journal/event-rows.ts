@@ -1,14 +1,14 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 import { type Row, rows, type Statements } from "./database/statements.ts";
 
-/** The number of kept events, some weeks of a busy kiosk; `GET /payments` has older payments. */
+/** The number of stored events, some weeks of a busy kiosk; `GET /payments` has older payments. */
 const EVENTS_KEPT = 10_000;
-/** The number of batches in which events are dropped: singly, each event would write two pages. */
+/** Old events are dropped EVENTS_KEPT / BATCHES at a time: a single drop would write two pages. */
 const BATCHES = 100;
 
 export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
 
-/** The kept events of the journal. Ids only grow and are never given twice. */
+/** Stores the events for `GET /events`. Ids only grow and are never reused. */
 export class EventRows extends rows("events", {
   append: "INSERT INTO event (at_ms, name, data) VALUES (?, ?, ?)",
   drop: "DELETE FROM event WHERE id <= ?",
@@ -19,7 +19,7 @@ export class EventRows extends rows("events", {
   readonly #kept: number;
   readonly #batch: number;
   #lastId: number;
-  /** Called with every kept event once it is on disk. Must not throw. */
+  /** Called with every stored event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
 
   constructor(journal: { readonly statements: Statements }, kept = EVENTS_KEPT) {
@@ -29,7 +29,7 @@ export class EventRows extends rows("events", {
     this.#lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
   }
 
-  /** Runs one transaction; its events go to `onEvent` once they are on disk. */
+  /** Runs one transaction. Its events are passed to `onEvent` once they are on disk. */
   commit<T>(work: (emit: Emit) => T): T {
     const written: KeptEvent[] = [];
     const result = this.statements.transaction(() => work(this.#into(written)));
@@ -46,7 +46,7 @@ export class EventRows extends rows("events", {
     for (const event of events) this.onEvent(event);
   }
 
-  /** Like {@link commit}, with the next commit (Statements.later); `written` is called then. */
+  /** Like {@link commit}, but delayed to the next commit ({@link Statements.later}). */
   commitLater(work: (emit: Emit) => void, written: () => void): void {
     let appended: KeptEvent[] = [];
     const write = (): void => {
@@ -59,7 +59,7 @@ export class EventRows extends rows("events", {
     });
   }
 
-  /** Writes an alarm for `GET /events`. */
+  /** Stores an alarm for `GET /events`. */
   raise(alarm: EventData<"alarm">, atMs: number): void {
     this.commit((emit) => emit("alarm", alarm, atMs));
   }
@@ -71,17 +71,17 @@ export class EventRows extends rows("events", {
     return { id, atMs, name, data } as KeptEvent;
   }
 
-  /** After `id`, oldest first, at most `limit`. */
+  /** Returns at most `limit` events after `id`, oldest first. */
   after(id: number, limit: number): KeptEvent[] {
     return this.sql.after.all(id, limit).map(eventOf);
   }
 
-  /** The newest alarms, newest first. */
+  /** Returns the newest alarms, newest first. */
   alarms(limit: number): KeptEvent[] {
     return this.sql.alarms.all(limit).map(eventOf);
   }
 
-  /** The id of the newest one that is on disk; 0 when there is none. */
+  /** The id of the newest event on disk; 0 when there is none. */
   get lastId(): number {
     return this.#lastId;
   }

@@ -13,28 +13,28 @@ import type { EventRows } from "./event-rows.ts";
 import type { KnownRecord, RecordRows } from "./record-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** The journal may lack payments, because it was lost or is an older copy. */
+/** A state in which the journal may lack payments, because it was lost or is an older copy. */
 export type JournalGap = NonNullable<ReturnType<GapRows["open"]>>;
 
 /**
- * The time that the program has to run before a gap can end: a kiosk repeats orders of the same
- * day. Only its own running time counts, because a clock can be set.
+ * How long the program has to run before a journal gap can be closed. A kiosk repeats only orders
+ * of the same day. Only running time counts, because the clock can be set.
  */
 export const GAP_MIN_MS = 24 * 3_600_000;
 
-/** The numbers of the next attempt and of the next end of day. */
+/** The SQL for the numbers of the next attempt and of the next end of day. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
 /**
- * The journal gap, and orders imported from the supervisor (docs/rules/17-loss.md). The gap is
- * closed when the supervisor's orders are imported, an end of day was begun after the last loss and
- * the program has run {@link GAP_MIN_MS} since, or by an operator.
+ * Stores the journal gap, and the orders imported from the supervisor (docs/rules/17-loss.md). The
+ * gap is closed by an operator, or when the supervisor's orders are imported, an end of day began
+ * after the last loss, and the program has run for {@link GAP_MIN_MS} since.
  */
 export class GapRows extends rows("gaps", {
   open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",
   all: "SELECT unmatched FROM store_doubt",
-  // An end of day that was begun after the loss has closed what the terminal had stored before.
+  // An end of day that began after the loss has emptied the terminal's storage of older sales.
   closed: `SELECT 1 FROM ${closings} WHERE id >= ? AND ${mayHaveClosed}
     AND json_extract(result, '$.end') = 'completed' LIMIT 1`,
   begin: `INSERT INTO store_doubt
@@ -48,7 +48,7 @@ export class GapRows extends rows("gaps", {
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
-  // An attempt in the archive was here long before.
+  // An archived attempt is older than the gap.
   concerns: `SELECT 1 FROM store_doubt WHERE ended_at_ms IS NULL AND before_attempt >
     coalesce((SELECT rowid FROM attempt WHERE transaction_id = ?), 0) LIMIT 1`,
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
@@ -66,34 +66,34 @@ export class GapRows extends rows("gaps", {
     ON CONFLICT (transaction_id) DO UPDATE SET acknowledged = 1, delivery = ?3,
       withdrawn = max(withdrawn, ?4)`,
 })<{ events: EventRows; attempts: AttemptRows; records: RecordRows }> {
-  /** The open gap; undefined: the journal is whole. */
+  /** Returns the open gap; undefined when the journal is whole. */
   open() {
     const row = this.sql.open.kept();
     if (!row || this.#isOver(row)) return undefined;
     return {
-      /** The time of the last loss; epoch milliseconds. */
+      /** The time of the last loss, in epoch milliseconds. */
       sinceMs: Number(row["since_ms"]),
       because: String(row["because"]),
-      /** The supervisor's database may lack the same payments, and cannot know it. */
+      /** Whether the supervisor's database may lack the same payments without noticing. */
       both: row["both"] === 1,
-      /** Every order that the supervisor knows is in the journal. */
+      /** Whether every order that the supervisor knows is in the journal. */
       isImported: row["taken_over_at_ms"] !== null,
-      /** Sales that the terminal has stored and that belong to no order here. */
+      /** The terminal's stored sales that belong to no order here. */
       ofNoOrder: ofNoOrderIn(row).filter(
         (report) =>
           report.originalTrace === null &&
-          // The import may have brought the sale's order.
+          // The import may have added the order of the sale.
           this.#recordsLike(report).every(({ transactionId }) => transactionId === null),
       ),
     };
   }
 
-  /** Whether an attempt was here before the open gap began, whatever the clock says. */
+  /** Whether an attempt was in the journal before the open gap began, whatever the clock says. */
   concerns(transactionId: string): boolean {
     return this.sql.concerns.get(transactionId) !== undefined;
   }
 
-  /** Opens a gap, or adds a loss to the open one. */
+  /** Opens a gap, or adds a loss to the gap that is open. */
   begin(because: string, both: boolean, atMs: number): void {
     if (this.open()) this.sql.add.run(because, both ? 1 : 0, atMs);
     else {
@@ -102,17 +102,17 @@ export class GapRows extends rows("gaps", {
     }
   }
 
-  /** Adds to the running time of the open gap, if there is one. */
+  /** Adds running time of the program to the open gap, if there is one. */
   ran(ms: number): void {
     this.sql.ran.run(ms);
   }
 
-  /** The position up to which the supervisor's orders are imported. */
+  /** Returns the position up to which the supervisor's orders are imported. */
   importedTo(): number {
     return Number(this.sql.open.get()?.["taken_to"] ?? 0);
   }
 
-  /** Imports orders, known ones too. `page`: how far the import is, and whether these were all. */
+  /** Imports orders, also known ones. `page` says how far the import is and whether it is done. */
   importOrders(
     orders: readonly KnownOrder[],
     page: { readonly to: number; readonly done: boolean } | null,
@@ -129,11 +129,11 @@ export class GapRows extends rows("gaps", {
   }
 
   /**
-   * Whether the journal knows a transaction of the terminal: that of an attempt, one that was
-   * stored before an attempt, an unmatched one, or one that was recorded as of no order here.
+   * Whether the journal knows a transaction of the terminal: as an attempt's, as one stored before
+   * an attempt, as an unmatched one, or as one recorded as of no order here.
    */
   knowsReport(report: TransactionReport): boolean {
-    // Mostly the report is of the newest attempt, which needs no search.
+    // Usually the report belongs to the newest attempt, which needs no search.
     const [newest] = this.parts.records.sent();
     const own = newest && ownReportOf(newest.state);
     if (own && compareReports(own, report) === "same") return true;
@@ -142,14 +142,14 @@ export class GapRows extends rows("gaps", {
   }
 
   /**
-   * Whether the terminal has taken back a sale that it made after the newest charge or reversal
-   * that this journal has from the terminal's own report. A later attempt can have made that sale
-   * only where it asked for that amount.
+   * Whether the terminal has reversed a sale that is newer than the newest charge or reversal that
+   * it reported to this journal itself. Attempts begun later explain such a sale only if they asked
+   * for its amount.
    */
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
     if (!good || originalTrace === null) return false;
-    // A second sale of a payment, for example, which the terminal was asked to take back.
+    // For example a second sale in a payment, which the terminal was asked to reverse.
     const isKnown =
       this.#recordsLike(report).length > 0 ||
       this.parts.records.sharingTrace(originalTrace).length > 0;
@@ -161,22 +161,22 @@ export class GapRows extends rows("gaps", {
         since.push(attempt);
         continue;
       }
-      // An imported attempt names no terminal.
+      // An imported attempt has no baseline that names its terminal.
       const isElsewhere = since.some(
         ({ baseline: its }) =>
           its && attempt.baseline && !sameTerminal(its.identity, attempt.baseline.identity),
       );
       if (isElsewhere) return false;
-      // A payment that was not reported as charged, which the terminal reversed by itself.
+      // A payment whose charge was never reported may have been reversed by the terminal itself.
       const unheard = since.filter((one) => this.parts.attempts.canHaveLeft(one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
-      // Traces begin again: only a greater one is certainly later.
+      // Trace numbers start again, so only a greater number is certainly later.
       return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
     }
     return false;
   }
 
-  /** Records a transaction of no order here; a reversal counts as known then, and blocks none. */
+  /** Records a transaction of no order here. A reversal counts as known then and blocks no sale. */
   addOfNoOrder(report: TransactionReport): void {
     const row = this.sql.open.get();
     if (!row) return;
@@ -185,18 +185,18 @@ export class GapRows extends rows("gaps", {
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** Closes the gap, by an operator or by an end of day and a day since. false: none was open. */
+  /** Closes the gap: by an operator, or by an end of day and a day. false: no gap was open. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }
 
-  /** Whether a day and an end of day have passed since every order was imported. */
+  /** Whether a day of running time and an end of day have passed since every order was imported. */
   #isOver(row: Row): boolean {
     if (row["taken_over_at_ms"] === null || Number(row["ran_ms"]) < GAP_MIN_MS) return false;
     return this.sql.closed.get(Number(row["before_telecollection"])) !== undefined;
   }
 
-  /** Records that are the same as `report`. */
+  /** Returns the stored records that are the same transaction as `report`. */
   #recordsLike(report: TransactionReport): KnownRecord[] {
     const sharing = this.parts.records.sharingNumber(report, 0);
     return sharing.filter(({ record }) => compareReports(record, report) === "same");
@@ -206,7 +206,7 @@ export class GapRows extends rows("gaps", {
     return isAmong(report, this.sql.all.all().flatMap(ofNoOrderIn));
   }
 
-  /** The attempt after the import of its order; undefined: the journal knew as much. */
+  /** Imports an order and returns its attempt; undefined when the journal knew all of it. */
   #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;
@@ -241,7 +241,7 @@ function isAmong(report: TransactionReport, known: readonly TransactionReport[])
   return known.some((one) => compareReports(one, report) === "same");
 }
 
-/** The terminal's own report that a payment was a charge, or that it reversed the charge. */
+/** Returns the terminal's own report of the charge in the payment, or of the charge's reversal. */
 function ownReportOf(state: Attempt["state"]): TransactionReport | undefined {
   if (isCharged(state)) return state.by === "payment" ? state.report : undefined;
   return isReversed(state) ? state.report : undefined;

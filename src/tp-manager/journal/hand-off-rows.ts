@@ -9,14 +9,14 @@ import type { Emit, EventRows } from "./event-rows.ts";
 export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
 
 /**
- * Charged transactions, and what the supervisor and the gateway have of them. A row begins in the
- * commit that makes its attempt charged.
+ * Stores charged transactions and what the supervisor and the gateway have of them. The commit that
+ * makes an attempt charged also writes its row here.
  */
 export class HandOffRows extends rows("handOffs", {
-  // A sale that an operator withdrew is not handed off once more.
+  // A sale that an operator withdrew is not handed off again, so the other columns stay.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
-  // The supervisor knows nothing of a hand-off that an operator dropped: it needs no news of it.
+  // The supervisor never had a hand-off that an operator dropped, so it needs no withdrawal.
   withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
     WHERE transaction_id = ?`,
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
@@ -46,56 +46,57 @@ export class HandOffRows extends rows("handOffs", {
     WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') AND delivery = ?
     ORDER BY id DESC LIMIT ?`,
 })<{ events: EventRows }> {
-  /** Deliveries of hand-offs whose acknowledgement is in no commit yet. */
+  /** The deliveries of hand-offs whose acknowledgement is not yet on disk. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** Writes more into the commit that notes an acknowledgement. */
+  /** Adds writes to the commit that notes an acknowledgement. */
   alsoWrite: () => void = () => {};
 
-  /** To be called inside the transaction that makes the attempt charged. */
+  /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
   add(transactionId: string, handOff: Transaction): void {
     this.sql.add.run(transactionId, JSON.stringify(handOff));
   }
 
-  /** To be called inside the transaction that makes the attempt reversed. */
+  /** Withdraws a hand-off. Must be called inside the transaction that makes it reversed. */
   withdraw(transactionId: string): void {
     this.sql.withdraw.run(transactionId);
   }
 
-  /** A charged transaction on its way to the supervisor; undefined: none, or it is archived. */
+  /** Returns the hand-off of a charged transaction; undefined: there is none, or it is archived. */
   handOff(transactionId: string) {
     const row = this.sql.read.get(transactionId);
     if (!row) return undefined;
-    // Only a full disk leaves it unwritten; an answer that said "sent" must not be taken back.
+    // Acknowledgements not on disk count too, because an answer may have said "sent" already.
     const unwritten = this.#unwritten.get(transactionId);
-    // Of a row whose reversal alone is refused the supervisor took the sale.
+    // If only the reversal of the row was refused, the supervisor has accepted the sale.
     const isDropped =
       row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
     return {
-      // Parsed when it is read: most callers need the other members only.
+      // Parsed only when it is read, because most callers need the other members.
       get transaction(): Transaction {
         return readJson(row["body"]);
       },
-      /** The supervisor has stored it. */
+      /** Whether the supervisor has stored the transaction. */
       acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
-      /** The supervisor has refused it; an answer does not wait for the next try. */
+      /** Whether the supervisor refused it last, so that an answer does not wait for it. */
       isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
-      /** An operator has dropped the hand-off: the supervisor never had it. */
+      /** Whether an operator dropped the hand-off, so that the supervisor never had it. */
       dropped: unwritten === undefined && isDropped,
       delivery: unwritten ?? (row["delivery"] as DeliveryState),
     };
   }
 
-  /** The delivery state of an order in the archive; null when the order is not there. */
+  /** Returns the delivery state of an archived transaction; null when it is not archived. */
   archivedDelivery(transactionId: string): DeliveryState | null {
     return (this.sql.archived.get(transactionId)?.["delivery"] ?? null) as DeliveryState | null;
   }
 
   /**
-   * Returns what the supervisor has not acknowledged yet, oldest first, at most `limit`; without
-   * those refused after `refusedMs` and up to now, because a wall clock may be set back.
+   * Returns at most `limit` hand-offs that the supervisor has not acknowledged, oldest first. Those
+   * refused between `refusedMs` and now are left out; a time after now counts as old, because the
+   * wall clock may be set back.
    */
   pendingHandOffs(limit: number, refusedMs: number, nowMs: number) {
-    // Without this a row whose acknowledgement cannot be written would be handed off for ever.
+    // Throws if an acknowledgement cannot be written, as its row would be handed off for ever.
     this.statements.settle();
     return this.sql.pending.all(refusedMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? ("reversed" as const) : ("charged" as const),
@@ -107,25 +108,30 @@ export class HandOffRows extends rows("handOffs", {
     return Number(this.sql.countPending.get()?.["n"]);
   }
 
-  /** How many of the pending ones the supervisor refuses. */
+  /** Returns how many of the pending hand-offs the supervisor refuses. */
   countRefused(): number {
     return Number(this.sql.countRefused.get()?.["n"]);
   }
 
-  /** Orders that ended uncharged while the gateway has them, unacknowledged; oldest first. */
+  /**
+   * Returns orders that ended uncharged while the gateway has them and no operator acknowledged so,
+   * oldest first.
+   */
   standingAtGateway(sinceMs: number, limit: number): string[] {
     return this.sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
   }
 
   /**
-   * Notes that the supervisor has the transaction; `delivery`: its state at the gateway. Written
-   * with the next commit, within a second (docs/design.md 1.3): the supervisor can say so again.
+   * Notes that the supervisor has the transaction, whose state at the gateway is `delivery`. The
+   * note is written with the next commit, within a second (docs/design.md 1.3), because the
+   * supervisor can repeat it.
    */
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#unwritten.set(transactionId, delivery);
     const write = (emit: Emit): void => {
-      // One change of the row: "acknowledged and pending" is in an index. Should the answer come
-      // after an operator dropped it, the supervisor has the transaction after all.
+      // The row changes once, because an index has "acknowledged and pending". If an operator
+      // dropped the hand-off before this answer came, the supervisor has the transaction all the
+      // same.
       this.#setDelivery(transactionId, delivery, emit, atMs);
       this.sql.acknowledge.run(transactionId);
       this.alsoWrite();
@@ -137,7 +143,7 @@ export class HandOffRows extends rows("handOffs", {
     this.sql.acknowledgeWithdrawal.run(transactionId);
   }
 
-  /** Notes that the supervisor refuses it, and others go first. true: for the first time. */
+  /** Notes that the supervisor refuses a hand-off, so that others go first. true: first time. */
   noteRefusal(transactionId: string, why: string, atMs: number): boolean {
     const before = this.sql.refused.get(transactionId)?.["refused"];
     this.sql.noteRefusal.run(atMs, why, transactionId);
@@ -158,12 +164,12 @@ export class HandOffRows extends rows("handOffs", {
     emit("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  /** Ids of transactions that are neither acknowledged nor refused, the oldest first. */
+  /** Returns transaction ids that are neither acknowledged nor refused, the oldest first. */
   oldestUnacknowledged(limit: number): string[] {
     return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }
 
-  /** Ids that the supervisor has and the gateway lacks; pending ones first, the newest first. */
+  /** Returns ids that the supervisor has and the gateway lacks: pending first, then by newest. */
   undelivered(limit: number): string[] {
     const waiting = this.sql.undelivered.all("pending", limit);
     const parked = this.sql.undelivered.all("parked", limit - waiting.length);
@@ -171,14 +177,14 @@ export class HandOffRows extends rows("handOffs", {
   }
 }
 
-/** A page of all hand-offs there ever were, and where the next page begins. */
+/** A page of all hand-offs there ever were, with the position at which the next page begins. */
 export type AgainPage = NonNullable<ReturnType<AgainRows["page"]>>;
 
 /**
- * Resync of a supervisor whose database was lost (docs/rules/17-loss.md): everything that it has
- * ever had or may have had, the archive first, since a row without an acknowledgement may have been
- * stored and sent by the lost database. A row that an operator dropped was refused, and would be
- * refused again; a sale whose reversal alone is refused was taken.
+ * The resync of a supervisor whose database was lost (docs/rules/17-loss.md). It sends everything
+ * that the supervisor has had or may have had, the archive first: the lost database may also have
+ * stored and sent rows that it did not acknowledge. A row that an operator dropped is left out,
+ * because the supervisor had refused it; a sale whose reversal alone was refused is included.
  */
 export class AgainRows extends rows("again", {
   begin: `INSERT INTO hand_over_again VALUES (1, 0, 0)
@@ -195,7 +201,7 @@ export class AgainRows extends rows("again", {
     WHERE (refused IS NULL OR withdrawn = 1) AND id > ?
     ORDER BY id LIMIT ?`,
 }) {
-  /** Begins a resync from its first page, also where one is under way. */
+  /** Begins a resync from its first page, even if one is under way. */
   begin(): void {
     this.sql.begin.run();
   }
@@ -204,7 +210,7 @@ export class AgainRows extends rows("again", {
     return this.sql.where.get() !== undefined;
   }
 
-  /** The next page; undefined when no resync is under way. */
+  /** Returns the next page; undefined when no resync is under way. */
   page(limit: number) {
     const where = this.sql.where.get();
     if (!where) return undefined;
@@ -240,7 +246,7 @@ function handedItem(row: Row): ResyncItem {
   };
 }
 
-/** A transaction of the archive, without the members that were erased. */
+/** Returns an archived transaction without the members that the archive erased. */
 function archivedItem(row: Row): ResyncItem {
   const transaction: Transaction = {
     transactionId: String(row["transaction_id"]),

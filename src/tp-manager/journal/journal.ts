@@ -24,12 +24,12 @@ import { RecordRows } from "./record-rows.ts";
 import { ReturnRows } from "./return-rows.ts";
 import { LearnedRows, TerminalRows } from "./terminal-rows.ts";
 
-/** The payment journal: one SQLite database, and the parts that read and write it. */
+/** The payment journal: one SQLite database, and the classes that read and write its parts. */
 export class Journal {
-  /** For tests; programs use the parts. */
+  /** The database, for tests only; the programs use the parts. */
   readonly database: DatabaseSync;
   readonly statements: Statements;
-  /** Shows whether the file can be written. */
+  /** Shows whether the file can be written to. */
   readonly proof: WriteProof;
   readonly events: EventRows;
   readonly alarms: AlarmRows;
@@ -48,12 +48,12 @@ export class Journal {
   readonly acknowledged: AcknowledgedRows;
   readonly days: DayRows;
   readonly archive: Archive;
-  /** The marks of this database and of the supervisor's. */
+  /** The marks that identify this database and the supervisor's. */
   readonly store: Store;
 
   /**
    * Opens or creates the journal. Throws when the file cannot be used. Without a clock every change
-   * is on disk at once, those too that could wait (Statements.later).
+   * is on disk at once, also the changes that could be delayed ({@link Statements.later}).
    */
   constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
@@ -62,7 +62,7 @@ export class Journal {
       this.statements = new Statements(this.database, this.proof, clock);
       const events = new EventRows(this);
       this.events = events;
-      // Event ids only grow, and every change of an attempt that an answer shows has its event.
+      // Event ids only grow, and every change of an attempt that an answer shows has an event.
       this.store = new Store(this.database, path, () => events.lastId);
       this.alarms = new AlarmRows(this);
       this.archive = new Archive(this);
@@ -86,12 +86,12 @@ export class Journal {
     }
   }
 
-  /** Reads the whole file. Throws when it is damaged. */
+  /** Reads the whole file. Throws when the file is damaged. */
   assertWhole(): void {
     assertWhole(this.database);
   }
 
-  /** Loses writes that wait for a commit, unless {@link Statements.settle} was called before. */
+  /** Closes the file. Delayed writes are lost without {@link Statements.settle} before. */
   close(): void {
     this.statements.waiting.close();
     this.proof.close();

@@ -12,23 +12,23 @@ import type { EventRows } from "./event-rows.ts";
 import { reconciliationOf } from "./reconciliation-rows.ts";
 import { mayHaveClosed, type TelecollectionAsker, unmatchedOf } from "./terminal-rows.ts";
 
-/** How the terminal was within an hour, and how many transactions waited for the gateway. */
+/** The state of the terminal within one hour, and how many transactions waited for the gateway. */
 export interface HourRow {
-  /** Epoch milliseconds of the hour's begin on the kiosk's clock. */
+  /** The begin of the hour on the kiosk's clock, in epoch milliseconds. */
   readonly atMs: number;
-  /** How long a payment would have been accepted, or ran. */
+  /** How long the terminal was ready for a payment or ran one. */
   readonly readyMs: number;
-  /** How long there was a link, and a payment would have been refused. */
+  /** How long the terminal had a link and a payment would have been refused. */
   readonly refusingMs: number;
   readonly noLinkMs: number;
-  /** The greatest number of waiting transactions; null: the supervisor did not report it. */
+  /** The greatest number of waiting transactions; null when the supervisor did not report it. */
   readonly waitingMax: number | null;
 }
 
-/** The most ends of day that are read of one day, which has one or two. */
+/** The number of ends of day that are read for one day at most; usual are one or two. */
 const CLOSINGS_MAX = 50;
 
-/** The facts about a day that its attempts do not hold: hours, and ends of day by their time. */
+/** Stores the facts about a day that attempts lack: its hours, and its ends of day by time. */
 export class DayRows extends rows("day", {
   add: `INSERT INTO hour (at_ms, ready_ms, refusing_ms, no_link_ms, waiting_max)
     VALUES (?, ?, ?, ?, ?)
@@ -45,7 +45,7 @@ export class DayRows extends rows("day", {
     ORDER BY started_at_ms LIMIT ${CLOSINGS_MAX}`,
   compared: "SELECT * FROM reconciliation WHERE telecollection_id = ?",
 }) {
-  /** Adds to what the hour has, and drops hours that began before `keepMs`. */
+  /** Adds to the figures of an hour, and drops the hours that began before `keepMs`. */
   addHour({ atMs, readyMs, refusingMs, noLinkMs, waitingMax }: HourRow, keepMs: number): void {
     this.statements.transaction(() => {
       this.sql.add.run(atMs, readyMs, refusingMs, noLinkMs, waitingMax);
@@ -53,12 +53,12 @@ export class DayRows extends rows("day", {
     });
   }
 
-  /** Hours that began in the range, in their order. */
+  /** Returns the hours that began in the range, oldest first. */
   hours(fromMs: number, untilMs: number): HourRow[] {
     return this.sql.hours.all(fromMs, untilMs);
   }
 
-  /** Ends of day that were begun in the range, in their order, each with its comparison. */
+  /** Returns the ends of day that began in the range, oldest first, each with its comparison. */
   closings(fromMs: number, untilMs: number) {
     return this.sql.closings.all(fromMs, untilMs).map((row) => {
       const compared = this.sql.compared.get(row["id"] ?? null);
@@ -66,7 +66,7 @@ export class DayRows extends rows("day", {
         startedAtMs: Number(row["started_at_ms"]),
         endedAtMs: row["ended_at_ms"] as number | null,
         askedBy: row["asked_by"] as TelecollectionAsker,
-        /** null: its end was not received. */
+        /** The terminal's answer to the end of day; null when none was received. */
         end: readJson<TelecollectionEnd | null>(row["result"]),
         reconciliation: compared ? reconciliationOf(compared) : null,
       };
@@ -76,7 +76,7 @@ export class DayRows extends rows("day", {
 
 export type ClosingOfDay = ReturnType<DayRows["closings"]>[number];
 
-/** A count ends here, because it is made at each request. */
+/** The number at which counting stops, because each request counts anew. */
 const COUNTED_MAX = 1_000;
 
 const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
@@ -86,12 +86,12 @@ const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${is
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
-/** Kinds whose items are numbers of rows. */
+/** The kinds whose items are named by row numbers. */
 const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
 
 /**
- * Marks of things that an operator has acknowledged (docs/design.md 8.8), kept for ever. A mark
- * changes what waits for an operator and nothing else: no order, no sum, no record of a finding.
+ * Stores what an operator has acknowledged (docs/design.md 8.8), for ever. An acknowledgement only
+ * removes an item from what waits for an operator; orders, sums and findings stay as they are.
  */
 export class AcknowledgedRows extends rows("acknowledged", {
   unmatched: `UPDATE unexpected_report SET seen_ms = ?2
@@ -110,7 +110,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
   allUnmatched: `SELECT * FROM ${unmatched} ORDER BY id DESC LIMIT ?`,
   differences: `SELECT * FROM ${differences} ORDER BY id DESC LIMIT ?`,
 }) {
-  /** Acknowledges `item`, a number or an order's id, on disk. false: no such thing waits. */
+  /** Acknowledges `item`, a number or an order id, on disk. false: no such item waits. */
   mark(kind: AcknowledgedKind, item: string, note: string, atMs: number): boolean {
     if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
     return this.statements.transaction(() => {
@@ -123,40 +123,40 @@ export class AcknowledgedRows extends rows("acknowledged", {
     });
   }
 
-  /** When an item was acknowledged; null: it was not. */
+  /** Returns when an item was acknowledged; null when it was not. */
   acknowledgedAtMs(kind: AcknowledgedKind, item: string): number | null {
     return timeOf(this.sql.at.get(storedKind(kind), item));
   }
 
-  /** The time of the newest mark of the kind; null: there is none. */
+  /** Returns the time of the newest acknowledgement of the kind; null when there is none. */
   newestMs(kind: AcknowledgedKind): number | null {
     return timeOf(this.sql.newest.get(storedKind(kind)));
   }
 
-  /** How many things of a kind wait for an operator, and since when; null: none waits. */
+  /** Returns how many items of a kind wait for an operator, and since when; null when none does. */
   waiting(kind: "unmatched" | "difference") {
     const row = this.sql[kind === "unmatched" ? "countUnmatched" : "countDifferences"].get();
     const count = Number(row?.["n"]);
     return count === 0 ? null : { count, sinceMs: Number(row?.["since"]) };
   }
 
-  /** Newest first. */
+  /** Returns the unmatched transactions that wait for an operator, newest first. */
   waitingUnmatched(limit: number): SettledUnmatched[] {
     return this.sql.allUnmatched.all(limit).map(unmatchedOf);
   }
 
-  /** Newest first. */
+  /** Returns the differences that wait for an operator, newest first. */
   waitingDifferences(limit: number): Reconciliation[] {
     return this.sql.differences.all(limit).map(reconciliationOf);
   }
 
-  /** A charge can be unread again; everything else stays acknowledged. */
+  /** Whether the item may be acknowledged again. Only a charge can become unread again. */
   #isNews(kind: AcknowledgedKind, item: string): boolean {
     return kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
   }
 }
 
-/** The journal keeps the former name, which the previous release reads. */
+/** Returns the kind's former name, which the journal stores for the previous release. */
 function storedKind(kind: AcknowledgedKind): string {
   return kind === "unmatched" ? "stray" : kind;
 }
@@ -166,7 +166,7 @@ function timeOf(row: Row | undefined): number | null {
   return typeof at === "number" ? at : null;
 }
 
-/** Which alarms of the supervisor, and requests of the fleet, are events of the journal. */
+/** Stores which alarms of the supervisor, and requests of the fleet, are events of the journal. */
 export class AlarmRows
   extends rows("alarms", {
     last: "SELECT * FROM alarm_taken ORDER BY taken DESC LIMIT 1",
@@ -186,7 +186,7 @@ export class AlarmRows
   }
 
   take({ origin, alarms }: SupervisorAlarms): void {
-    // Mostly nothing is new; then nothing is written to the disk.
+    // Usually there is nothing new, and then nothing is written to the disk.
     if (alarms.length === 0 && this.last?.origin === origin) return;
     this.parts.events.commit((emit) => {
       let lastId = Number(this.sql.lastOf.get(origin)?.["last_id"] ?? 0);
@@ -203,16 +203,16 @@ export class AlarmRows
     });
   }
 
-  /** Whether this program raised the same alarm about the same transaction. */
+  /** Whether this program has raised the same alarm about the same transaction. */
   #isRaisedHere({ alarm, transactionId }: EventData<"alarm">): boolean {
     return transactionId !== null && this.sql.raisedHere.get(alarm, transactionId) !== undefined;
   }
 }
 
-/** The condition of rows that wait for an operator; a dropped row only keeps its refusal. */
+/** The SQL condition that a refused hand-off waits for an operator; dropped ones do not. */
 const isRefused = "(acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NOT NULL";
 
-/** Hand-offs that the supervisor refuses while it takes others, and the operator's decisions. */
+/** Stores refused hand-offs that do not hold up the others, and the operator's decisions. */
 export class RefusedRows extends rows("refused", {
   list: `SELECT id, body, refused, set_aside_ms FROM hand_off WHERE ${isRefused} AND id > ?
     ORDER BY id LIMIT ?`,
@@ -228,7 +228,7 @@ export class RefusedRows extends rows("refused", {
       withdrawn = iif(withdrawn = 2, 1, withdrawn), set_aside_ms = NULL, refused = NULL
     WHERE transaction_id = ? AND refused IS NOT NULL`,
 })<{ events: EventRows; attempts: AttemptRows }> {
-  /** After the position `after`, oldest first. A position grows with each hand-off. */
+  /** Returns refused hand-offs after the position `after`, oldest first. */
   list(after: number, limit: number) {
     return this.sql.list.all(after, limit).map((row) => ({
       position: Number(row["id"]),
@@ -239,8 +239,8 @@ export class RefusedRows extends rows("refused", {
   }
 
   /**
-   * Drops the hand-off. "reversal": the supervisor may have the sale, and not its reversal.
-   * undefined: none is refused under this id.
+   * Drops a refused hand-off. Returns "reversal" when the supervisor may have the sale and lacks
+   * its reversal only, and undefined when no refused hand-off has this id.
    */
   drop(transactionId: string, note: string, atMs: number): "closed" | "reversal" | undefined {
     const { attempts, events } = this.parts;
@@ -256,7 +256,7 @@ export class RefusedRows extends rows("refused", {
     });
   }
 
-  /** Makes a refused or dropped hand-off due at once. false: none has this id. */
+  /** Makes a refused or dropped hand-off due at once. false: no such hand-off has this id. */
   requeue(transactionId: string, atMs: number): boolean {
     return this.parts.events.commit(() => {
       if (this.sql.requeue.run(transactionId).changes === 0) return false;
@@ -274,20 +274,20 @@ interface AuditEntry {
   readonly atMs: number;
   /** The login of the session. */
   readonly login: string;
-  /** The person's name as it was typed. */
+  /** The person's name, as typed. */
   readonly name: string;
   readonly reason: string;
-  /** Method and path of the local API. */
+  /** The method and the path of the call to the local API. */
   readonly call: string;
-  /** JSON, card numbers masked; null without a body. */
+  /** The body of the call as JSON with card numbers masked; null without a body. */
   readonly body: string | null;
-  /** The status of the answer; null while it runs, or when the program ended before. */
+  /** The HTTP status of the answer; null while the call runs, or if the program ended before. */
   readonly http: number | null;
-  /** The code of the error that was answered; null: none, or an entry of an older version. */
+  /** The error code of the answer; null for none, and in entries of an older version. */
   readonly code: string | null;
 }
 
-/** Changes that people made at the operator's console; kept for ever. */
+/** Stores the changes that people made at the operator's console, for ever. */
 export class AuditEntryRows extends rows("auditEntries", {
   begin: `INSERT INTO act (at_ms, login, name, reason, call, body)
     VALUES (?, ?, ?, ?, ?, ?)`,
@@ -295,7 +295,7 @@ export class AuditEntryRows extends rows("auditEntries", {
   list: `SELECT id, at_ms AS atMs, login, name, reason, call, body, http, code
     FROM act WHERE id < ? ORDER BY id DESC LIMIT ?`,
 }) {
-  /** Returns the number of the entry, which is on disk then. */
+  /** Writes an audit entry to the disk and returns its number. */
   begin(
     { login, name, reason, call, body }: Omit<AuditEntry, "id" | "atMs" | "http" | "code">,
     atMs: number,
@@ -308,7 +308,7 @@ export class AuditEntryRows extends rows("auditEntries", {
     this.sql.end.run(http, code, id);
   }
 
-  /** Entries with smaller numbers than `before`, the newest first. */
+  /** Returns the entries with smaller numbers than `before`, newest first. */
   list(before: number, limit: number): AuditEntry[] {
     return this.sql.list.all(before, limit);
   }

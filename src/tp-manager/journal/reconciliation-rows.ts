@@ -19,9 +19,9 @@ import { type Row, rows, type Statement } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** The number of ends of day after which a range may begin: the newest may have closed nothing. */
+/** How many ends of day back a comparison may begin, because the newest may have closed nothing. */
 export const CLOSINGS_COMPARED = 3;
-/** The most attempts that are compared, months of a busy kiosk: reading them stops all else. */
+/** The number of attempts compared at most: reading them, months of sales, blocks other work. */
 const ENTRIES_MAX = 20_000;
 const PAGE = 500;
 
@@ -29,21 +29,21 @@ const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS
     json_extract(hand_off.body, '$.amountMinor') AS handed_minor
   FROM attempt LEFT JOIN hand_off USING (transaction_id)`;
 
-/** The facts that the archive keeps of an attempt, next to its order, amount and ids. */
+/** The facts that the archive stores of an attempt, next to its order, amount and ids. */
 export interface Kept {
-  /** Left out where no end of day can be compared with it any more (docs/rules/18-totals.md). */
+  /** Missing where no end of day can be compared with it any more (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
-  /** Whole: a currency that is abolished one day must still be readable. */
+  /** The whole currency, so that it can still be read when it is abolished one day. */
   readonly currency: Currency;
   readonly end: KeptEnd;
 }
 
-/** The statement for the steps of an attempt, `minor` being the amount in a step's detail. */
+/** The SQL for an attempt's events, in which `minor` is the amount in the event's detail. */
 export const spokenOf = `SELECT kind, ifnull(json_extract(detail, '$.report.amountMinor'),
     json_extract(detail, '$.amountMinor')) AS minor
   FROM attempt_event WHERE transaction_id = ?`;
 
-/** A row of `attempt` joined with its `hand_off`, as a comparison needs it. */
+/** Returns what a comparison needs of an attempt, from a row with its `hand_off`. */
 export function entryOf(row: Row, spoken: Statement): LedgerEntry {
   const attempt = readAttempt(row);
   const { state, request } = attempt;
@@ -70,13 +70,13 @@ export function entryOf(row: Row, spoken: Statement): LedgerEntry {
   };
 }
 
-/** The members of an entry that the archive keeps. */
+/** Returns the members of an entry that the archive stores. */
 export function keptLedgerOf(entry: LedgerEntry): KeptLedger {
   const { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity } = entry;
   return { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity };
 }
 
-/** A row of `archived_order` that kept its ledger. */
+/** Returns the entry of a row of `archived_order` that has a ledger. */
 function archivedEntryOf(row: Row): LedgerEntry {
   const { currency, end, ledger } = readJson<Required<Kept>>(row["kept"]);
   const amountMinor = Number(row["amount_minor"]);
@@ -95,7 +95,7 @@ function archivedEntryOf(row: Row): LedgerEntry {
   };
 }
 
-/** Comparisons with the terminal and the gateway (docs/rules/18-totals.md). */
+/** Stores comparisons with the terminal and the gateway (docs/rules/18-totals.md). */
 export class ReconciliationRows extends rows("reconciliation", {
   uncompared: `SELECT id FROM
       (SELECT * FROM ${closings} WHERE ${mayHaveClosed} ORDER BY id DESC LIMIT ?)
@@ -104,7 +104,7 @@ export class ReconciliationRows extends rows("reconciliation", {
   closing: "SELECT * FROM telecollection WHERE id = ?",
   earlier: `SELECT * FROM ${closings} WHERE id < ? AND ${mayHaveClosed}
     ORDER BY id DESC LIMIT ?`,
-  // Backwards in the order of insertion: a wall clock can jump.
+  // Newest first by insertion, because the wall clock can jump.
   newest: `${entry} WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   upTo: `${entry} WHERE attempt.rowid <= (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY attempt.rowid DESC LIMIT ?`,
@@ -129,7 +129,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     WHERE transaction_id = ? AND json_extract(suspicion, '$.says') = 'number-missing'`,
   list: "SELECT * FROM reconciliation WHERE id < ? ORDER BY id DESC LIMIT ?",
 })<{ events: EventRows }> {
-  /** Completed ends of day that were not compared yet, oldest first. */
+  /** Returns the completed ends of day that have not been compared yet, oldest first. */
   uncompared(): number[] {
     return this.sql.uncompared.all(CLOSINGS_COMPARED).map(({ id }) => Number(id));
   }
@@ -140,7 +140,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     const closing = closingOf(row);
     const earlier = this.sql.earlier.all(closingId, CLOSINGS_COMPARED).map(closingOf);
     const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
-    // Rows of an older version do not name their end of day, so nothing is known before them.
+    // Rows of an older version do not name their end of day, so nothing before them is known.
     const known = earlier.filter(
       ({ id, startedAtMs }) =>
         id > recent.unknownUpTo && this.sql.archivedUnknown.get(startedAtMs) === undefined,
@@ -158,24 +158,24 @@ export class ReconciliationRows extends rows("reconciliation", {
     };
   }
 
-  /** The number of the last sale that was begun before this attempt. */
+  /** Returns the receipt number of the last sale that was begun before this attempt. */
   formerReceipt(transactionId: string): string | null {
     const row = this.sql.formerReceipt.get(transactionId);
     return row ? String(row["receipt_number"]) : null;
   }
 
-  /** The newest attempts up to this one, in the order they were begun. */
+  /** Returns the newest attempts up to this one, in the order in which they were begun. */
   entriesUpTo(transactionId: string, limit: number): LedgerEntry[] {
     const rows = this.sql.upTo.all(transactionId, limit);
     return rows.map((row) => entryOf(row, this.sql.spokenOf)).reverse();
   }
 
-  /** Whether an end of day agreed although numbers were missing, so that they prove nothing. */
+  /** Whether an end of day agreed despite missing receipt numbers, which then prove nothing. */
   hasRefutedJump(): boolean {
     return this.sql.refuted.get() !== undefined;
   }
 
-  /** Keeps a comparison with its event, and with each attempt that it suspects what it `says`. */
+  /** Stores a comparison with its event, and with each suspected attempt the text `says`. */
   keep(
     { atMs, closingId, result, body }: Omit<Reconciliation, "id"> & { closingId: number | null },
     says: Suspicion["says"],
@@ -191,7 +191,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     });
   }
 
-  /** Takes back the suspicions from missing numbers, because an end of day agreed. */
+  /** Removes the suspicions from missing receipt numbers, because an end of day agreed. */
   refuteJumps(transactionIds: readonly string[]): void {
     this.parts.events.commit(() => {
       this.sql.refute.run();
@@ -199,14 +199,14 @@ export class ReconciliationRows extends rows("reconciliation", {
     });
   }
 
-  /** Newest first; those before `before`. */
+  /** Returns comparisons with smaller ids than `before`, newest first. */
   list(limit: number, before: number | null): Reconciliation[] {
     return this.sql.list.all(before ?? Number.MAX_SAFE_INTEGER, limit).map(reconciliationOf);
   }
 
   /**
-   * Attempts begun before the end of day, back to `sinceId`. `unknownUpTo`: attempts that do not
-   * name their end of day may belong to every end of day up to this one; -1 when there are none.
+   * Returns the attempts begun before the end of day, back to `sinceId`. `unknownUpTo`: up to this
+   * end of day, attempts that name none may belong to any of them; -1 when all attempts name one.
    */
   #recent(closingId: number, sinceId: number): { entries: LedgerEntry[]; unknownUpTo: number } {
     const entries: LedgerEntry[] = [];
@@ -223,7 +223,7 @@ export class ReconciliationRows extends rows("reconciliation", {
   }
 }
 
-/** One row of the table `reconciliation`. */
+/** Returns the comparison in a row of the table `reconciliation`. */
 export function reconciliationOf(row: Row): Reconciliation {
   return {
     id: Number(row["id"]),

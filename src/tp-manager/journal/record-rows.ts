@@ -8,17 +8,18 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import { type Row, rows, type Statement } from "./database/statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
 
-/** A record that a terminal reported before. */
+/** A record of a transaction that a terminal has reported or shown before. */
 export interface KnownRecord {
   readonly record: NamedRecord;
-  /** null: reported when nothing ran, or stored before a command of ours. */
+  /** The record's attempt; null when it came outside a payment or was stored before one. */
   readonly transactionId: string | null;
   /**
-   * "step": in an attempt. "unmatched": of no attempt for certain. "of-no-order": found, and no
-   * order here can have made it. "baseline": stored before a command of ours.
+   * How the record was found. "step": in a payment's events. "unmatched": of no attempt for
+   * certain. "of-no-order": no order here can have made it. "baseline": stored before a command of
+   * ours.
    */
   readonly source: "step" | "unmatched" | "of-no-order" | "baseline";
-  /** Epoch milliseconds. */
+  /** When the record was first stored here, in epoch milliseconds. */
   readonly atMs: number;
 }
 
@@ -28,7 +29,7 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const ofTrace = `SELECT * FROM record INDEXED BY record_trace
   WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
 
-/** Selects records by trace, by moment, and by receipt number where they have neither. */
+/** The SQL for records by trace number, by time, or, without these, by receipt number. */
 const sharing = (moment: string): string => `${ofTrace}
   UNION ALL SELECT * FROM record INDEXED BY record_moment
   WHERE local_time = ?2 AND local_date = ?3${moment}
@@ -37,7 +38,7 @@ const sharing = (moment: string): string => `${ofTrace}
 
 const PAGE = 50;
 
-/** The names of every record, and the attempts that can have made one. */
+/** Stores the numbers and times of every record, and finds the attempts that can have made it. */
 export class RecordRows extends rows("records", {
   sharingName: sharing(""),
   sharingNumber: sharing(" AND coalesce(trace_number, '') = ''"),
@@ -48,7 +49,7 @@ export class RecordRows extends rows("records", {
   sentBefore: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
     WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // In the order of insertion: a wall clock can jump.
+  // By insertion, because the wall clock can jump.
   begun: `SELECT min(id) AS first,
       max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
     FROM attempt_event WHERE transaction_id = ?`,
@@ -60,7 +61,7 @@ export class RecordRows extends rows("records", {
       AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
         WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
     ORDER BY event.id LIMIT 1`,
-  // An attempt of which nothing was reported yet.
+  // The next attempt of which nothing was reported yet.
   nextUnheard: `SELECT ${attemptColumns}, rowid AS position
     FROM attempt INDEXED BY attempt_status
     WHERE ${unfinishedSql} AND baseline IS NOT NULL
@@ -68,7 +69,7 @@ export class RecordRows extends rows("records", {
       AND NOT EXISTS (SELECT 1 FROM attempt_event
         WHERE attempt_event.transaction_id = attempt.transaction_id)
     ORDER BY rowid LIMIT 1`,
-  // The index is named: left to itself, SQLite reads every event.
+  // The index is named because SQLite would otherwise read every event.
   nextReversal: `SELECT * FROM attempt_event INDEXED BY attempt_event_reversal
     WHERE kind = '${REVERSAL_BEGINS}' AND id > ? ORDER BY id LIMIT 1`,
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",
@@ -78,17 +79,17 @@ export class RecordRows extends rows("records", {
       AND kind IN ('end-completed', 'end-aborted') LIMIT 1`,
 })<{ attempts: AttemptRows }> {
   /**
-   * Records that share a name with this one, the oldest first; of a record without a moment
-   * only those reported since `sinceMs`. The archive is included.
+   * Returns the records, also archived ones, that share a number or a time with this record, the
+   * oldest first. A record without a time is compared with those reported since `sinceMs`.
    */
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
     return this.#sharing(record, sinceMs, this.sql.sharingName);
   }
 
-  /** As {@link sharingName}, without those of the same second that name another trace. */
+  /** Like {@link sharingName}, without the records of the same second that have another trace. */
   sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
     const { sharingName, sharingNumber } = this.sql;
-    // An empty trace says nothing, as none does.
+    // An empty trace number counts as a missing one.
     return this.#sharing(record, sinceMs, record.traceNumber ? sharingNumber : sharingName);
   }
 
@@ -102,20 +103,20 @@ export class RecordRows extends rows("records", {
     return [...byId.entries()].sort(([a], [b]) => a - b).map(([, row]) => knownRecordOf(row));
   }
 
-  /** The attempts that a record with this trace was reported for, the oldest first. */
+  /** Returns the attempts for which a record with this trace number was reported, oldest first. */
   sharingTrace(trace: string): string[] {
     const rows = this.sql.sharingTrace.all(lastDigits(trace)).map(knownRecordOf);
     return rows.flatMap(({ transactionId }) => transactionId ?? []);
   }
 
-  /** Whether an end of day may have run since a time of the clock. */
+  /** Whether an end of day may have run since a time of the wall clock. */
   closedSince(atMs: number): boolean {
     return this.sql.closedSince.get(atMs) !== undefined;
   }
 
-  /** Attempts with a write-ahead record, the newest first, read as far as they are asked for. */
+  /** Yields the attempts with a write-ahead record, newest first, reading only what is used. */
   *sent(): Generator<Attempt, void> {
-    // Most questions end at the newest attempt, which need not be read.
+    // Most callers stop at the newest attempt, which is usually in memory.
     const newest = this.parts.attempts.newestRow();
     if (newest?.attempt.baseline) yield newest.attempt;
     if (newest) yield* this.#sentBefore(newest.position);
@@ -125,7 +126,7 @@ export class RecordRows extends rows("records", {
     for (const row of this.sql.sentBefore.pages("position", position, PAGE)) yield readAttempt(row);
   }
 
-  /** The first sale or reversal that was begun at a terminal after the attempt's last command. */
+  /** Returns the first sale or reversal begun at a terminal after the attempt's last command. */
   nextCommand(transactionId: string): NextFound | undefined {
     if (this.sql.doubted.get(transactionId)) return lostSince;
     const begun = this.sql.begun.get(transactionId);
@@ -154,7 +155,7 @@ export class RecordRows extends rows("records", {
     };
   }
 
-  /** The last receipt number before an attempt, be it of a decline or a reversal. */
+  /** Returns the last receipt number before an attempt, also of a decline or a reversal. */
   #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
     const position = this.sql.position.get(transactionId)?.["position"] ?? 0;
     for (const { baseline, state } of this.#sentBefore(position)) {
@@ -166,7 +167,7 @@ export class RecordRows extends rows("records", {
   }
 
   #reversal(event: Row): NextFound | undefined {
-    // Reversals of older versions did not keep what the terminal showed before them.
+    // Older versions did not store the terminal's last transaction before a reversal.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
     if (!baseline) {
       return { ...lostSince, found: { kind: "not-told", why: "an older version did not keep it" } };
@@ -196,12 +197,15 @@ export class RecordRows extends rows("records", {
   }
 }
 
-/** A longer trace may be cut to its last digits (docs/zvt.md 7.1). 0: the text is no number. */
+/**
+ * Returns the last six digits, to which a terminal may cut a longer trace number (docs/zvt.md 7.1).
+ * 0 when the text is no number.
+ */
 function lastDigits(trace: string): number {
   return (Number.parseInt(trace, 10) || 0) % 1_000_000;
 }
 
-/** The sources of records, by the values that the journal stores. */
+/** How a record was found, by the value that the journal stores. */
 const sources: Readonly<Record<string, KnownRecord["source"]>> = {
   step: "step",
   stray: "unmatched",

@@ -7,12 +7,12 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import { rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 
-/** The most recent changes to "reversed" that are searched for a missing alarm at the start. */
+/** The number of newest events "reversed" that are searched for a missing alarm at the start. */
 const EVENTS_READ = 100;
 
-/** The journal's record of money that went back by way of the gateway. */
+/** Stores what the gateway has paid back. */
 export class ReturnRows extends rows("returns", {
-  // Sums notified before cannot hold this return, so that the two add up.
+  // Sums notified so far cannot contain this refund, so it is added to them.
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
     WHERE transaction_id = ? AND ${phaseIn(({ gateway }) => gateway === "begin")}
       AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
@@ -29,7 +29,7 @@ export class ReturnRows extends rows("returns", {
   readTo: "SELECT last FROM returns_seen",
   setReadTo:
     "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
-  // The change to "reversed" is an event of the same commit: after a crash among the newest.
+  // Looks at the newest events "reversed", which a crash may have separated from their alarms.
   unalarmed: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
       (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
         (SELECT id FROM event INDEXED BY event_reversed
@@ -43,9 +43,9 @@ export class ReturnRows extends rows("returns", {
     WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
 })<{ events: EventRows; attempts: AttemptRows; archive: Archive }> {
   /**
-   * Reserves a return at the gateway: only for a charged attempt without another return under way,
-   * and never of more than is left. false: it is not reserved. An attempt with one, or of which a
-   * part was returned, can no longer become "reversing".
+   * Reserves a refund at the gateway. Returns false unless the attempt is charged, has no other
+   * refund under way, and has at least this amount left. An attempt with a reserved or partial
+   * refund can no longer become "reversing".
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
     this.statements.assertKept();
@@ -60,8 +60,9 @@ export class ReturnRows extends rows("returns", {
   }
 
   /**
-   * Ends a return with the gateway's answer. `returned`: what went back in all as far as the
-   * supervisor knows, and what this return adds (0: only the sum is known); null: nothing did.
+   * Ends a refund with the gateway's answer. `returned` has the sum paid back as the supervisor
+   * knows it, and what this refund adds to the sum (0 when only the sum is known); null when
+   * nothing was paid back.
    */
   endReturn(
     transactionId: string,
@@ -72,39 +73,39 @@ export class ReturnRows extends rows("returns", {
     const { sumMinor = 0, addedMinor = 0 } = returned ?? {};
     const values = [addedMinor, sumMinor, returned ? 1 : 0, transactionId, operationId];
     this.#changing(transactionId, event.atMs, () => {
-      // Two callers that asked at the same time got the same answer; it counts once.
+      // Two callers that asked at the same time got the same answer, which counts once.
       if (this.sql.end.run(...values).changes !== 1) return;
       this.parts.attempts.addEvent(transactionId, event);
     });
   }
 
   /**
-   * Whether the journal, which lacks nothing since the attempt was begun, knows of no return that
-   * was reserved with a caller's key. false of an attempt in the archive.
+   * Whether no refund was ever reserved with the caller's key. False for an archived attempt, and
+   * for one begun before the journal lost data.
    */
   neverAsked(transactionId: string, idempotencyKey: string): boolean {
     return this.sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;
   }
 
-  /** Attempts with a reserved return whose end is not known, oldest first. */
+  /** Returns the attempts with a reserved refund whose outcome is not known, oldest first. */
   openReturns(): Attempt[] {
     return this.sql.open.all().map(readAttempt);
   }
 
-  /** Attempts whose money went back both ways, where the alarm about it is not on disk. */
+  /** Returns the attempts paid back in two ways for which the alarm is not on disk. */
   unalarmedTwice(): Attempt[] {
     return this.sql.unalarmed.all(EVENTS_READ).map(readAttempt).filter(isReturnedTwice);
   }
 
-  /** The number of the last notification of returned money that is noted here; 0: none. */
+  /** The number of the last notification of a refund that is noted here; 0 when none is. */
   returnsReadTo(): number {
     return Number(this.sql.readTo.get()?.["last"] ?? 0);
   }
 
   /**
-   * Notes the notified returns, each on disk when this returns. `returnedMinor`: in all, by any
-   * caller; 0: some money, of an uncertain amount. A return noted again changes nothing; sums never
-   * shrink. Returns the attempts of these returns; `isNew`: the return was not noted before.
+   * Notes the notified refunds; each is on disk afterwards. `returnedMinor` is the sum paid back to
+   * any caller; 0 stands for an unknown amount. A refund noted again changes nothing, and sums
+   * never shrink. Returns the attempts; `isNew` says that the refund was not noted before.
    */
   noteReturns(returns: readonly NotedReturn[], atMs: number) {
     return returns.flatMap((one) => {
@@ -114,7 +115,7 @@ export class ReturnRows extends rows("returns", {
     });
   }
 
-  /** Notes that the notifications up to `last` are noted, and their alarms raised. */
+  /** Notes that the notifications up to `last` are noted here and their alarms raised. */
   setReturnsReadTo(last: number): void {
     this.sql.setReadTo.run(last);
   }
@@ -127,7 +128,7 @@ export class ReturnRows extends rows("returns", {
     return changes === 1;
   }
 
-  /** One transaction, with an event when the attempt is answered differently afterwards. */
+  /** Runs one transaction, with an event if the attempt's answer differs afterwards. */
   #changing<T>(transactionId: string, atMs: number, change: () => T): T {
     return this.parts.events.commit((emit) => {
       const before = this.parts.attempts.read(transactionId);

@@ -9,27 +9,27 @@ import type { EventRows } from "./event-rows.ts";
 /** Who asked for an end of day: an operator by `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
-/** The most results of no order that are kept; held ones stay for ever. */
+/** The number of stored unmatched results; those found to be real sales stay for ever. */
 const UNMATCHED_KEPT = 1_000;
 
 /**
- * Ends of day, by the index of those that did something, or of which that is not known yet: left to
- * itself, SQLite takes the table's own order and reads every end of day that did nothing.
+ * The table of ends of day, by the index without those that closed nothing. SQLite would otherwise
+ * read the table in its own order, with every refused end of day.
  */
 export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
-/** The newest end of day after which a payment was begun: it is over, with or without its end. */
+/** The newest end of day before the newest payment: it has ended, even if no answer was stored. */
 const begunAfter =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 
-/** The few held results that carry the reference of an attempt, by their index. */
+/** The results with an attempt's reference that were found to be real sales, by their index. */
 const named = "unexpected_report INDEXED BY unexpected_report_named";
 const reference = "json_extract(report, '$.reference')";
 const isNamed = `finding = 'held' AND ${reference} IS NOT NULL`;
 
-/** The accepted terminal, its ends of day, and what it reported although nothing ran. */
+/** Stores the accepted terminal, its ends of day, and what it reported although no payment ran. */
 export class TerminalRows extends rows("terminalLog", {
   beginTelecollection:
     "INSERT INTO telecollection (started_at_ms, asked_by, identity) VALUES (?, ?, ?)",
@@ -53,7 +53,7 @@ export class TerminalRows extends rows("terminalLog", {
   dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openUnmatched: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
-  // A journal that was lost or put back since lacks what was sold by then.
+  // A journal that was lost or restored since then lacks sales from before, so this counts too.
   soldSince: `WITH seen (before) AS (SELECT before_attempt FROM unexpected_report WHERE id = ?)
     SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
         WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >= (SELECT before FROM seen))
@@ -61,7 +61,7 @@ export class TerminalRows extends rows("terminalLog", {
         WHERE before_attempt >= (SELECT before FROM seen)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
-  // A result that was an order's own, or not good, does not count.
+  // Results that belonged to an order, or charged nothing, do not count.
   wasUnmatchedSince: `SELECT max(before_attempt) >=
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report
@@ -77,7 +77,7 @@ export class TerminalRows extends rows("terminalLog", {
   accepted: "SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1",
   accept: "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
 })<{ events: EventRows }> {
-  /** Returns the number of the end of day. To be called before the command leaves. */
+  /** Stores that an end of day begins; returns its number. Call it before the command leaves. */
   beginTelecollection(
     atMs: number,
     askedBy: TelecollectionAsker,
@@ -97,21 +97,21 @@ export class TerminalRows extends rows("terminalLog", {
     });
   }
 
-  /** When ends of day were begun that the terminal demanded, oldest first, epoch milliseconds. */
+  /** Returns when the ends of day began that the terminal demanded, in epoch ms, oldest first. */
   demandedTelecollections(sinceMs: number): number[] {
     return this.sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
   }
 
-  /** Whether an end of day may have run since the attempt, which was begun at `atMs`. */
+  /** Whether an end of day may have run since the attempt, which began at `atMs`. */
   wasClosedSince(atMs: number, transactionId: string): boolean {
-    // Attempts of older versions name no end of day: for them the clock decides.
+    // Attempts of older versions name no end of day, so their time has to decide.
     const after = this.sql.afterTelecollection.get(transactionId)?.["closed"] ?? null;
     const { telecollectionSince, telecollectionAfter } = this.sql;
     const row = after === null ? telecollectionSince.get(atMs) : telecollectionAfter.get(after);
     return row !== undefined;
   }
 
-  /** Returns the number of the new row; undefined: the newest is the same, and open or held. */
+  /** Returns the new row's id; undefined when the newest row is the same and not yet explained. */
   keepUnmatched(
     found: Omit<UnmatchedRow, "id">,
     isSame = ({ report }: UnmatchedRow) => compareReports(report, found.report) === "same",
@@ -122,27 +122,27 @@ export class TerminalRows extends rows("terminalLog", {
     return this.statements.transaction(() => this.#insertUnmatched(found));
   }
 
-  /** Unmatched transactions without a finding, oldest first. */
+  /** Returns the unmatched transactions without a finding, oldest first. */
   openUnmatched(): UnmatchedRow[] {
     return this.sql.openUnmatched.all().map(unmatchedOf);
   }
 
-  /** Whether something may have been sold after it was kept. */
+  /** Whether a sale may have been made after the unmatched transaction was stored. */
   soldSinceUnmatched(id: number): boolean {
     return this.sql.soldSince.get(id)?.["sold"] === 1;
   }
 
-  /** Whether an end of day may have run after it was kept, or was running then. */
+  /** Whether an end of day may have run after the transaction was stored, or while it was. */
   closedSinceUnmatched(id: number): boolean {
     return this.sql.closedSince.get(id)?.["closed"] === 1;
   }
 
-  /** The oldest 100 unmatched transactions that were kept since the attempt was begun. */
+  /** Returns the oldest 100 unmatched transactions that were stored since the attempt began. */
   unmatchedSince(transactionId: string): UnmatchedRow[] {
     return this.sql.unmatchedSince.all(transactionId).map(unmatchedOf);
   }
 
-  /** Whether an unmatched transaction was kept since the attempt was begun. */
+  /** Whether an unmatched transaction was stored since the attempt began. */
   wasUnmatchedSince(transactionId: string): boolean {
     return this.sql.wasUnmatchedSince.get(transactionId)?.["seen"] === 1;
   }
@@ -151,22 +151,22 @@ export class TerminalRows extends rows("terminalLog", {
     this.sql.endUnmatched.run(finding, because, atMs, id);
   }
 
-  /** Newest first. */
+  /** Returns the unmatched transactions, newest first. */
   unmatched(limit: number): SettledUnmatched[] {
     return this.sql.unmatched.all(limit).map(unmatchedOf);
   }
 
-  /** Held results that carry this reference, the oldest first. */
+  /** Returns the results found to be real sales that have this reference, oldest first. */
   heldAs(text: string): SettledUnmatched[] {
     return this.sql.heldAs.all(text).map(unmatchedOf);
   }
 
-  /** The references that held results carry. */
+  /** Returns the references in the results that were found to be real sales. */
   heldReferences(): string[] {
     return this.sql.heldReferences.all().map((row) => String(row["reference"]));
   }
 
-  /** The terminal this installation works with; undefined before the first one. */
+  /** Returns the terminal this installation works with; undefined before the first. */
   acceptedTerminal(): TerminalIdentity | undefined {
     const row = this.sql.accepted.kept();
     return row && readJson(row["identity"]);
@@ -190,7 +190,7 @@ export class TerminalRows extends rows("terminalLog", {
   }
 }
 
-/** One row of the table `unexpected_report`. */
+/** Returns the transaction in a row of the table `unexpected_report`. */
 export function unmatchedOf(row: Row): SettledUnmatched {
   return {
     id: Number(row["id"]),
@@ -205,14 +205,14 @@ export function unmatchedOf(row: Row): SettledUnmatched {
   };
 }
 
-/** A text that changes with each terminal that is accepted, and with each loss of the journal. */
+/** The SQL for a text that changes when a terminal is accepted or the journal loses data. */
 const era = `(SELECT ifnull((SELECT max(id) FROM accepted_terminal), 0) || ' ' ||
   ifnull((SELECT id || ' ' || before_attempt || ' ' || since_ms FROM store_doubt
     ORDER BY id DESC LIMIT 1), ''))`;
 
 /**
- * Facts that the present terminal has shown, a row for each. They are forgotten when the setup or
- * the identity changes, an operator accepts a terminal, or the journal was lost or put back.
+ * Stores the facts that the present terminal has shown, a row for each. They are voided when the
+ * setup or the identity changes, an operator accepts a terminal, or the journal loses data.
  */
 export class LearnedRows extends rows("learned", {
   read: `SELECT holds FROM learned WHERE terminal = ? AND fact = ? AND era = ${era}`,

@@ -1,7 +1,7 @@
 import type { Migration } from "../../../shared/store/sqlite.ts";
 import { proofMigration, storeMigration } from "../../../shared/store/store.ts";
 
-/** Steps whose record is that of their attempt. IN would make a table of them for each new row. */
+/** The kinds of events with their attempt's record. OR, as IN would build a table for each row. */
 const recordSteps = `report approved second-sale reversal-report told-late charged-late
   found-reversed recovery-charged recovery-reversed taken-over`.split(/\s+/);
 const isRecordStep = (kind: string): string =>
@@ -12,7 +12,10 @@ const stepRecord = (detail: string): string =>
 
 const strayKind = (row: string): string => `iif(${row}unmatched = 1, 'unmatched', 'stray')`;
 
-/** Mostly the record is one of ours. One second may have many: by a trace it is found alone. */
+/**
+ * The condition that no record of the same transaction is stored. Usually one is, as it is ours; by
+ * its trace number it is found faster than among many records of one second.
+ */
 const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_trace
       WHERE CAST(trace_number AS INTEGER) % 1000000
           = CAST(r ->> '$.traceNumber' AS INTEGER) % 1000000
@@ -23,7 +26,7 @@ const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_trace
       WHERE local_time = r ->> '$.localTime' AND local_date = r ->> '$.localDate'
         AND trace_number IS NULL AND receipt_number IS r ->> '$.receiptNumber'))`;
 
-/** Keeps the names of a record, which is JSON, unless it has none. */
+/** Returns the SQL that stores the number, trace and time of a JSON record, if it has any. */
 function keepRecord(
   transactionId: string,
   seenAs: string,
@@ -49,7 +52,7 @@ function keepBaseline(row: string, from: string): string {
 }
 
 /**
- * The journal's schema. JSON columns hold what is only ever read back whole; every value that is
+ * The journal's schema. JSON columns hold values that are only read as a whole; every value that is
  * searched for has a column of its own.
  */
 export const migrations: readonly Migration[] = [
@@ -114,7 +117,7 @@ export const migrations: readonly Migration[] = [
     accepted_at_ms INTEGER NOT NULL
   ) STRICT;
   `,
-  // Events that GET /events repeats. Ids are never given twice, so that Last-Event-ID stays true.
+  // Adds the events that GET /events repeats. Ids are never reused, so that Last-Event-ID is safe.
   `
   CREATE TABLE event (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -130,7 +133,7 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE attempt ADD COLUMN open_return TEXT;
   CREATE INDEX attempt_open_return ON attempt (started_at_ms) WHERE open_return IS NOT NULL;
   `,
-  // Rows that stay for ever of an order older than JOURNAL_DAYS, one for each of its attempts.
+  // Adds the archive: the rows that stay for ever of orders older than JOURNAL_DAYS.
   `
   CREATE TABLE archived_order (
     transaction_id TEXT PRIMARY KEY,
@@ -146,11 +149,11 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
-  // Who wanted an end of day: one that the terminal demands again is not run at once again.
+  // Adds who asked for an end of day: one that the terminal just demanded is not repeated at once.
   `
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
-  // Which alarms of the supervisor are events here; one row for each database it has had.
+  // Adds which alarms of the supervisor are events here, with a row for each database it has had.
   `
   CREATE TABLE alarm_taken (
     origin TEXT PRIMARY KEY,
@@ -166,7 +169,7 @@ export const migrations: readonly Migration[] = [
     last INTEGER NOT NULL
   ) STRICT;
   `,
-  // Results that the terminal reported although nothing ran, and what became of them.
+  // Adds the results that the terminal reported although no payment ran, and their findings.
   `
   CREATE TABLE unexpected_report (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -181,20 +184,20 @@ export const migrations: readonly Migration[] = [
     ended_at_ms INTEGER
   ) STRICT;
   `,
-  // The newest end of day when the attempt began: a wall clock can jump. NULL: of an older version.
+  // Adds the newest end of day before an attempt began, as clocks can jump. NULL: older version.
   `
   ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
   `,
-  // Something went back of an order that the gateway has, or may have, more than once.
+  // Adds whether money of an order was paid back that the gateway has, or may have, more than once.
   `
   ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
   `,
-  // The id of the first end of day that can have closed it; 0, any, for those of an older version.
+  // Adds the first end of day that can have closed the result; 0, in older rows, means any.
   `
   ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;
   `,
-  // Searches that went through whole tables. None of these indexes is written by a payment, except
-  // the first, which holds less than before.
+  // Adds indexes for searches that read whole tables. Payments write none of these indexes except
+  // the first one, which is now smaller.
   `
   DROP INDEX attempt_undelivered;
   CREATE INDEX attempt_undelivered ON attempt (amount_minor, currency)
@@ -213,7 +216,7 @@ export const migrations: readonly Migration[] = [
     WHERE name = 'alarm';
   CREATE INDEX alarm_taken_newest ON alarm_taken (taken);
   `,
-  // Ends of day beside the journal, and missing receipt numbers (docs/rules/18-totals.md).
+  // Adds comparisons of ends of day, and missing receipt numbers (docs/rules/18-totals.md).
   `
   CREATE TABLE reconciliation (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -240,7 +243,7 @@ export const migrations: readonly Migration[] = [
   `
   CREATE INDEX attempt_event_reversal ON attempt_event (id) WHERE kind = 'reversal-begins';
   `,
-  // The marks of the journal and of the supervisor's database.
+  // Adds the marks that identify the journal and the supervisor's database.
   `
   ${storeMigration}
   -- The supervisor's database was lost: so far its transactions are handed over again. One row
@@ -270,18 +273,18 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX store_doubt_open ON store_doubt (id) WHERE ended_at_ms IS NULL;
   `,
-  // Of rows from before it is not known; as then, none of them speaks of a lost journal.
+  // Adds whether no order here can have made a result. Older rows get 0: they prove no loss.
   `
   ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;
   `,
-  // Since when an order is charged that the kiosk was not told of (docs/rules/11-unread.md).
+  // Adds since when an order is charged without the kiosk having read so (docs/rules/11-unread.md).
   `
   ALTER TABLE attempt ADD COLUMN unread_since_ms INTEGER;
   CREATE INDEX attempt_unread ON attempt (unread_since_ms) WHERE unread_since_ms IS NOT NULL;
   CREATE INDEX hand_off_standing ON hand_off (id) WHERE withdrawn = 2 AND delivery <> 'closed';
   `,
-  // Listings by status and time, and every attempt that a sale can be of, without a walk through
-  // rows that do not fit. Of these indexes the first replaces one that a payment wrote as well.
+  // Adds indexes for listings by status and time, and for every attempt that can be a sale. The
+  // first of them replaces an index that payments also wrote.
   `
   ALTER TABLE attempt ADD COLUMN status TEXT AS (CASE phase
     WHEN 'sent' THEN iif(json_extract(state, '$.goods') IS NOT NULL
@@ -310,9 +313,8 @@ export const migrations: readonly Migration[] = [
     WHERE (result IS NULL
       OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'));
   `,
-  // Each event of a payment wrote its name into an index and its number into a sequence of SQLite.
-  // Only alarms and reversals are looked for, and the newest event is never dropped, so that its
-  // number is not given twice without a sequence either.
+  // Spares payments two writes per event: the index of names and SQLite's sequence of ids. Only
+  // alarms and reversals are searched for. The newest event is never dropped, so no id is reused.
   `
   CREATE TABLE kept_event (
     id INTEGER PRIMARY KEY,
@@ -329,7 +331,7 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
     WHERE name = 'alarm';
   `,
-  // How the terminal was in each hour, and how many transactions waited for the gateway.
+  // Adds the terminal's state in each hour, and the number of transactions that waited to be sent.
   {
     goesOn: `
   CREATE TABLE hour (
@@ -341,7 +343,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   },
-  // Acts of people at the operator's console. The end is the HTTP status of its answer.
+  // Adds the changes made at the operator's console, with the HTTP status of the answer.
   {
     goesOn: `
   CREATE TABLE act (
@@ -356,7 +358,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   },
-  // Things that a person has seen and dealt with: they wait for nobody any more.
+  // Adds the items that a person has acknowledged.
   {
     goesOn: `
   CREATE TABLE seen (
@@ -375,9 +377,9 @@ export const migrations: readonly Migration[] = [
     WHERE result IN ('differs', 'jump') AND seen_ms IS NULL;
   `,
   },
-  // Why an act was refused, or what kept its end from being known.
+  // Adds why a person's change was refused, or why its outcome is not known.
   { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
-  // Facts that a terminal has shown; 0: a counterexample came. Another `era` forgets them.
+  // Adds facts that a terminal has shown; 0: a counterexample came. A new `era` voids the facts.
   {
     goesOn: `
   CREATE TABLE learned (
@@ -389,8 +391,9 @@ export const migrations: readonly Migration[] = [
   ) STRICT, WITHOUT ROWID;
   `,
   },
-  // Names of every record that a terminal ever told, also of orders put away; by triggers, so that
-  // the program of the schema before keeps it whole. transaction_id IS NULL: told when nothing ran.
+  // Adds the numbers of every record that a terminal reported, also of archived orders. Triggers
+  // write them, so that the previous version of the program fills the table too. A NULL
+  // transaction_id means that no payment ran.
   {
     goesOn: `
   CREATE TABLE record (
@@ -436,15 +439,15 @@ export const migrations: readonly Migration[] = [
   `,
   },
   proofMigration,
-  // Results that a one-way terminal told of an attempt, and that wait for its order's fate.
+  // Adds an index of a one-way terminal's results that name an attempt and wait for its outcome.
   {
     goesOn: `
   CREATE INDEX unexpected_report_named ON unexpected_report (json_extract(report, '$.reference'))
     WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
   `,
   },
-  // Members of an event that its step does not hold, with its version. Older programs write none.
+  // Adds the members of an event that its step lacks, with a version. Older programs leave it NULL.
   { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
-  // How long the program has run since the last loss: a wall clock can jump.
+  // Adds how long the program has run since the last loss, because the wall clock can jump.
   { goesOn: "ALTER TABLE store_doubt ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;" },
 ];

@@ -9,10 +9,10 @@ import { transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 
-/** The one table whose writes wait: a statement that names it has them written first. */
+/** Finds the one table with delayed writes: statements that name it have them written first. */
 const mayWait = /\bhand_off\b/;
 
-/** Spares SQLite a new plan at each use, which it makes for a bare parameter as LIMIT. */
+/** Makes LIMIT an expression, because SQLite would plan a bare parameter anew at each use. */
 function plannedOnce(sql: string): string {
   return sql.replaceAll(/\bLIMIT (\?\d*)/g, "LIMIT $1 + 0");
 }
@@ -23,7 +23,7 @@ interface Table {
   writes: number;
 }
 
-/** One statement of the journal, prepared when the journal is opened. */
+/** One SQL statement of the journal, prepared when the journal is opened. */
 export class Statement {
   readonly name: string;
   readonly sql: string;
@@ -51,7 +51,7 @@ export class Statement {
     return this.#watched(() => this.#prepared.get(...values)) as Row | undefined;
   }
 
-  /** `T`: of columns that are named as its members, and read as they are. */
+  /** Returns all rows. `T` has the selected columns as its members, with SQLite's own types. */
   all<T = Row>(...values: SQLInputValue[]): T[] {
     if (this.#mayWait) this.#home.settleForReading();
     return this.#watched(() => this.#prepared.all(...values)) as T[];
@@ -62,7 +62,7 @@ export class Statement {
     return this.#watched(() => this.#prepared.run(...values));
   }
 
-  /** Counts a write and has its outcome watched, unless a transaction watches all its writes. */
+  /** Counts a write and reports its outcome to the write proof, as a transaction otherwise does. */
   #watched<T>(use: () => T): T {
     if (!this.#written) return use();
     this.#written.writes += 1;
@@ -70,7 +70,7 @@ export class Statement {
     return database.isTransaction ? use() : proof.watch(use);
   }
 
-  /** Changes whenever a statement has written to a table that this one reads. */
+  /** The number of writes so far to the tables that this statement reads. */
   get stamp(): number {
     let writes = 0;
     for (const table of this.#read) writes += table.writes;
@@ -78,8 +78,8 @@ export class Statement {
   }
 
   /**
-   * Like {@link get}, but the row of the last time, which nobody changes, as long as nothing was
-   * written to the statement's tables: only this process writes to the journal.
+   * Like {@link get}, but returns the previous row, which nobody changes, if the statement's tables
+   * were not written to since. Only this process writes to the journal.
    */
   kept(...values: SQLInputValue[]): Row | undefined {
     const { stamp } = this;
@@ -88,14 +88,14 @@ export class Statement {
       return known.row;
     }
     const row = this.get(...values);
-    // An open transaction may take back the row that it reads.
+    // An open transaction may still be rolled back, with the row that it reads.
     if (!this.#home.database.isTransaction) this.#kept = { stamp, values, row };
     return row;
   }
 
   /**
-   * All rows of a statement that ends in `< ? ... DESC LIMIT ?`, read a page of `size` at a time as
-   * far as they are asked for. `by`: the column that is compared; `before`: its first value.
+   * Yields all rows of a statement that ends in `< ? ... DESC LIMIT ?` and reads a page of `size`
+   * rows only when it is needed. `by` is the compared column, `before` its first value.
    */
   *pages(by: string, before: SQLInputValue, size: number): Generator<Row, void> {
     for (let from = before; ; ) {
@@ -108,18 +108,18 @@ export class Statement {
 }
 
 /**
- * The statements of the journal, all in one list, so that the speed test can run each of them. The
- * schema (migrations.ts) and the few rows that the database has about itself are not among them.
+ * All statements of the journal in one list, so that the speed test can run each of them. The
+ * schema (migrations.ts) and the few rows about the database itself are not in the list.
  */
 export class Statements {
   readonly database: DatabaseSync;
   readonly proof: WriteProof;
-  /** The tables of the journal, and how often each was written to. */
+  /** The tables of the journal by name, each with its number of writes. */
   readonly tables: ReadonlyMap<string, Table>;
   readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
 
-  /** Without a clock nothing waits: what could be written later is written at once. */
+  /** Without a clock no write is delayed: each is on disk at once. */
   constructor(database: DatabaseSync, proof: WriteProof, clock?: Clock) {
     const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     this.database = database;
@@ -128,7 +128,7 @@ export class Statements {
     this.waiting = new WaitingWrites(clock, () => this.settle());
   }
 
-  /** The statements of one part of the journal, by the names of their texts. */
+  /** Prepares the statements of one part of the journal. The keys of `texts` are their names. */
   prepare<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
     const prepared = {} as Record<K, Statement>;
     for (const name of Object.keys(texts) as K[]) {
@@ -138,7 +138,7 @@ export class Statements {
     return prepared;
   }
 
-  /** Makes all that `work` writes one commit, after the writes that wait; it is on disk then. */
+  /** Runs `work` as one commit, which also has the delayed writes and is on disk afterwards. */
   transaction<T>(work: () => T): T {
     const result = this.proof.watch(() =>
       transaction(this.database, () => {
@@ -156,22 +156,22 @@ export class Statements {
   }
 
   /**
-   * Writes with the next commit, within `LATER_MS` in any case: for what can be learnt again after
-   * a crash (docs/design.md 1.3). A commit that fails has `write` called again with the next one;
-   * `written` is called once it is on disk.
+   * Delays a write to the next commit, at most `LATER_MS`, for what can be learnt again after a
+   * crash (docs/design.md 1.3). `write` is called again when the commit fails, and `written` once
+   * the write is on disk.
    */
   later(write: () => void, written: () => void): void {
     this.waiting.add(write, written);
     if (!this.waiting.mayWait) this.settle();
   }
 
-  /** Has what waits on disk when it returns. */
+  /** Writes all delayed writes to the disk before it returns. */
   settle(): void {
     if (this.waiting.isEmpty || this.database.isTransaction) return;
     this.transaction(() => {});
   }
 
-  /** A full disk does not prevent reading: waiting writes can be learnt again, so older rows do. */
+  /** Writes delayed writes. Does not throw on a full disk, because older rows can still be read. */
   settleForReading(): void {
     try {
       this.settle();
@@ -182,8 +182,8 @@ export class Statements {
 }
 
 /**
- * The class of a part of the journal: its statements, by the names of their texts, and in `P` the
- * other parts that it uses.
+ * Returns the base class for a part of the journal, with its statements by name. `P` is the type of
+ * the other parts that it uses.
  */
 export function rows<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
   return class<P = unknown> {
@@ -199,21 +199,21 @@ export function rows<K extends string>(part: string, texts: Readonly<Record<K, s
   };
 }
 
-/** The longest time that a write waits. */
+/** The longest time for which a write is delayed. */
 const LATER_MS = 1_000;
 
 /**
- * Writes that wait for the next commit of the journal (docs/design.md 1.3). A process that is
- * killed loses them, so only what can be learnt again may wait.
+ * Holds writes that are delayed to the next commit of the journal (docs/design.md 1.3). A process
+ * that is killed loses them, so only what can be learnt again may be delayed.
  */
 export class WaitingWrites {
   readonly #clock: Clock | undefined;
   readonly #settle: () => void;
   #waiting: Array<{ readonly write: () => void; readonly written: () => void }> = [];
-  /** The number of writes, the first ones, that the open transaction has made. */
+  /** How many of the first waiting writes the open transaction already contains. */
   #written = 0;
   #timer: Timer | undefined;
-  /** Called when the timer's commit failed: the writes are tried again with the next commit. */
+  /** Called when the timer's commit failed. The next commit contains the writes again. */
   onFault: (error: unknown) => void = () => {};
 
   /** `settle` makes a commit. */
@@ -226,7 +226,7 @@ export class WaitingWrites {
     return this.#waiting.length === 0;
   }
 
-  /** false: without a clock no timer would write it. */
+  /** Whether writes may be delayed: without a clock no timer would write them. */
   get mayWait(): boolean {
     return this.#clock !== undefined;
   }
@@ -236,13 +236,13 @@ export class WaitingWrites {
     this.#startTimer();
   }
 
-  /** Writes all that waits. To be called inside a transaction. */
+  /** Makes all waiting writes. Must be called inside a transaction. */
   write(): void {
     for (const { write } of this.#waiting) write();
     this.#written = this.#waiting.length;
   }
 
-  /** To be called when the transaction is on disk. A later write than {@link write} waits on. */
+  /** Drops the writes of the last {@link write}. Call it when their transaction is on disk. */
   written(): void {
     if (this.isEmpty) return;
     const done = this.#waiting.splice(0, this.#written);
@@ -267,7 +267,7 @@ export class WaitingWrites {
     });
   }
 
-  /** Drops what waits. */
+  /** Drops all waiting writes. */
   close(): void {
     this.#timer?.clear();
     this.#waiting = [];
