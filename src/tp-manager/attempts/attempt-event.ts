@@ -22,7 +22,7 @@ import { newerState } from "./rebuilt-attempt.ts";
 /** The version of the events that this program writes. */
 const VERSION = 1;
 
-/** The kinds of steps that are notes: no state follows from them. */
+/** The kinds of steps that are notes: they do not change the attempt's state. */
 const noteKinds = [
   "cancel",
   "told-after-charge",
@@ -38,10 +38,13 @@ const noteKinds = [
 ] as const;
 export type NoteKind = (typeof noteKinds)[number];
 
-/** The supervisor knows the sale, and the journal was lost or restored (docs/rules/17-loss.md). */
+/**
+ * The import of a sale that the supervisor knows and a lost or restored journal lacked
+ * (docs/rules/17-loss.md).
+ */
 interface Imported {
   readonly input: "imported";
-  /** null: a step of an older version whose hand-off is gone. */
+  /** The imported transaction; null: a step of an older version whose hand-off was deleted. */
   readonly transaction: Transaction | null;
   readonly reversed: boolean;
   readonly delivery: DeliveryState;
@@ -49,14 +52,14 @@ interface Imported {
 }
 
 /**
- * Something that happened to an attempt. After its write-ahead record an attempt is the list of its
- * events, and its state is their {@link fold}: an event holds exactly what the machines take.
+ * Something that happened to an attempt. After the write-ahead record an attempt is the list of its
+ * events, and its state is their {@link fold}: an event holds exactly what the machines need.
  */
 export type AttemptEvent =
   | WrittenEvent
   | (Head & { readonly input: "note"; readonly kind: NoteKind; readonly detail: Detail });
 
-/** An event that changes the state, or could. */
+/** An event that changes the state or can change it. */
 export type WrittenEvent = Head & Written;
 type Written = AttemptInput | Imported;
 
@@ -65,12 +68,12 @@ interface Head {
   readonly atMs: number;
 }
 
-/** An event in the present version. */
+/** Returns an event in the present version. */
 export function eventAt<I extends Written>(atMs: number, input: I) {
   return { v: VERSION, atMs, ...input } as const;
 }
 
-/** The state after events. `first`: that before them; null: the journal had nothing of it. */
+/** Returns the state after events. `first`: the state before them; null: an unknown attempt. */
 export function fold(
   events: readonly AttemptEvent[],
   first: AttemptState | null = begun,
@@ -95,7 +98,7 @@ function imported(state: AttemptState | null, { transaction, reversed }: Importe
 
 const grounds = ["because", "observation", "proof"] as const;
 
-/** The kind of step of each input, and the members that its detail has unchanged. */
+/** For each input: the kind of its step, and the members that the step's detail has unchanged. */
 const forms: {
   readonly [I in Written["input"]]: readonly [
     kind: string,
@@ -132,8 +135,8 @@ const inputs = new Map<string, AttemptEvent["input"]>([
 ]);
 
 /**
- * An event as the journal keeps it: the kind and the detail that people and older programs read,
- * and in `input` the other members, with the version.
+ * Returns an event as the journal stores it: the kind and the detail, which people and older
+ * programs read, and in `input` the other members with the version.
  */
 export function stepOf(
   { v, atMs, ...event }: WrittenEvent,
@@ -152,7 +155,7 @@ export function stepOf(
   return { atMs, kind, detail, input };
 }
 
-/** Members of a detail that the event has under another name, or that its state has. */
+/** Returns members that the event has under another name in the detail, or that its state has. */
 function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   switch (event.input) {
     case "hold":
@@ -177,15 +180,15 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   }
 }
 
-/** The attempt that a step belongs to. `final`: its present state, which a step of old may lack. */
+/** The attempt of a step. `final` is its present state, which completes steps of old versions. */
 interface StepOwner {
   readonly request: PaymentRequest;
   readonly final: AttemptState;
-  /** The transaction that was handed off or imported. */
+  /** Returns the transaction that was handed off or imported. */
   readonly handedOff: () => Transaction | null;
 }
 
-/** The event that a step keeps; undefined: a newer version wrote it. */
+/** Returns the event that a step stores; undefined when a newer version wrote it. */
 export function eventOf(step: AttemptStep, owner: StepOwner): AttemptEvent | undefined {
   const { atMs, kind, detail } = step;
   const input = inputs.get(kind);
@@ -196,7 +199,7 @@ export function eventOf(step: AttemptStep, owner: StepOwner): AttemptEvent | und
   return { ...payload, ...end, v: VERSION, atMs, input } as AttemptEvent;
 }
 
-/** The members of an event that steps did not keep before they had a version. */
+/** Returns the members of an event that steps did not store before they had a version. */
 function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
   const { final, request } = owner;
   const finalReport = lastReportOf(final) ?? bareReport(request.currency, request.amountMinor);
@@ -213,7 +216,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
       return { report: (detail["observation"] as Observation)?.last?.report ?? finalReport };
     }
     case REVERSAL_BEGINS: {
-      // Only a reversal whose end is open keeps what the terminal held before it.
+      // Only a reversal without an outcome still has the terminal's last transaction before it.
       const kept = "sale" in final && "baseline" in final ? final.baseline : nothingKnown;
       return { baseline: detail["baseline"] ?? kept };
     }
@@ -231,7 +234,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
   }
 }
 
-/** A baseline that was not kept. */
+/** The baseline in place of one that was not stored. */
 export const nothingKnown = {
   identity: anyTerminal,
   last: { kind: "none" },

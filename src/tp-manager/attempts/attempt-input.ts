@@ -9,31 +9,31 @@ import type {
 } from "../terminal/terminal.ts";
 import type { AttemptState, Judgement } from "./payment.ts";
 
-/** Everything that can happen to an attempt; payment-machine.ts says what it does. */
+/** Everything that can happen to an attempt; payment-machine.ts decides what follows from it. */
 export type AttemptInput = {
   readonly [I in keyof Inputs]: { readonly input: I } & Readonly<Inputs[I]>;
 }[keyof Inputs];
 
 interface Inputs {
-  /** `because`: why the report is taken for that of another payment. */
+  /** A report of the terminal. `because`: why the report is taken for another payment's. */
   report: Reported & { judgement: Judgement; because?: string };
-  /** A good report that waits for the goods. */
+  /** A good report of a two-phase sale that waits for the decision about the goods. */
   hold: Reported & { decideByMs: number };
   decide: { decision: GoodsDecision; why: string };
   acknowledged: object;
-  /** A good report of another sale than the one reported before; refused on the wire. */
+  /** A good report of another sale than the first one; it is refused on the wire. */
   "second-sale": Reported;
-  /** `cancelled`: we had asked the terminal to cancel, so an approval may have crossed it. */
+  /** The command's end. `cancelled`: we had asked for a cancel, which an approval may cross. */
   end: { end: PaymentEnd; cancelled?: boolean };
   /**
-   * The process that ran the attempt has ended; found at the next start. `unwritten`: the last that
-   * it received may not be on disk (docs/design.md 1.3).
+   * The process that ran the attempt has ended, as the next start finds out. `unwritten`: the last
+   * thing it received may not be on disk (docs/design.md 1.3).
    */
   interrupted: { unwritten?: boolean };
   reverse: { baseline: Baseline };
   /**
-   * An operator settled an attempt in doubt. `report`: what a charge is recorded with;
-   * `amountMinor`: the amount that the operator named.
+   * An operator settled an attempt in doubt. `report` is recorded with a charge; `amountMinor` is
+   * the amount that the operator named.
    */
   settled: Reported & {
     outcome: "charged" | "not-charged" | "reversed";
@@ -47,15 +47,15 @@ interface Inputs {
   /** The terminal holds a sale that it reported after it had ended this payment. */
   "found-charged": Reported & Grounds;
   /**
-   * The terminal holds such a sale, which can be that of another order as well. `judgement`: left
-   * out, the report agrees with what was asked.
+   * The terminal holds a late sale that can belong to another order as well. Without `judgement`
+   * the report agrees with the request.
    */
   "found-in-doubt": Reported & Grounds & { judgement?: Judgement };
-  /** The terminal holds the reversal of a charged sale, and no command here waits for it. */
+  /** The terminal holds the reversal of a charged sale, and no command of ours awaits it. */
   "found-reversed": Reported & Grounds;
   /**
-   * A one-way terminal has reported the result after all (docs/rules/25-one-way.md). `wasStored`:
-   * the result was on disk already, without its end.
+   * A one-way terminal reported the result after the payment had ended (docs/rules/25-one-way.md).
+   * `wasStored`: the result was on disk already, without an outcome.
    */
   "late-result": Reported & Grounds & { judgement: Judgement; wasStored?: true };
 }
@@ -64,17 +64,17 @@ interface Reported {
   readonly report: TransactionReport;
 }
 
-/** Why a verdict was given. Kept with it, because a verdict is never given a second time. */
+/** Why a verdict was given. It is stored with the verdict, which is given only once. */
 interface Grounds {
-  /** For people. */
+  /** The reason as a text for people. */
   readonly because: string;
-  /** `rules`: the version of the rules that gave the verdict. */
+  /** The facts of the proof. `rules` is the version of the rules that gave the verdict. */
   readonly proof?: Proof & { readonly rules: number };
-  /** A probe of the terminal; null: none was made for this. */
+  /** The probe of the terminal; null when the verdict needed none. */
   readonly observation?: (Stored & { readonly atMs: number }) | null;
 }
 
-/** The error for a pair of state and input that the machines do not describe: a fault of ours. */
+/** Returns the error for an input that the machines do not know in a state: a fault of ours. */
 export function impossible(state: AttemptState, { input }: AttemptInput): BrokenInvariant {
   return new BrokenInvariant(`an attempt that is ${state.phase} got ${input}`);
 }

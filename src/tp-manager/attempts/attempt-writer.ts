@@ -24,19 +24,19 @@ interface WriterParts {
   readonly attempts: AttemptRows;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Sends a prompt to the listeners of `GET /events`. */
+  /** Sends a prompt to the clients of `GET /events`. */
   readonly announce?: Announce | undefined;
 }
 
 /**
- * Moves one attempt from state to state: asks the machine, and has the new state, the event that
- * led to it and what follows from it (hand-off, withdrawal) on disk in one transaction.
+ * Moves one attempt from state to state: gets the new state from the machine, and writes the state,
+ * its event and what follows from it (hand-off, withdrawal) to the disk in one transaction.
  */
 export class AttemptWriter {
   readonly #parts: WriterParts;
   /**
-   * Events that were received on the wire and are not on disk yet (see {@link heard}). The writers
-   * that one command has one after the other share this list.
+   * Events that were received on the wire and are not on disk yet (see {@link heard}). All writers
+   * of one command share this list.
    */
   readonly unwritten: WrittenEvent[];
   #attempt: Attempt;
@@ -52,16 +52,16 @@ export class AttemptWriter {
     return this.#attempt;
   }
 
-  /** Writes the event of `input` and returns the attempt after it. Throws without any change. */
+  /** Writes the event of `input` and returns the new attempt. Throws without any change. */
   advance(input: AttemptInput): Attempt {
     const ticket = input.input === "end" && "ticket" in input.end ? input.end.ticket : "";
     return this.#write([...this.unwritten, this.#now(input)], ticket || undefined);
   }
 
   /**
-   * Keeps evidence of the wire that nothing can refuse any more, for the commit of the next step,
-   * within `HEARD_WITHIN_MS` in any case (docs/design.md 1.3). A recovery of this process that does
-   * not know of it could disprove a charge; one of the next process takes it for possible
+   * Keeps evidence from the wire in memory until the next step is written, for at most
+   * `HEARD_WITHIN_MS` (docs/design.md 1.3). A recovery in this process that did not know the
+   * evidence could disprove a charge; a recovery in the next process assumes that it may exist
    * (docs/rules/02-proof.md).
    */
   heard(input: AttemptInput): void {
@@ -69,8 +69,12 @@ export class AttemptWriter {
     try {
       fold([...this.unwritten, event], this.#attempt.state);
     } catch (error) {
-      // A fault of this program: repeating the event would not help.
-      this.log("error", { err: error, input: input.input }, "what was heard fits no state");
+      // This is a fault of the program, and repeating the event would not help.
+      this.log(
+        "error",
+        { err: error, input: input.input },
+        "an event from the wire is not possible in the attempt's state",
+      );
       return;
     }
     this.unwritten.push(event);
@@ -82,7 +86,7 @@ export class AttemptWriter {
     return eventAt(this.#parts.clock.now(), input);
   }
 
-  /** Has what {@link heard} kept on disk when it returns, or keeps it for the next step. */
+  /** Writes the events of {@link heard} to the disk. If that fails, they wait for the next step. */
   settle(): void {
     this.#timer?.clear();
     this.#timer = undefined;
@@ -90,7 +94,7 @@ export class AttemptWriter {
     try {
       this.#write([...this.unwritten]);
     } catch (error) {
-      this.log("error", { err: error }, "the journal did not take what was heard");
+      this.log("error", { err: error }, "could not write events from the wire to the journal");
     }
   }
 
@@ -113,7 +117,7 @@ export class AttemptWriter {
         isCharged(state) && !wasSold
           ? transactionOf(this.#attempt, state, approvedAtMs)
           : undefined,
-      // The sale is over: reversed, or an operator corrected the first finding.
+      // The sale no longer counts: it was reversed, or an operator corrected an earlier finding.
       withdraw: wasSold && phaseTable[state.phase].charged === "no",
     });
     this.unwritten.length = 0;
@@ -123,17 +127,21 @@ export class AttemptWriter {
     return this.#attempt;
   }
 
-  /** Writes a step that changes no state. A full disk is logged only, and stops nothing. */
+  /** Writes a step that changes no state. A failure is logged only, so that nothing stops. */
   note(kind: NoteKind, detail: Detail): void {
     try {
       const atMs = this.#parts.clock.now();
       this.#parts.attempts.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
     } catch (error) {
-      this.log("error", { err: error, kind }, "the journal did not take an event");
+      this.log(
+        "error",
+        { err: error, kind },
+        "could not write a note about the attempt to the journal",
+      );
     }
   }
 
-  /** Announces the prompt that the customer sees now; it is kept nowhere. */
+  /** Announces the prompt that the customer sees now. Prompts are not stored. */
   prompted(prompt: Prompt): void {
     const { transactionId, request } = this.#attempt;
     this.log("info", { prompt: prompt.code }, prompt.text);
@@ -147,7 +155,7 @@ export class AttemptWriter {
   }
 }
 
-/** The transaction that a charged attempt hands off to the supervisor. */
+/** Returns the transaction that a charged attempt hands off to the supervisor. */
 function transactionOf(
   { transactionId, request }: Attempt,
   { report, by }: ChargedState,

@@ -19,10 +19,10 @@ import { isInDoubt, phaseTable } from "./phase-table.ts";
 
 /**
  * Checks what the journal says about one attempt against the machines and the money rules
- * (docs/design.md 9.6). Pure. Older versions may have been more careful than the present machines:
- * an attempt that they left in doubt, where these are certain, is no fault.
+ * (docs/design.md 9.6). Pure. Older versions may have been more careful than the present machines,
+ * so an attempt that they left in doubt where the machines are certain is no fault.
  */
-/** The rules, each with the sentence that describes a fault. */
+/** The names of the rules, each with the sentence that describes its fault. */
 export const auditRules = {
   "illegal-step": "a step that its phase does not have",
   "other-end": "the steps lead to another end than the journal has",
@@ -48,25 +48,25 @@ export interface AuditFault {
   readonly says: string;
 }
 
-/** One attempt as the journal keeps it. */
+/** One attempt as the journal stores it. */
 interface AuditedAttempt {
   readonly transactionId: string;
   readonly orderId: string;
   readonly phase: string;
   readonly request: PaymentRequest;
   readonly state: AttemptState;
-  /** There is a write-ahead record: the command may have left. */
+  /** Whether there is a write-ahead record, so that the command may have left. */
   readonly wasBegun: boolean;
-  /** The amount that was handed off; null: no row hands the attempt off. */
+  /** The amount that was handed off, in minor units; null when the attempt was not handed off. */
   readonly handedMinor: number | null;
-  /** The supervisor knows, or will know, that the transaction is not to be sent. */
+  /** Whether the supervisor knows, or will know, that the transaction must not be sent. */
   readonly isWithdrawn: boolean;
-  /** The transaction that was handed off or imported, read only when a step needs it. */
+  /** Returns the transaction that was handed off or imported. Read only when a step needs it. */
   readonly handedOff: () => Transaction | null;
   readonly steps: readonly AttemptStep[];
 }
 
-/** The faults of one attempt. `unknown`: steps of a newer version, which are not replayed. */
+/** Returns the faults of one attempt. `unknown`: the steps of a newer version, left unchecked. */
 export function auditAttempt(attempt: AuditedAttempt) {
   const faults: AuditFault[] = [];
   const report: Report = (rule, says) => faults.push(faultOf(rule, attempt, says));
@@ -78,20 +78,20 @@ export function auditAttempt(attempt: AuditedAttempt) {
   return { faults, unknown };
 }
 
-/** Reports a fault. `says`: left out, the sentence of the rule. */
+/** Reports a fault. Without `says` the sentence of the rule is used. */
 type Report = (rule: AuditRule, says?: string) => void;
 
-/** Evidence of the money, as the events give it. */
+/** What the events prove about the money. */
 interface Evidence {
-  /** The last report was good for exactly what was asked for. */
+  /** Whether the last report was good and agreed with the request. */
   hasAgreed: boolean;
-  /** Our acknowledgement of such a report has provably arrived, and no goods were withheld. */
+  /** Whether our acknowledgement of such a report provably arrived and no goods were withheld. */
   wasCommitted: boolean;
-  /** The terminal's end after such a report was good. */
+  /** Whether the terminal ended the command as good after such a report. */
   hadGoodEnd: boolean;
-  /** The last thing that was proved or settled. */
+  /** What was last proved, or settled by an operator; null when nothing was. */
   proved: "charged" | "not-charged" | "reversed" | "not-reversed" | null;
-  /** The supervisor had the sale: proof as good as its own report and end. */
+  /** Whether the supervisor had the sale, which proves as much as a good report and a good end. */
   wasImported: boolean;
 }
 
@@ -106,7 +106,7 @@ function replay(attempt: AuditedAttempt, report: Report) {
   };
   const unknown: string[] = [];
   const owner = { ...attempt, final };
-  // An imported attempt has no record that the steps follow.
+  // An imported attempt has no write-ahead record before its steps.
   let state = attempt.wasBegun ? begun : isNotCharged(final) ? final : null;
   let before: AttemptEvent | undefined;
   let isOld = false;
@@ -132,7 +132,7 @@ function replay(attempt: AuditedAttempt, report: Report) {
   return { evidence, unknown };
 }
 
-/** The state after `event`; undefined: the machines have no such step. */
+/** Returns the state after `event`; undefined when the machines do not have this step. */
 function advanced(
   state: AttemptState | null,
   event: AttemptEvent,
@@ -147,7 +147,7 @@ function advanced(
   }
 }
 
-/** The state in doubt that an older version may have come to at an end. */
+/** Returns the state in doubt that an older version may have reached instead of this one. */
 function inDoubtInstead(state: AttemptState): AttemptState {
   const sale = saleOf(state);
   const why = "an older version doubted it";
@@ -156,16 +156,16 @@ function inDoubtInstead(state: AttemptState): AttemptState {
     : { phase: "in-doubt", why, last: null };
 }
 
-/** Why the journal's state is not the fold of its events, to the last member; undefined: it is. */
+/** Returns how the stored state differs from the fold of the events; undefined: in nothing. */
 function otherState(state: AttemptState | null, final: AttemptState): string | undefined {
   const folded = JSON.stringify(state);
-  // The order of members says nothing, but is nearly always the same.
+  // Two texts that differ may still be equal states, as the order of members does not matter.
   if (folded === JSON.stringify(final)) return undefined;
   if (isDeepStrictEqual(JSON.parse(folded), final)) return undefined;
   return `the steps lead to another ${state?.phase} than the journal's ${final.phase}`;
 }
 
-/** As {@link otherState}, for steps of older versions, which kept less: phase and sale decide. */
+/** Like {@link otherState}, but compares only phase and sale, as older versions stored less. */
 function otherEnd(
   state: AttemptState | null,
   final: AttemptState,
@@ -213,7 +213,7 @@ function note(
   }
 }
 
-/** The verdict or finding of an event; null: it has none. */
+/** Returns what an event proves; null when it proves nothing. */
 function provedBy(event: AttemptEvent): Evidence["proved"] {
   switch (event.input) {
     case "proved-charged":
@@ -282,16 +282,16 @@ function checkHandOff(attempt: AuditedAttempt, report: Report): void {
   }
 }
 
-/** Attempts of one order, or with one receipt, that cannot all be true. */
+/** What the check of several attempts needs: of one order, or with one receipt number. */
 export type AuditedSale = Pick<AuditedAttempt, "orderId" | "transactionId" | "state">;
 
-/** The faults that the attempts of one order show together. */
+/** Returns the faults that only several attempts of one order together show. */
 export function auditOrder(attempts: readonly AuditedSale[]): AuditFault[] {
   const [, ...others] = attempts.filter(({ state }) => saleOf(state) !== undefined);
   return others.map((attempt) => faultOf("charged-twice", attempt));
 }
 
-/** The faults of charged attempts with equal numbers, which terminals give again after a time. */
+/** Returns the faults of charged attempts with equal numbers, which terminals reuse in time. */
 export function auditSameNumbers(attempts: readonly AuditedSale[]): AuditFault[] {
   return attempts.flatMap((attempt, index) => {
     const sale = saleOf(attempt.state)?.report;

@@ -8,9 +8,9 @@ export const promptTexts = z
   .describe("What the prompt's code says in each language; null: it says nothing.");
 
 /**
- * The vocabulary of `GET /events`: every event with its members, and whether it is kept. Kept
- * events have an id and are repeated after a `Last-Event-ID`; the others are about the present, so
- * that no program acts on a prompt of yesterday.
+ * The events of `GET /events` with their members, and whether they are stored. A stored event has
+ * an id and is repeated after a `Last-Event-ID`. The others describe the present only, so that no
+ * program acts on yesterday's prompt.
  */
 export const eventTable = {
   payment: {
@@ -156,7 +156,7 @@ export const eventTable = {
   { readonly kept: boolean; readonly meaning: string; readonly data: z.ZodType }
 >;
 
-/** The alarm about an order that recovery could not settle; over when the order is. */
+/** The alarm about an order that recovery could not settle. It ends when the order is settled. */
 export const PAYMENT_UNKNOWN = "payment-unknown";
 
 export type EventName = keyof typeof eventTable;
@@ -167,7 +167,7 @@ export type KeptName = {
 }[EventName];
 type PassingName = Exclude<EventName, KeptName>;
 
-/** An event that is in the journal. */
+/** An event that is stored in the journal. */
 export type KeptEvent = {
   [N in KeptName]: {
     readonly id: number;
@@ -177,10 +177,10 @@ export type KeptEvent = {
   };
 }[KeptName];
 
-/** An event that goes to the present listeners and is not kept. */
+/** An event that goes to the clients connected now and is not stored. */
 export type PassingEvent = {
   [N in PassingName]: { readonly name: N; readonly data: EventData<N> };
 }[PassingName];
 
-/** Gives an event to the present listeners. Never throws: nothing about money may depend on it. */
+/** Passes an event to the connected clients. Never throws, so that no payment depends on it. */
 export type Announce = (event: PassingEvent) => void;

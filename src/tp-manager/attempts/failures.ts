@@ -1,7 +1,7 @@
 import { AppError, type Charged, type ErrorCode } from "../../shared/catalog/errors.ts";
 import { TerminalUnavailable, type UnavailableReason } from "../terminal/terminal.ts";
 
-/** The kiosk cancelled while the terminal was only being prepared. */
+/** The error of a payment that was cancelled before the terminal was asked to charge. */
 export class CancelledInTime extends Error {
   override readonly name = "CancelledInTime";
   override readonly message = "cancelled before the terminal was asked to charge";
@@ -16,7 +16,7 @@ export const unavailableCodes: Record<UnavailableReason, ErrorCode> = {
   closed: "STOPPING",
 };
 
-/** Why something could not begin; undefined for a fault of this program. */
+/** Returns the error for an answer when work could not begin; undefined: a fault of the program. */
 export function failureOf(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   if (error instanceof TerminalUnavailable) {
@@ -27,8 +27,8 @@ export function failureOf(error: unknown): AppError | undefined {
 }
 
 /**
- * Throws STORAGE_FAILED when `work` throws, with what that means for the money
- * (docs/rules/10-charged.md).
+ * Runs `work` and turns what it throws into STORAGE_FAILED, with `charged` as what that means for
+ * the money (docs/rules/10-charged.md).
  */
 export function storage<T>(work: () => T, charged: Charged): T {
   try {

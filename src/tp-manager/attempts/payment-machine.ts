@@ -118,16 +118,16 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
 }
 
 /**
- * Settles the attempt by the terminal's late report. One that contradicts an earlier good report,
- * or is of something else than was asked, is kept: an operator decides (docs/rules/25-one-way.md).
+ * Settles the attempt by the terminal's late report. A report that contradicts an earlier good
+ * report, or the request, is stored for an operator to decide (docs/rules/25-one-way.md).
  */
 function lateResult(
   state: InDoubtState,
   { report, judgement }: Extract<AttemptInput, { input: "late-result" }>,
 ): AttemptState {
   const { last, earlier, second } = state;
-  // A report without a name can be of a card that nobody asked for; one with a name, which is that
-  // of its attempt, cannot.
+  // A report without a reference may be another register's card; a report that names this attempt
+  // is certainly its own and outweighs it.
   const isOutweighed = last !== null && namesOurs(report) && !namesOurs(last.report);
   const isContradicted = last?.judgement === "disagrees" && !isOutweighed;
   const wasGood = last?.report.good === true || earlier !== undefined || second !== undefined;
@@ -137,13 +137,13 @@ function lateResult(
   if (judgement === "not-good" && !wasGood) {
     return { phase: "not-charged", outcome: notCharged(report.reason, report) };
   }
-  // A good report is never replaced by a lesser one, and no repeat makes a contradiction good.
+  // A worse report never replaces a good one, and a repeated report does not undo a contradiction.
   if (wasGood && !report.good) return state;
   const kept = isContradicted ? "disagrees" : judgement;
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
-/** The value of the goods, where the terminal charged another amount; no later event shows it. */
+/** Returns the value of the goods when the terminal charged another amount, for later use. */
 function beyond(
   { goods }: InDoubtState,
   { report }: { readonly report: TransactionReport },
@@ -154,7 +154,7 @@ function beyond(
   return report.amountMinor === goodsMinor ? {} : { goodsMinor };
 }
 
-/** Corrects an operator's finding: the opposite of the first one, once. */
+/** Corrects an operator's finding once, to its opposite. */
 function corrected(state: ChargedState | NotChargedState, input: AttemptInput): AttemptState {
   const { settled } = state;
   const isOpposite = input.input === "settled" && input.outcome !== state.phase;
@@ -186,7 +186,7 @@ function withReport(state: SentState, report: TransactionReport, judgement: Judg
     const earlier = good ?? before;
     return { ...rest, ...tookBefore(state), last, ...(earlier ? { earlier } : {}) };
   }
-  // After a decision about goods a second sale is not refused (docs/rules/20-second-sale.md).
+  // After a decision about the goods a second sale is accepted (docs/rules/20-second-sale.md).
   const isSecond = good && namesAnotherSale(good.report, report);
   return { ...rest, ...tookBefore(state), last, ...(isSecond ? { second: good.report } : {}) };
 }
@@ -199,7 +199,7 @@ function inDoubt(
   return { phase: "in-doubt", why: whyInDoubt(...why), ...kept, ...(heard ? { heard } : {}) };
 }
 
-/** The attempt in doubt; unwritten, an acknowledgement of a good report may have been received. */
+/** Returns the attempt in doubt. `unwritten`: an ACK of a good report may have gone unrecorded. */
 function interrupted(state: SentState, unwritten: boolean): InDoubtState {
   const after = inDoubt(state, ["interrupted"]);
   const { last, goods } = state;
@@ -238,8 +238,9 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
 }
 
 /**
- * Has the terminal asked once before its "cancelled" is believed: an approval may cross our cancel
- * (docs/rules/22-heard-end.md). Where goods were withheld nothing was left to approve.
+ * Keeps a cancelled payment in doubt until the terminal was asked once, because an approval may
+ * cross our cancel (docs/rules/22-heard-end.md). If goods were withheld, there was nothing left to
+ * approve.
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
@@ -262,7 +263,7 @@ function completed(state: SentState): AttemptState {
     case "not-good":
       return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
     case "disagrees": {
-      // The terminal's last report and its end both say that it did not work.
+      // The terminal's last report and its end both say that the payment failed.
       const bad = !last.report.good && last.report.resultCode !== null;
       const heard = bad ? notCharged(last.report.reason, last.report) : undefined;
       return inDoubt(state, ["disagreement"], heard);
@@ -272,7 +273,7 @@ function completed(state: SentState): AttemptState {
   }
 }
 
-/** Whether a part was decided and exactly that part was reported. */
+/** Whether the decision was a part of the goods and the terminal reported exactly its amount. */
 function isPart({ decision }: Goods, { report }: JudgedReport): boolean {
   return decision?.goods === "partly-issued" && report.amountMinor === decision.amountMinor;
 }
@@ -289,7 +290,7 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
       return { phase: "not-charged", outcome: withheldOr(goods, reason, last.report) };
     }
     case "agrees": {
-      // docs/zvt.md 8.1: after our "not issued" the terminal reverses; it need not say so again.
+      // After our "not issued" the terminal reverses, and need not report that (docs/zvt.md 8.1).
       if (goods?.decision?.goods === "not-issued") {
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
@@ -306,7 +307,7 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
 /** The terminal's answer to a payment that charged nothing. */
 type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
 
-/** The end of a payment whose goods did not come out is "cancelled", whatever its code. */
+/** Returns the outcome: "cancelled" when goods were withheld, else what the end's code means. */
 function withheldOr(goods: Goods | null, reason: AbortReason | null, said: Said): NotCharged {
   if (!isWithheld(goods)) return notCharged(reason, said);
   const message = goods?.decision
@@ -325,7 +326,7 @@ function notCharged(
 
 const abortTable: Readonly<Record<AbortReason, readonly [NotCharged["status"], ErrorCode]>> = {
   declined: ["declined", "PAYMENT_DECLINED"],
-  // docs/zvt.md 12.2: card complete says so of a sale that it takes for a repeated one.
+  // Some terminals answer so to a sale that they take for a repeated one (docs/zvt.md 12.2).
   "already-reversed": ["declined", "PAYMENT_DECLINED"],
   cancelled: ["cancelled", "PAYMENT_CANCELLED"],
   "customer-timeout": ["cancelled", "CUSTOMER_TIMEOUT"],
@@ -342,7 +343,7 @@ function outcome(
   return { status, error, message, terminalCode };
 }
 
-/** Judges the worth of a report for an order (docs/rules/04-approval.md). */
+/** Judges whether a report is good and agrees with an order (docs/rules/04-approval.md). */
 export function judgeReport(
   order: { readonly amountMinor: number; readonly currencyNumeric: string },
   report: TransactionReport,

@@ -10,20 +10,20 @@ import {
   type TransactionReport,
 } from "../terminal/terminal.ts";
 
-/** A checked payment request. */
+/** A payment request whose members have been checked. */
 export interface PaymentRequest {
   readonly orderId: string;
-  /** The connector made the order id because the request had none. */
+  /** Whether the connector made the order id because the request had none. */
   readonly generatedId: boolean;
   readonly amountMinor: number;
   readonly currency: Currency;
-  /** Members that the answer echoes, exactly as they came; missing members were not sent. */
+  /** Members that the answer repeats as they came; a member that was not sent is missing. */
   readonly echo: Echo;
-  /** Lines for the gateway: none unless the basket is filled correctly and adds up. */
+  /** Lines for the gateway: empty unless the basket is complete and adds up to the amount. */
   readonly cart: readonly CartLine[];
   readonly customerEmail: string | null;
   readonly customData: Readonly<Record<string, string | number | boolean>>;
-  /** Set for a two-phase sale: it is answered when approved, and charged when goods came out. */
+  /** Set for a two-phase sale: answered when approved, charged when the goods came out. */
   readonly delivery: { readonly withinSeconds: number } | null;
   readonly warnings: readonly string[];
 }
@@ -35,41 +35,41 @@ export interface Echo {
   readonly customData?: unknown;
 }
 
-/** How an attempt ended that charged nothing. */
+/** The outcome of an attempt that charged nothing. */
 export interface NotCharged {
   readonly status: "declined" | "cancelled" | "failed";
   readonly error: ErrorCode;
-  /** For people: what the terminal said. */
+  /** What the terminal said, as a text for people. */
   readonly message: string;
-  /** The terminal's own code, when it gave one. */
+  /** The terminal's own code; null when it gave none. */
   readonly terminalCode: string | null;
   readonly advice?: DeclineAdvice;
 }
 
-/** The worth of the last result report of a running attempt (docs/rules/04-approval.md). */
+/** How the last report of a running attempt is judged (docs/rules/04-approval.md). */
 export type Judgement =
-  /** Good, amount and currency as asked. */
+  /** The report is good, and its amount and currency are as requested. */
   | "agrees"
-  /** The terminal says that it did not work. */
+  /** The terminal says that the payment failed. */
   | "not-good"
-  /** Good, but of another amount or currency. Refused on the wire. */
+  /** The report is good but of another amount or currency. It is refused on the wire. */
   | "disagrees"
-  /** No result code. */
+  /** The report has no result code. */
   | "no-result";
 
 export interface JudgedReport {
   readonly report: TransactionReport;
   readonly judgement: Judgement;
-  /** Our acknowledgement has provably arrived. */
+  /** Whether our acknowledgement has provably arrived at the terminal. */
   readonly acknowledged: boolean;
 }
 
-/** A sale that the terminal has approved and that waits for the goods (docs/design.md 5.12). */
+/** A sale that the terminal approved and that waits for the goods (docs/design.md 5.12). */
 export interface Goods {
   readonly approved: TransactionReport;
-  /** Epoch milliseconds; without a decision by then the goods did not come out. */
+  /** The time, in epoch milliseconds, after which the goods count as not issued. */
   readonly decideByMs: number;
-  /** Committed before it is sent; the same one again is harmless, another one is refused. */
+  /** Stored before it is sent. The same decision may be repeated; another one is refused. */
   readonly decision: GoodsDecision | null;
 }
 
@@ -77,24 +77,24 @@ export interface Goods {
 interface Sale {
   readonly report: TransactionReport;
   readonly by: ChargedBy;
-  /** Value of the goods that came out, when the terminal charged another amount all the same. */
+  /** The value of the goods in minor units, if the terminal charged another amount. */
   readonly goodsMinor?: number;
   /** Present when an operator settled the payment itself. */
   readonly settled?: Settlement;
-  /** The terminal had ended the payment, and the kiosk knows that (docs/rules/19-late.md). */
+  /** The charge was found after the kiosk was answered as not charged (docs/rules/19-late.md). */
   readonly late?: true;
 }
 
 export interface SentState extends Contradictions {
   readonly phase: "sent";
   readonly last: JudgedReport | null;
-  /** Present once a two-phase sale has been approved. */
+  /** The goods of an approved two-phase sale; null otherwise. */
   readonly goods: Goods | null;
 }
 
-/** A terminal's reports before its last one. Missing where none contradicted another. */
+/** Reports before the terminal's last one. Each is missing unless it contradicts another. */
 interface Contradictions {
-  /** The good report before one that is not good. */
+  /** A good report that was followed by a report that is not good. */
   readonly earlier?: JudgedReport;
   /** A second sale within the payment, refused on the wire (docs/rules/20-second-sale.md). */
   readonly second?: TransactionReport;
@@ -104,17 +104,17 @@ interface Contradictions {
 
 export type ChargedState = Sale & { readonly phase: "charged" };
 
-/** The state that an operator settled, kept for a correction (docs/rules/24-amount.md). */
+/** The state that an operator settled, stored for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
-  /** Whether the one correction that is possible was made. */
+  /** Whether the single correction that is allowed was made. */
   readonly corrected: boolean;
 }
 
 export interface NotChargedState {
   readonly phase: "not-charged";
   readonly outcome: NotCharged;
-  /** Present when an operator settled it. */
+  /** Present when an operator settled the attempt. */
   readonly settled?: Settlement;
 }
 
@@ -122,17 +122,17 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /** The reported end: the outcome if the storage confirms it (docs/rules/22-heard-end.md). */
+  /** The reported outcome, which counts if the storage confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
   /** The outcome answered before the terminal showed the sale (docs/rules/19-late.md). */
   readonly told?: NotCharged;
-  /** Our acknowledgement may have arrived without a record of it (docs/design.md 1.3). */
+  /** Our acknowledgement may have arrived without being recorded (docs/design.md 1.3). */
   readonly perhapsTaken?: true;
-  /** Of a two-phase sale: what was said about its goods. Missing in attempts of older versions. */
+  /** What was decided about a two-phase sale's goods. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
 }
 
-/** A reversal's own write-ahead record, with what the terminal looked like before it. */
+/** The write-ahead record of a reversal, with the terminal's baseline before it. */
 interface Reversal extends Pick<Contradictions, "tookBefore"> {
   readonly sale: Sale;
   readonly baseline: Baseline;
@@ -144,7 +144,7 @@ export type ReversingState = Reversal & { readonly phase: "reversing" };
 export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
   readonly why: string;
-  /** The terminal reported the end that nothing was reversed. */
+  /** The terminal reported that nothing was reversed. */
   readonly heardBad?: true;
 }
 
@@ -155,7 +155,7 @@ interface ReversedState {
   readonly report: TransactionReport;
 }
 
-/** Why an attempt is in doubt, with the text that is stored and answered: a text never changes. */
+/** Why an attempt is in doubt. The texts are stored and answered, so they never change. */
 const inDoubtTexts = {
   "sale-after-end": "the terminal told a sale too late, which can be of this order or of another",
   "other-sale-after-end":
@@ -174,16 +174,16 @@ const inDoubtTexts = {
   "reversal-interrupted": "the connector stopped while the reversal ran",
   "reversal-unreported": "the terminal ended the reversal without a clear report",
   "reversal-without-command": "the terminal reported a reversal and then: ",
-  /** The end was not received: the text is the driver's. */
+  /** The terminal's end was not received, and the driver gives the text. */
   lost: "",
 } as const;
 
-/** The text of a reason. `said`: what the terminal or its driver says of the end. */
+/** Returns the text of a reason. `said`: what the terminal or its driver says of the end. */
 export function whyInDoubt(reason: keyof typeof inDoubtTexts, said = ""): string {
   return inDoubtTexts[reason] + said;
 }
 
-/** The state of an attempt; payment-machine.ts says how it gets from one to the next. */
+/** The state of an attempt. payment-machine.ts says how one state follows from another. */
 export type AttemptState =
   | SentState
   | ChargedState
@@ -195,61 +195,64 @@ export type AttemptState =
 
 export type AttemptPhase = AttemptState["phase"];
 
-/** "payment": the terminal said so at the time; "recovery": it was asked afterwards. */
+/** "payment": the terminal reported it in the payment. "recovery": a later probe showed it. */
 export type ChargedBy = "payment" | "recovery" | "operator";
 
-/** The seconds that the terminal waits for goods beyond the kiosk's time (docs/design.md 5.12). */
+/** How many seconds the terminal waits for goods beyond the kiosk's time (docs/design.md 5.12). */
 const GOODS_MARGIN_SECONDS = 15;
 
-/** How long the terminal waits for the goods of an approved sale; undefined: it does not wait. */
+/** Returns the seconds that the terminal waits for the goods; undefined: it does not wait. */
 export function goodsWindowSeconds({ delivery }: PaymentRequest): number | undefined {
   return delivery ? delivery.withinSeconds + GOODS_MARGIN_SECONDS : undefined;
 }
 
-/** One try to charge one order. Its id is the transaction id, made before anything was sent. */
+/** One attempt to charge an order. Its transaction id is made before anything is sent. */
 export interface Attempt {
   readonly transactionId: string;
-  /** Counts the attempts of one order from 1. */
+  /** The number of the attempt within its order, from 1. */
   readonly number: number;
   readonly request: PaymentRequest;
   readonly state: AttemptState;
-  /** Epoch milliseconds UTC. */
+  /** When the attempt began, in epoch milliseconds. */
   readonly startedAtMs: number;
   readonly endedAtMs: number | null;
-  /** null for an attempt that failed before the terminal could be prepared. */
+  /** The terminal before the command; null when the terminal could not be prepared. */
   readonly baseline: Baseline | null;
   readonly ticket: string;
-  /** Minor units that went back by way of the gateway or the bank, asked for here or elsewhere. */
+  /** What the gateway or the bank paid back, in minor units, whoever requested it. */
   readonly returnedMinor: number;
-  /** Money went back, be it only of one of several transactions that the gateway made of it. */
+  /** Whether any money was paid back, even of only one of several copies at the gateway. */
   readonly returnedSome: boolean;
-  /** The gateway was asked to return money and its answer is not known: nothing else may. */
+  /** The refund whose outcome at the gateway is not known; no other may begin meanwhile. */
   readonly openReturn: OpenReturn | null;
-  /** A comparison with the terminal contradicts what was answered. */
+  /** Set when a comparison with the terminal contradicts the answer to the kiosk. */
   readonly suspicion?: Suspicion | null;
 }
 
 /** The finding of an end of day or a missing receipt number (docs/rules/18-totals.md). */
 export interface Suspicion {
-  /** The terminal may have charged it, or may not have; or a number after it is missing. */
+  /** What the terminal may have done, or that a receipt number is missing after the attempt. */
   readonly says: "charged" | "not-charged" | "number-missing";
   readonly amountMinor: number;
-  /** Epoch milliseconds. */
+  /** When it was found, in epoch milliseconds. */
   readonly atMs: number;
 }
 
-/** A return at the gateway, reserved before anything is sent (docs/rules/07-returns.md). */
+/** A refund at the gateway, reserved before anything is sent (docs/rules/07-returns.md). */
 export interface OpenReturn {
   readonly operationId: string;
   readonly kind: "cancel" | "refund";
   readonly amountMinor: number;
   readonly transactionPublicId: string;
   readonly atMs: number;
-  /** The key that the caller chose. */
+  /** The idempotency key that the caller chose. */
   readonly idempotencyKey?: string;
 }
 
-/** Minor units that can go back at most: what was charged, or asked for where that is not known. */
+/**
+ * Returns the largest amount that can be paid back, in minor units: what was charged, or, while
+ * that is unknown, what was requested.
+ */
 export function returnableMinorOf({ state, request }: Attempt): number {
   const reported = isCharged(state) ? state.report.amountMinor : null;
   return reported ?? request.amountMinor;
@@ -257,28 +260,28 @@ export function returnableMinorOf({ state, request }: Attempt): number {
 
 export type Detail = Readonly<Record<string, unknown>>;
 
-/** An event of an attempt as the journal keeps it: evidence for support, recovery and audit. */
+/** An event of an attempt as the journal stores it: evidence for support, recovery and audit. */
 export interface AttemptStep {
   readonly atMs: number;
   readonly kind: string;
   readonly detail: Detail;
-  /** The other members of the event. Missing: a note, or a step of an older version. */
+  /** The event's members that `detail` lacks. Missing in notes and in steps of older versions. */
   readonly input?: Detail;
 }
 
-/** Whether the last thing written of a two-phase sale is its approval: no decision, no end. */
+/** Whether a two-phase sale is approved in the journal, without a decision or an outcome yet. */
 export function isApproved(state: AttemptState): boolean {
   return state.phase === "sent" && state.goods?.decision === null;
 }
 
-/** The write-ahead record of a payment. */
+/** The state that the write-ahead record of a payment gives an attempt. */
 export const begun: AttemptState = { phase: "sent", last: null, goods: null };
 
 export function notCharged(outcome: NotCharged): NotChargedState {
   return { phase: "not-charged", outcome };
 }
 
-/** Keeps, after a later report, that our acknowledgement of a good one has arrived. */
+/** Returns whether our acknowledgement of an earlier good report arrived, for the next state. */
 export function tookBefore(
   state: Pick<SentState, "last" | "tookBefore">,
 ): Pick<SentState, "tookBefore"> {
@@ -288,9 +291,9 @@ export function tookBefore(
 }
 
 /**
- * Judges the last report, which counts (docs/zvt.md 6.2), except after a good one: whatever that
- * was worth, a later one cannot make the attempt simply not charged. Then the worse judgement stays
- * and the terminal's storage decides (docs/rules/04-approval.md). `isWithheld`: no goods came out.
+ * Judges the last report, which counts (docs/zvt.md 6.2) unless a good one came before: then no
+ * later report makes the attempt simply not charged, the worse judgement stays, and the terminal's
+ * storage decides (docs/rules/04-approval.md). `isWithheld`: no goods came out.
  */
 export function nextReport(
   last: JudgedReport | null,
@@ -320,60 +323,60 @@ export function isReversed(state: AttemptState): state is ReversedState {
   return state.phase === "reversed";
 }
 
-/** The sale that was charged, returned or not. */
+/** Returns the sale that was charged, whether or not it was paid back. */
 export function saleOf(state: AttemptState): Sale | undefined {
   return isCharged(state) ? state : "sale" in state ? state.sale : undefined;
 }
 
 /**
- * Whether nobody said that goods came out, so that nothing of ours can have committed the sale: the
- * terminal reverses it after our decision or when its window is over (docs/zvt.md 8.1, 8.2).
+ * Whether no decision says that goods came out. Nothing of ours can then have committed the sale:
+ * the terminal reverses it after our decision or when its time is over (docs/zvt.md 8.1, 8.2).
  */
 export function isWithheld(goods: Goods | null | undefined): boolean {
   return goods != null && (goods.decision === null || goods.decision.goods === "not-issued");
 }
 
-/** The currency of a report. One that names none means the euro (docs/zvt.md 4.2). */
+/** Returns the currency of a report; one without a currency is in euro (docs/zvt.md 4.2). */
 export function currencyNumericOf({
   currencyNumeric,
 }: Pick<TransactionReport, "currencyNumeric">): string {
   return currencyNumeric ?? "978";
 }
 
-/** The terminal's last report about an attempt whose money moved: of the sale or the reversal. */
+/** Returns the terminal's last report of an attempt that moved money: a sale's or a reversal's. */
 export function endReportOf(state: AttemptState): TransactionReport | undefined {
   return "report" in state ? state.report : undefined;
 }
 
-/** As {@link endReportOf}; of a reversal whose end is open, the report of the sale. */
+/** Like {@link endReportOf}; while a reversal has no outcome, returns the report of the sale. */
 export function lastReportOf(state: AttemptState): TransactionReport | undefined {
   return endReportOf(state) ?? saleOf(state)?.report;
 }
 
-/** The step that is the write-ahead record of a reversal. */
+/** The kind of the step that is the write-ahead record of a reversal. */
 export const REVERSAL_BEGINS = "reversal-begins";
 
-/** When the newest reversal of an attempt began; undefined: none did. */
+/** Returns when the newest reversal of an attempt began; undefined when none did. */
 export const reversalBeganAtMs = (events: readonly AttemptStep[]): number | undefined =>
   events.findLast(({ kind }) => kind === REVERSAL_BEGINS)?.atMs;
 
-/** Ends of commands of which nothing has left the connector. */
+/** The kinds of steps that end a command which never left the connector. */
 const neverSent = ["end-not-sent", "end-withdrawn"];
 
 export const isNeverSent = (events: ReadonlyArray<Pick<AttemptStep, "kind">>): boolean =>
   events.some(({ kind }) => neverSent.includes(kind));
 
-/** Steps of an attempt whose detail holds a report of the terminal. */
+/** The kinds of steps whose detail holds a report of the terminal. */
 export const reportSteps = ["report", "approved", "reversal-report"] as const;
 
-/** A report of which only the amount is known: without a receipt number it is never reversed. */
+/** Returns a report of an amount alone. Without a receipt number it is never reversed. */
 export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
   const { numeric: currencyNumeric } = currency;
   const receipt = bareReceipt(currency);
   return { ...emptyReport(), good: true, amountMinor, currencyNumeric, receipt };
 }
 
-/** A receipt of which only the currency is known. */
+/** Returns a receipt with nothing but the currency. */
 export const bareReceipt = ({ numeric, alpha, exponent }: Currency): Receipt => ({
   ...emptyReceipt(),
   currencyNumCode: numeric,

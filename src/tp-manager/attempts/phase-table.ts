@@ -19,7 +19,7 @@ import {
   saleOf,
 } from "./payment.ts";
 
-/** The `status` of answers (docs/design.md 5.9). */
+/** The values of `status` in answers (docs/design.md 5.9). */
 export const paymentStatuses = [
   "Success",
   "Approved",
@@ -31,36 +31,37 @@ export const paymentStatuses = [
 ] as const;
 export type PaymentStatus = (typeof paymentStatuses)[number];
 
-/** Findings of an operator about an attempt. */
+/** What an operator may find out about an attempt. */
 export type Settled = "charged" | "not-charged" | "reversed";
 
 /** The facts about an order whose newest attempt is in a phase (docs/design.md 1.4). */
 interface PhaseRow {
   /** Whether the money of the order moved, as far as is known. */
   readonly charged: Charged;
-  /** Of the answer; "as ended": Declined, Cancelled or Failed, as the attempt ended. */
+  /** The status in answers. "as ended": Declined, Cancelled or Failed, by the attempt's outcome. */
   readonly status: PaymentStatus | "as ended";
-  /** The order once more: a new attempt, the stored answer, a question first, or a refusal. */
+  /** What a repeated order gets: a new attempt, the stored answer, a question first, an error. */
   readonly repeat: "begin" | "answer" | "ask" | ErrorCode;
-  /** A reversal on the terminal: begins, gets the stored answer, or is refused with this code. */
+  /** What a reversal at the terminal gets: it begins, the stored answer, or this error code. */
   readonly reversal: "begin" | "answer" | ErrorCode;
-  /** Confirm, cancel and refund at the gateway: begin, or are refused with this code. */
+  /** What a confirm, cancel or refund at the gateway gets: it begins, or this error code. */
   readonly gateway: "begin" | ErrorCode;
-  /** The findings by which an operator can settle it. */
+  /** The findings by which an operator can settle the attempt. */
   readonly settle: readonly Settled[];
   /**
    * Why an attempt has not ended: a command may be running, or only the terminal or an operator
-   * knows what became of the money. No process may end without a probe of it. null: it has ended.
+   * knows about the money. An attempt never leaves "running" without a probe when its process ends.
+   * null: it has ended.
    */
   readonly open: "running" | "doubt" | null;
   /**
-   * Knowledge that the supervisor must have of it before the order may be put away. "nothing": no
-   * sale of it stands in the terminal, may stand there, or has stood there.
+   * What the supervisor must know before the order may be archived. "nothing": no sale of the order
+   * stands in the terminal, may stand there, or has stood there.
    */
   readonly archive: "nothing" | "delivery" | "withdrawal" | "never";
 }
 
-/** The row of a command that may be running at the terminal. */
+/** The facts about an attempt whose command may be running at the terminal. */
 const running = {
   charged: "unknown",
   status: "Unknown",
@@ -71,12 +72,12 @@ const running = {
   open: "running",
   archive: "never",
 } as const;
-/** The columns of a phase that no operator settles, because it has ended. */
+/** The columns of a phase that has ended, so that no operator settles it. */
 const ended = { settle: [], open: null } as const;
 
 /**
- * The one table of phases. Whatever is a property of a phase is a column here, for programs and for
- * statements of the journal alike. How a phase is left is said by the machines.
+ * The facts about each phase, in one table for the programs and for the journal's SQL. The machines
+ * say which phases follow a phase.
  */
 export const phaseTable = {
   sent: running,
@@ -112,23 +113,23 @@ export const phaseTable = {
   },
 } as const satisfies Record<AttemptPhase, PhaseRow>;
 
-/** The columns that differ when there is more to an attempt than its phase. */
+/** The columns that differ where more than the phase of an attempt matters. */
 export const variantTable = {
   /** A two-phase sale that waits for its goods. */
   approved: { of: "sent", status: "Approved" },
-  /** The end of a return at the gateway is not known. */
+  /** The outcome of a refund at the gateway is not known. */
   "return-open": {
     of: "charged",
     reversal: "GATEWAY_OPERATION_OPEN",
     gateway: "GATEWAY_OPERATION_OPEN",
     archive: "never",
   },
-  /** An operator's finding that a second one may correct. */
+  /** An operator's finding that a second finding may still correct. */
   "settled charged": { of: "charged", settle: ["not-charged"] },
   "settled not-charged": { of: "not-charged", settle: ["charged"] },
-  /** A part of the money went back. */
+  /** A part of the money was paid back. */
   "part-returned": { of: "charged", reversal: "REVERSAL_REFUSED" },
-  /** All of it went back. */
+  /** All of the money was paid back. */
   returned: {
     of: "charged",
     charged: "no",
@@ -139,7 +140,7 @@ export const variantTable = {
   },
 } as const satisfies Record<string, Partial<PhaseRow> & { readonly of: AttemptPhase }>;
 
-/** The table's row for an attempt as it stands, with what its variant changes. */
+/** Returns the table's row for an attempt, with the columns that its variant changes. */
 export function rowOf(attempt: Attempt): PhaseRow {
   const variant = variantOf(attempt);
   return { ...phaseTable[attempt.state.phase], ...(variant && variantTable[variant]) };
@@ -163,8 +164,8 @@ export function chargedOf(attempt: Attempt): Charged {
 }
 
 /**
- * Minor units that the terminal or an operator says were charged, whatever went back since: null
- * while that is not known, 0 when nothing was charged (docs/rules/24-amount.md).
+ * Returns what the terminal or an operator says was charged, in minor units, whatever was paid back
+ * since: null while that is unknown, 0 when nothing was charged (docs/rules/24-amount.md).
  */
 export function chargedMinorOf(attempt: Attempt): number | null {
   const { state } = attempt;
@@ -177,18 +178,18 @@ export function isRunning(state: AttemptState): state is SentState | ReversingSt
   return phaseTable[state.phase].open === "running";
 }
 
-/** Whether only the terminal or an operator knows what became of the money. */
+/** Whether only the terminal or an operator knows if the money moved. */
 export function isInDoubt(state: AttemptState): state is InDoubtState | ReversalInDoubtState {
   return phaseTable[state.phase].open === "doubt";
 }
 
-/** The phases whose row satisfies a condition, in the table's order. */
+/** Returns the phases whose row satisfies a condition, in the table's order. */
 export function phasesWith(has: (row: PhaseRow) => boolean): AttemptPhase[] {
   const phases = Object.keys(phaseTable) as AttemptPhase[];
   return phases.filter((phase) => has(phaseTable[phase]));
 }
 
-/** An attempt as `GET /events` shows it. Attempts with equal events are answered alike. */
+/** Returns the event of `GET /events`. Attempts with equal events get equal answers. */
 export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
   const { request, state } = attempt;
   const { charged, status } = rowOf(attempt);
@@ -213,12 +214,12 @@ function stateOf(state: AttemptState): EventData<"payment">["state"] {
 /** The name of the alarm about {@link isReturnedTwice}. */
 export const RETURNED_TWICE = "returned-twice";
 
-/** Whether it is reversed at the terminal, and returned elsewhere (docs/rules/07-returns.md). */
+/** Whether an attempt was reversed at the terminal and also refunded (docs/rules/07-returns.md). */
 export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
   return isReversed(state) && returnedSome;
 }
 
-/** Raises the alarm of {@link isReturnedTwice}: a person has to compare the two. */
+/** Raises the alarm of {@link isReturnedTwice}. A person has to compare the two repayments. */
 export function alarmReturnedTwice(log: Logger, attempt: Attempt): void {
   const { transactionId, request, state, returnedMinor } = attempt;
   const { orderId, currency } = request;

@@ -20,20 +20,20 @@ import {
 import { phaseTable } from "./phase-table.ts";
 
 /**
- * Attempts made from what was kept of them elsewhere: by the archive, and by the supervisor where
- * the journal was lost (docs/rules/17-loss.md). Members that were not kept are empty.
+ * Rebuilds attempts from what the archive stores of them, or the supervisor when the journal was
+ * lost (docs/rules/17-loss.md). Members that were not stored are empty.
  */
 
-/** Warning in place of what the archive does not keep; a page translates it by its name. */
+/** The warning in place of what the archive lacks; a page translates it by its name. */
 export const ARCHIVED =
   "the order is in the archive: receipt, ticket, basket and customer are gone";
 
-/** Warning in place of what the supervisor does not have; a page translates it by its name. */
+/** The warning in place of what the supervisor lacks; a page translates it by its name. */
 export const IMPORTED =
   "the order was taken over from the supervisor after the journal was lost: " +
   "ticket, basket and parts of the receipt are gone";
 
-/** A request of which order and amount were kept. `warning` says that the rest is gone. */
+/** Returns a request with nothing but order and amount. `warning` says why the rest is missing. */
 export function bareRequest(
   orderId: string,
   amountMinor: number,
@@ -62,21 +62,21 @@ function soldState(
   return isReversed ? { phase: "reversed", sale, report: reversal } : { phase: "charged", ...sale };
 }
 
-/** The facts that the archive keeps of an attempt's end. */
+/** What the archive stores of an attempt's outcome. */
 export type KeptEnd =
   | {
       readonly phase: "charged" | "reversed";
       readonly by: ChargedBy;
-      /** Less than was asked for when only a part of the goods came out. */
+      /** What was charged, in minor units: less than requested if some goods did not come out. */
       readonly chargedMinor: number | null;
-      /** Minor units that went back at the gateway. */
+      /** What was paid back at the gateway, in minor units. */
       readonly returnedMinor: number;
     }
   | NotChargedState;
 
-/** Throws {@link BrokenInvariant} for an attempt that has not ended. */
+/** Returns what the archive stores. Throws {@link BrokenInvariant} if the attempt has not ended. */
 export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
-  // An operator's finding is kept without its evidence.
+  // The evidence for an operator's finding is not archived.
   if (isNotCharged(state)) return notCharged(state.outcome);
   const sale = saleOf(state);
   const report = endReportOf(state);
@@ -89,19 +89,19 @@ export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
   };
 }
 
-/** The state as far as the archive kept it: amounts and outcome, no receipt. */
+/** Returns the state that the archive still shows: amounts and outcome, without a receipt. */
 export function stateOfKept(end: KeptEnd, currency: Currency): AttemptState {
   if (end.phase === "not-charged") return end;
   const report = bareReport(currency, end.chargedMinor);
   return soldState(end.phase === "reversed", { report, by: end.by }, report);
 }
 
-/** Minor units that went back at the gateway. */
+/** Returns what was paid back at the gateway, in minor units. */
 export function returnedOfKept(end: KeptEnd): number {
   return end.phase === "not-charged" ? 0 : end.returnedMinor;
 }
 
-/** The end of an attempt as a comparison needs it (docs/rules/18-totals.md). */
+/** Returns an attempt's outcome as a comparison needs it (docs/rules/18-totals.md). */
 export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   const sale = saleOf(state)?.report;
   const reversal = isCharged(state) ? undefined : endReportOf(state);
@@ -114,7 +114,7 @@ export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   };
 }
 
-/** The request of an order that is imported from the supervisor. */
+/** Returns the request of an order that is imported from the supervisor. */
 export function importedRequest({ transaction }: KnownOrder): PaymentRequest {
   const { orderId, amountMinor, customData, customerEmail } = transaction;
   const bare = bareRequest(orderId, amountMinor, importedCurrency(transaction), IMPORTED);
@@ -123,7 +123,7 @@ export function importedRequest({ transaction }: KnownOrder): PaymentRequest {
   return { ...bare, echo, customerEmail, customData };
 }
 
-/** The supervisor's state where the record knows less; undefined: the record knows as much. */
+/** Returns the supervisor's state if it knows more than the journal; undefined: it does not. */
 export function newerState(
   record: AttemptState | undefined,
   { transaction, reversed }: { readonly transaction: Transaction; readonly reversed: boolean },
@@ -135,7 +135,7 @@ export function newerState(
   return soldState(reversed, known ?? sale, bareReport(currency, transaction.amountMinor));
 }
 
-/** The return whose end the supervisor does not know; null: there is none. */
+/** Returns the refund whose outcome the supervisor does not know; null when there is none. */
 export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {
   if (!openReturn || openReturn.kind === "confirm") return null;
   const { operationId, kind, transactionPublicId, askedAtMs } = openReturn;
@@ -143,7 +143,7 @@ export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenRetur
   return { operationId, kind, amountMinor, transactionPublicId, atMs: askedAtMs };
 }
 
-/** A currency that is abolished one day must still be readable. */
+/** Returns the currency of a transaction, even one that has been abolished since. */
 function importedCurrency({ currency, exponent }: Transaction): Currency {
   return currencyOf(currency) ?? { alpha: currency, numeric: "", exponent };
 }

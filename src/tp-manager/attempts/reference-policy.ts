@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import type { TransactionReport } from "../terminal/terminal.ts";
 
 /**
- * The word by which a terminal that gives the register's own data back names an attempt: ten
- * characters, the last two a check, so that another register's data are not taken for ours
+ * The reference by which a terminal that returns the register's own data names an attempt. Its ten
+ * characters end in two check characters, so that another register's data are not taken for ours
  * (docs/rules/25-one-way.md). Pure.
  */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -12,18 +12,18 @@ const CHECK_CHARACTERS = 2;
 const FORM = new RegExp(`^[${LETTERS}]{${NAME_CHARACTERS + CHECK_CHARACTERS}}$`);
 
 export function referenceOf(transactionId: string): string {
-  // A letter at the beginning: other registers and terminals put digits there.
+  // The reference begins with a letter, because other registers and terminals use digits.
   const name = `K${lettersOf(transactionId, NAME_CHARACTERS - 1)}`;
   return name + checkOf(name);
 }
 
-/** Whether a text is a reference of ours, of whichever attempt. */
+/** Whether a text is a reference that this connector makes, for any attempt. */
 export function isReference(text: string): boolean {
   const name = text.slice(0, NAME_CHARACTERS);
   return FORM.test(text) && name.startsWith("K") && text === name + checkOf(name);
 }
 
-/** Whether a result carries a reference of ours. */
+/** Whether a result contains such a reference of ours. */
 export function namesOurs({ reference }: Pick<TransactionReport, "reference">): boolean {
   return reference != null && isReference(reference);
 }

@@ -110,9 +110,9 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
 }
 
 /**
- * Whether the terminal says that the sale had been reversed before. A reversal leaves only while
- * its number names this sale alone (docs/rules/16-fresh.md), so this sale is meant. Answered as
- * charged it would go back again at the gateway.
+ * Whether the terminal says that the sale had been reversed before. A reversal is sent only while
+ * its number names this sale alone (docs/rules/16-fresh.md), so this sale is the one. If it stayed
+ * charged, the gateway would refund it a second time.
  */
 export function saysReversedBefore(last: JudgedReport | null, end: PaymentEnd): boolean {
   const said = [last?.report.reason, "reason" in end ? end.reason : undefined];
@@ -126,7 +126,7 @@ function inDoubt(
   return { phase: "reversal-in-doubt", ...kept, why: whyInDoubt(...why) };
 }
 
-/** Judges the worth of a report for the reversal of a sale (docs/rules/16-fresh.md). */
+/** Judges a report for the reversal of a sale (docs/rules/16-fresh.md). */
 export function judgeReversal(sale: TransactionReport, report: TransactionReport): Judgement {
   if (report.resultCode === null) return "no-result";
   if (!report.good) return "not-good";
@@ -134,19 +134,19 @@ export function judgeReversal(sale: TransactionReport, report: TransactionReport
   return agrees && !isSaleItself(sale, report) ? "agrees" : "disagrees";
 }
 
-/** Whether it is the sale reported again, to the second: its reversal comes later, or names it. */
+/** Whether the report is the sale itself, repeated to the second, and not its reversal. */
 function isSaleItself(sale: TransactionReport, report: TransactionReport): boolean {
   const isUnnamed = report.originalTrace === null && haveMoments(sale, report);
   return isUnnamed && compareReports(sale, report) === "same";
 }
 
-/** Whether a stored transaction is the reversal of exactly this sale: it names it. */
+/** Whether a stored transaction names exactly this sale as the sale that it reverses. */
 export function givesBack(sale: TransactionReport, report: TransactionReport): boolean {
   const named = report.originalTrace !== null && sale.traceNumber !== null;
   return named && judgeReversal(sale, report) === "agrees";
 }
 
-/** Whether it names another original, or another card, than the sale's. */
+/** Whether the report names another original sale, or another card, than this sale's. */
 function namesAnother(sale: TransactionReport, report: TransactionReport): boolean {
   const { originalTrace } = report;
   const isNamed = originalTrace !== null && sale.traceNumber !== null;
@@ -154,17 +154,17 @@ function namesAnother(sale: TransactionReport, report: TransactionReport): boole
   return anotherTrace || anotherCard(sale, report);
 }
 
-/** Whether masked numbers are of two cards: digits that both show differ, counted from the end. */
+/** Whether masked card numbers differ in a digit that both show, counted from the end. */
 function anotherCard({ maskedPan: a }: TransactionReport, { maskedPan: b }: TransactionReport) {
   const mask = [...(a ?? "")].reverse();
   const other = [...(b ?? "")].reverse();
   const isDigit = (character: string | undefined): boolean => /^\d$/.test(character ?? "");
-  // A longer or shorter mask says nothing about the first digits.
+  // With masks of different lengths, only the last digits can be compared.
   const end = a?.length === b?.length ? mask.length : CARD_END;
   return mask
     .slice(0, end)
     .some((digit, at) => isDigit(digit) && isDigit(other[at]) && digit !== other[at]);
 }
 
-/** The number of digits at the end of a card number that masks leave open. */
+/** The number of digits at the end of a card number that masks leave readable. */
 const CARD_END = 4;

@@ -5,84 +5,84 @@ import type { TerminalIdentity } from "../../terminal/terminal.ts";
 import type { NotCharged } from "../payment.ts";
 
 /**
- * What a comparison with the terminal sees of an attempt (docs/rules/18-totals.md): its entry, the
- * receipt numbers around it, and the orders that can explain a difference. Pure.
+ * Finds the orders that can explain a difference to the terminal (docs/rules/18-totals.md), from
+ * the entries of attempts and the receipt numbers around them. Pure.
  */
 
-/** One attempt as a comparison needs it, also of the archive (docs/rules/18-totals.md). */
+/** What a comparison needs of one attempt, also of an archived one (docs/rules/18-totals.md). */
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;
-  /** The newest end of day that had been begun before this attempt; 0 before the first one. */
+  /** The newest end of day that began before this attempt; 0 before the first one. */
   readonly afterClosing: number;
-  /** Of its phase: returns at the gateway are in `returnedMinor`. */
+  /** Whether its phase means charged. Refunds at the gateway are in `returnedMinor` only. */
   readonly charged: Charged;
-  /** The status that was answered when nothing was charged. */
+  /** The answered status when nothing was charged; null otherwise. */
   readonly answered: NotCharged["status"] | null;
-  /** The command may have left. */
+  /** Whether the command may have left. */
   readonly wasSent: boolean;
   readonly amountMinor: number;
-  /** Charged by the terminal, reversed or not; null unless it did. */
+  /** What the terminal charged, reversed or not, in minor units; null when it did not charge. */
   readonly chargedMinor: number | null;
-  /** Sums that the terminal can have charged, should it have charged something. */
+  /** The amounts, in minor units, that the terminal can have charged if it charged anything. */
   readonly possibleMinor: readonly number[];
   readonly currency: string;
   readonly exponent: number;
   readonly cardName: string | null;
   readonly receiptNumber: string | null;
-  /** The receipt number of its reversal at the terminal. */
+  /** The receipt number of the sale's reversal at the terminal. */
   readonly reversalReceipt: string | null;
-  /** null where it is not known any more. */
+  /** The terminal; null where it is no longer known. */
   readonly identity: TerminalIdentity | null;
-  /** null: it was never handed off. */
+  /** The state at the gateway; null when the attempt was never handed off. */
   readonly delivery: DeliveryState | null;
-  /** The amount that was handed off; null when it was not, or is in the archive. */
+  /** The amount that was handed off, in minor units; null when none was, or when archived. */
   readonly handedMinor: number | null;
-  /** Minor units that went back by way of the gateway. */
+  /** What the gateway paid back, in minor units. */
   readonly returnedMinor: number;
 }
 
-/** Facts kept in the archive as long as an end of day may still be compared with them. */
+/** What is archived while an end of day may still be compared with the attempt. */
 export type KeptLedger = Pick<
   LedgerEntry,
   "wasSent" | "possibleMinor" | "cardName" | "receiptNumber" | "reversalReceipt" | "identity"
 >;
 
 export interface PlacedEntry extends LedgerEntry {
-  /** Receipt numbers are missing between the sales around it. */
+  /** Whether receipt numbers are missing between the sales around this attempt. */
   readonly isInGap: boolean;
 }
 
-/** An order that a difference could be about. */
+/** An order that may explain a difference. */
 export interface Suspect {
   readonly orderId: string;
   readonly transactionId: string;
-  /** Minor units that the terminal has more, or less, if this order is the difference. */
+  /** What the terminal has more (or less, if negative) if this order is the difference. */
   readonly amountMinor: number;
   /** The status of this attempt when it was compared. */
   readonly told: "charged" | "reversed" | NotCharged["status"] | "unknown";
-  /** Another attempt of the order was charged: the customer may have paid twice. */
+  /** Whether another attempt of the order was charged, so that the customer may have paid twice. */
   readonly chargedElsewhere: boolean;
 }
 
-/** The number of a receipt, from 1 to {@link RECEIPT_MAX}; null: absent, zero, not digits. */
+/** Returns a receipt number from 1 to {@link RECEIPT_MAX}; null if it is absent, 0 or no digits. */
 export function receiptNumberOf(text: string | null): number | null {
   if (text === null || !/^\d+$/.test(text)) return null;
   const number = Number(text);
   return number >= 1 && number <= RECEIPT_MAX ? number : null;
 }
 
-/** The number that a terminal gives after this one. */
+/** Returns the receipt number that a terminal gives after this one. */
 export function nextReceipt(number: number): number {
   return (number % RECEIPT_MAX) + 1;
 }
 
-/** The number of receipts that were given after `from`, up to `to`. */
+/** Returns how many receipts were given after `from`, up to `to`. */
 export function receiptSteps(from: number, to: number): number {
   return (to - from + RECEIPT_MAX) % RECEIPT_MAX;
 }
 
-/** The numbers that an attempt used: that of its sale, that of its reversal. */
+/** Returns the receipt numbers that an attempt used: for its sale and for its reversal. */
 export function numbersOf({
   receiptNumber,
   reversalReceipt,
@@ -90,7 +90,7 @@ export function numbersOf({
   return [receiptNumber, reversalReceipt].flatMap((text) => receiptNumberOf(text) ?? []);
 }
 
-/** Numbers that were given between two sales, and to none of `given`. */
+/** Returns the numbers between two sales that the terminal gave and that are not in `given`. */
 export function missingBetween(
   first: number | null,
   second: number | null,
@@ -107,25 +107,25 @@ export function missingBetween(
 }
 
 /**
- * The number of payments that charged nothing between sales that followed each other without a gap,
- * from which on a missing number says something. Terminals may number declines, cancelled payments
- * and receipts of their own too: only a terminal that was seen to number nothing but sales and
+ * The number of payments without a charge, between sales numbered without a gap, that must have
+ * been seen before a missing receipt number proves something. Terminals may also number declines,
+ * cancelled payments and their own receipts; only a terminal that numbers nothing but sales and
  * reversals is judged.
  */
 const UNCHARGED_MIN = 3;
-/** The number of attempts before a sale that show how the terminal counts. */
+/** The number of attempts before a sale that show how the terminal numbers its receipts. */
 export const ENTRIES_BEFORE = 200;
 
 /**
- * A number that was given before a sale, to none that we know; undefined: there is none. `entries`:
- * in the order they were begun, up to a sale that has just been charged.
+ * Returns the numbers before a sale that no known transaction has, with the suspects; undefined
+ * when none is missing. `entries`: in the order they began, up to the sale just charged.
  */
 export function judgeJump(entries: readonly LedgerEntry[]) {
   const sale = entries.at(-1);
   if (!sale || receiptNumberOf(sale.receiptNumber) === null) return undefined;
   const former = entries.slice(0, -1).findLastIndex(isNumbered);
   const before = entries[former];
-  // An end of day may number its own receipt, or begin anew.
+  // An end of day may number its own receipt or restart the numbers.
   if (!before || before.afterClosing !== sale.afterClosing) return undefined;
   const given = new Set(entries.flatMap(numbersOf));
   const missing = missingOf(before, sale, given);
@@ -169,26 +169,26 @@ function isNumbered({ chargedMinor, receiptNumber }: LedgerEntry): boolean {
   return chargedMinor !== null && receiptNumberOf(receiptNumber) !== null;
 }
 
-/** The terminal was asked, and what is known says that nothing was charged, or nothing is known. */
+/** Whether the terminal was asked and, as far as is known, nothing was charged. */
 function isUncharged({ wasSent, chargedMinor }: LedgerEntry): boolean {
   return wasSent && chargedMinor === null;
 }
 
-/** Numbers of orders that together explain a difference; more do so only by coincidence. */
+/** How many orders may together explain a difference; larger sets only match by coincidence. */
 const sizes = [1, 2, 3];
-/** The most orders of which sets of three, and pairs, are tried. */
+/** The number of orders up to which sets of three, and sets of two, are tried. */
 const TRIPLES_AMONG = 60;
 const PAIRS_AMONG = 500;
 const NAMED_MAX = 20;
 
-/** Whether the terminal's totals should have it: charged, and not reversed there. */
+/** Whether the terminal's totals should contain an attempt: charged and not reversed there. */
 export function isCounted({ charged, chargedMinor }: LedgerEntry): boolean {
   return charged !== "no" && chargedMinor !== null;
 }
 
 /**
- * The fewest orders that together are the difference: their answers differ from what the terminal's
- * totals say. `count` is the difference of the counts where the terminal reported one.
+ * Returns the fewest orders whose answers, if wrong, explain the difference to the terminal's
+ * totals. `count` is the difference of the counts where the terminal reported one.
  */
 export function explained(
   compared: readonly PlacedEntry[],
@@ -221,7 +221,7 @@ function amountsOf({ chargedMinor, possibleMinor }: LedgerEntry): readonly numbe
   return chargedMinor === null ? [...new Set(possibleMinor)] : [chargedMinor];
 }
 
-/** Every set of `size` attempts whose amounts make up the sum. */
+/** Returns every set of `size` attempts whose amounts add up to the sum. */
 function sets(candidates: readonly Candidate[], sumMinor: number, size: number): Candidate[][] {
   if (size === 1)
     return candidates.filter((one) => one.amountMinor === sumMinor).map((one) => [one]);
@@ -233,7 +233,7 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
   });
 }
 
-/** Of the sets, those where numbers are missing; of these, those without a certain answer. */
+/** Returns the sets with missing receipt numbers; of these, the sets without a certain answer. */
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
   const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
     ({ isInGap }) => isInGap,
@@ -268,5 +268,5 @@ function answerOf({ charged, chargedMinor, answered }: LedgerEntry): Suspect["to
   return chargedMinor === null ? (answered ?? "failed") : "reversed";
 }
 
-/** A number that was given between two sales of ours, to none that we know. */
+/** The result of {@link judgeJump}: receipt numbers that no known transaction has. */
 export type JumpBody = NonNullable<ReturnType<typeof judgeJump>>;

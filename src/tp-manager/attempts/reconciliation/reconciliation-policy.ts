@@ -19,13 +19,13 @@ import {
 } from "./ledger-policy.ts";
 
 /**
- * Rules for comparing the totals of an end of day with the journal (docs/rules/18-totals.md). Pure.
- * Where the comparison could be wrong for another reason than a sale that was answered wrongly,
- * nothing is compared: false alarms about money would soon be ignored.
+ * Compares the totals of an end of day with the journal (docs/rules/18-totals.md). Pure. If
+ * anything but a wrongly answered sale could explain a difference, nothing is compared, because
+ * false alarms about money would soon be ignored.
  */
 
 export type ClosingVerdict = ReturnType<typeof compareClosing>;
-/** The two sums, which agree or differ. */
+/** The comparison of two sums, which agree or differ. */
 export type Difference = ReturnType<typeof verdict>;
 
 interface CardSum {
@@ -40,40 +40,40 @@ export interface ClosingBody {
   readonly receiptTo: string | null;
   readonly terminal: ClosingVerdict;
   readonly gateway: ReturnType<typeof compareDeliveries>;
-  /** Sums by the name of the card, as each spells it. They are only listed. */
+  /** The sums by card name, as the terminal and the gateway spell it. They are only listed. */
   readonly cards: { readonly terminal: readonly CardSum[]; readonly journal: readonly CardSum[] };
 }
 
 export interface Reconciliation {
   readonly id: number;
   readonly atMs: number;
-  /** "jump": numbers are missing. "refuted": they are, and an end of day agreed all the same. */
+  /** "jump": receipt numbers are missing. "refuted": they are, but an end of day agreed. */
   readonly result: ClosingVerdict["result"] | "jump" | "refuted";
   readonly body: ClosingBody | JumpBody;
 }
 
-/** An end of day that may have closed something. */
+/** An end of day that may have closed sales. */
 export interface ClosingRow {
   readonly id: number;
   readonly startedAtMs: number;
-  /** null: its end was not received. */
+  /** The terminal's answer; null when none was received. */
   readonly end: TelecollectionEnd | null;
-  /** null in rows of older versions. */
+  /** The terminal; null in rows of older versions. */
   readonly identity: TerminalIdentity | null;
 }
 
 /** One end of day with everything that it is compared with. */
 export interface ClosingPeriod {
   readonly closing: ClosingRow;
-  /** Earlier ones after which its range may begin, newest first. */
+  /** The earlier ends of day after which the compared range may begin, newest first. */
   readonly earlier: readonly ClosingRow[];
-  /** Attempts since the oldest of these, in the order they were begun. */
+  /** The attempts since the oldest of the earlier ends of day, in the order they began. */
   readonly entries: readonly LedgerEntry[];
-  /** Attempts are missing here: too many, or in an archive without their times. */
+  /** Whether attempts are missing here: too many, or archived without their times. */
   readonly isCutOff: boolean;
 }
 
-/** `totals`: those that the period's end of day reported. `isShared`: TERMINAL_SHARED. */
+/** Compares the `totals` of an end of day with its attempts. `isShared`: TERMINAL_SHARED. */
 export function compareClosing(
   period: ClosingPeriod,
   totals: ClosingTotals | undefined,
@@ -110,10 +110,10 @@ function verdict(
   const facts = {
     currency,
     exponent,
-    /** The count is null where the terminal reported none. */
+    /** The terminal's figures. The count is null if the terminal reported none. */
     terminal: { count, sumMinor },
     journal: { count: charged.length, sumMinor: journalMinor },
-    /** The terminal's sum less the journal's. */
+    /** The terminal's sum minus the journal's, in minor units. */
     differenceMinor,
   };
   if (differenceMinor === 0) {
@@ -129,7 +129,7 @@ function verdict(
   return { result: "differs" as const, because, ...facts, suspects, isSole };
 }
 
-/** The attempts that the totals are about; a text: why that cannot be said. */
+/** Returns the attempts that the totals are about, or a text why they cannot be determined. */
 function comparedEntries(
   { earlier, entries }: ClosingPeriod,
   identity: TerminalIdentity,
@@ -155,8 +155,8 @@ function comparedEntries(
 }
 
 /**
- * Ends of day after which a range may begin, newest first. The last number before an end of day is
- * the one that it reported, or that of the last sale before it where its end was not received.
+ * Returns the ends of day after which the range may begin, newest first, with their last number: as
+ * reported, or that of the last sale before it when no report was received.
  */
 function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;
@@ -168,14 +168,14 @@ function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEn
       .flatMap(numbersOf);
     lastNumber = receiptNumberOf(totals?.receiptTo ?? null) ?? greatest(lastNumber, numbers);
     const after = lastNumber === null ? null : nextReceipt(lastNumber);
-    // A terminal that began with 1 then and begins with 1 now counts anew after each end of day.
+    // A terminal that began with 1 then and now restarts its numbers after each end of day.
     const restarts = receiptNumberOf(totals?.receiptFrom ?? null) === 1;
     return { id, joins: (from: number) => from === after || (restarts && from === 1) };
   });
   return oldestFirst.toReversed();
 }
 
-/** The number that was given last, of those that follow `before`. */
+/** Returns the number that was given last, of the numbers that follow `before`. */
 function greatest(before: number | null, numbers: readonly number[]): number | null {
   const origin = before ?? numbers[0];
   if (origin === undefined) return null;
@@ -186,8 +186,8 @@ function greatest(before: number | null, numbers: readonly number[]): number | n
 }
 
 /**
- * Every sale's number is in the range, and none stands there twice. Otherwise the terminal has run
- * an end of day, or was emptied, between them.
+ * Whether every sale's number is in the range, and none twice. Otherwise the terminal has run an
+ * end of day, or was emptied, between the sales.
  */
 function areInside(entries: readonly LedgerEntry[], from: number, to: number): boolean {
   const numbers = entries.flatMap(({ receiptNumber }) => receiptNumberOf(receiptNumber) ?? []);
@@ -197,8 +197,8 @@ function areInside(entries: readonly LedgerEntry[], from: number, to: number): b
 }
 
 /**
- * The attempts from the sale that has the range's first number, when all after it are inside. Sales
- * from before were closed by an end of day that is not known here.
+ * Returns the attempts from the sale with the range's first number on, if all of them are in the
+ * range. An unknown end of day has closed earlier sales.
  */
 function beginningWith(
   since: readonly LedgerEntry[],
@@ -211,7 +211,7 @@ function beginningWith(
   return areInside(rest, from, to) ? rest : undefined;
 }
 
-/** Those that stand where numbers are missing between the sales around them. */
+/** Marks the attempts between whose neighbouring sales receipt numbers are missing. */
 function withGaps(
   entries: readonly LedgerEntry[],
   { receiptFrom, receiptTo }: ClosingTotals,
@@ -229,7 +229,7 @@ function withGaps(
   });
 }
 
-/** For each attempt the number of the last sale before it. */
+/** Returns for each attempt the receipt number of the last sale before it. */
 function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (number | null)[] {
   let last = first;
   return entries.map(({ receiptNumber }) => {
@@ -240,8 +240,8 @@ function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (nu
 }
 
 /**
- * Rules for comparing the journal with what the gateway was sent (docs/rules/18-totals.md). Pure. A
- * sale that is on its way, refused and waiting, or closed by an operator is no difference.
+ * Compares the journal with what was sent to the gateway (docs/rules/18-totals.md). Pure. A sale
+ * that waits to be sent, is parked, or was closed by an operator is no difference.
  */
 export function compareDeliveries(entries: readonly LedgerEntry[]) {
   const sales = entries.filter(({ charged }) => charged === "yes");
@@ -252,7 +252,7 @@ export function compareDeliveries(entries: readonly LedgerEntry[]) {
   };
 }
 
-/** How much of the charged sales the gateway has, of one currency. */
+/** Returns how much of the charged sales in one currency the gateway has. */
 function sumsOf(sales: readonly LedgerEntry[], currency: string) {
   const mine = sales.filter((entry) => entry.currency === currency);
   const those = (...states: readonly LedgerEntry["delivery"][]) =>
@@ -261,9 +261,9 @@ function sumsOf(sales: readonly LedgerEntry[], currency: string) {
     currency,
     charged: countAndSum(mine),
     sent: those("sent"),
-    /** They are on their way, or wait for an operator. */
+    /** The sales that wait to be sent or for an operator. */
     waiting: those("pending", "parked"),
-    /** An operator closed them without sending. */
+    /** The sales that an operator closed without sending. */
     closed: those("closed"),
   };
 }
@@ -273,7 +273,7 @@ function countAndSum(entries: readonly LedgerEntry[]) {
   return { count: entries.length, sumMinor };
 }
 
-/** The order, if the gateway has something else of it than the journal. */
+/** Returns the order with a text if the gateway has something else of it than the journal. */
 function faultOf(entry: LedgerEntry) {
   const because = whyWrong(entry);
   if (because === undefined) return [];
@@ -294,7 +294,7 @@ function whyWrong(entry: LedgerEntry): string | undefined {
   return isLeft ? "reversed at the terminal, and the gateway has it" : undefined;
 }
 
-/** The orders that a comparison suspects; none where nothing could be compared. */
+/** Returns the orders that a comparison suspects; none if nothing could be compared. */
 export function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
   if (body.kind === "receipt-jump") return body.suspects;
   return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
