@@ -3,19 +3,19 @@ import { chargedOf } from "../attempts/phase-table.ts";
 import type { Assumption } from "./assumptions.ts";
 
 /**
- * Where a record came from: "payment": while our command runs; "late": after our command, or from a
- * one-way terminal; "probe": recovery read the storage; "baseline": read before the next command.
+ * Where a record came from. "payment": while our command runs. "late": after our command, or from a
+ * one-way terminal. "probe": recovery read the storage. "baseline": read before the next command.
  */
 export type Source = "payment" | "late" | "probe" | "baseline";
 
-/** The facts and the assumptions that a verdict rests on. Kept with it, never computed again. */
+/** The facts and assumptions that a verdict rests on. Stored with it and never computed again. */
 export interface Proof {
-  /** For people. */
+  /** The facts as sentences for people. */
   readonly facts: readonly string[];
   readonly assumes: readonly Assumption[];
 }
 
-/** The version of the rules that every new verdict is written with. */
+/** The version of the matching rules, which is written with every new verdict. */
 export const RULES_VERSION = 1;
 
 /** An attempt that can have produced a record: by its sale, or by the reversal of its sale. */
@@ -24,7 +24,7 @@ export interface Candidate {
   readonly as: "sale" | "reversal";
 }
 
-/** Reasons for which a record is not one attempt's for certain. */
+/** The reasons why a record does not belong to one attempt for certain. */
 const whyNotOne = {
   retold: "it cannot be distinguished from an earlier record",
   "several orders": "it can be that of several orders",
@@ -44,26 +44,26 @@ const whyNotOne = {
 } as const;
 export type WhyNotOne = keyof typeof whyNotOne;
 
-/** Whose transaction a record is. */
+/** The matcher's answer: which attempts a record of the terminal can belong to. */
 export type Answer =
-  /** The journal has this record already. null: it was nobody's then. */
+  /** The journal already has this record. `orderId` is null when it belonged to no order. */
   | {
       readonly answer: "known";
       readonly orderId: string | null;
       readonly transactionId: string | null;
-      /** false: the two cannot be distinguished, and no attempt of ours is a candidate. */
+      /** false: the record only resembles a stored one, and no attempt of ours is a candidate. */
       readonly isCertain: boolean;
       readonly proof: Proof;
     }
-  /** No other candidate is left. */
+  /** Exactly one candidate is left, and it is proven. */
   | { readonly answer: "one"; readonly candidate: Candidate; readonly proof: Proof }
-  /** Several are left, or one that nothing proves; at least one of them is an attempt of ours. */
+  /** Several candidates are left, or one that is not proven. At least one is an attempt of ours. */
   | {
       readonly answer: "many";
-      /** The newest first. */
+      /** The candidates, newest first. */
       readonly candidates: readonly Candidate[];
       readonly why: WhyNotOne;
-      /** For people. */
+      /** The reason as a text for people. */
       readonly because: string;
     }
   /** No candidate. `near`: attempts that agree but for one fact, for an alarm's text only. */
@@ -71,11 +71,11 @@ export type Answer =
 
 export interface Near {
   readonly attempt: Attempt;
-  /** The one fact that does not agree, for people. */
+  /** The one fact that does not agree, as a text for people. */
   readonly but: string;
 }
 
-/** The answer that names candidates and proves none of them. */
+/** Returns the answer that names candidates and proves none of them. */
 export function many(
   candidates: readonly Candidate[],
   why: WhyNotOne,
@@ -84,18 +84,18 @@ export function many(
   return { answer: "many", candidates, why, because };
 }
 
-/** The answer without its proof: the one candidate is not proven. */
+/** Returns the answer with its single candidate no longer proven, for the reason `why`. */
 export function unproven(answer: Answer, why: WhyNotOne, because?: string): Answer {
   return answer.answer === "one" ? many([answer.candidate], why, because) : answer;
 }
 
-/** The attempts that can have produced the record; none for a known one. */
+/** Returns the attempts that can have produced the record; none for a known record. */
 export function candidatesIn(answer: Answer): readonly Candidate[] {
   if (answer.answer === "one") return [answer.candidate];
   return answer.answer === "many" ? answer.candidates : [];
 }
 
-/** The near attempts: those answered as not charged first, those with their own sale last. */
+/** Returns the near attempts: first those answered as not charged, last those with a sale. */
 export function nearIn(answer: Answer): readonly Near[] {
   if (answer.answer !== "none") return [];
   const rank = ({ attempt: { state } }: Near): number =>
@@ -103,20 +103,20 @@ export function nearIn(answer: Answer): readonly Near[] {
   return answer.near.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** The proof as an operator reads it in an order's timeline. */
+/** Returns the proof as a text for an order's timeline. */
 export function textOfProof({ facts, assumes }: Proof): string {
   const granted = assumes.length === 0 ? "" : `; taken for granted: ${assumes.join(", ")}`;
   return `${facts.join("; ")}${granted}`;
 }
 
 /**
- * A change of an attempt that was answered as not charged, by a record that the terminal keeps
- * (docs/matching.md, "What follows"). Recovery settles an attempt in doubt, a charge stands, and a
- * known record changes nothing.
+ * How a record that the terminal has stored changes an attempt that was answered as not charged
+ * (docs/matching.md, "What follows"). Attempts in doubt are settled by recovery, charged attempts
+ * stay charged, and a known record changes nothing.
  */
 export type Effect =
   | { readonly effect: "charge"; readonly attempt: Attempt; readonly proof: Proof }
-  /** The order is unknown until a person settles it. */
+  /** The order becomes unknown until a person settles it. */
   | { readonly effect: "doubt"; readonly attempt: Attempt; readonly because: string };
 
 export function effectsOf(answer: Answer): Effect[] {
@@ -129,22 +129,23 @@ export function effectsOf(answer: Answer): Effect[] {
   const attempts = answer.candidates.map(({ attempt }) => attempt);
   const byOrder = Map.groupBy(attempts, ({ request }) => request.orderId);
   return [...byOrder.values()].flatMap((fitting): Effect[] => {
-    // A charged attempt of the order can have made the record: it need be no second charge. One in
-    // doubt may end as not charged, and then nothing else would put the order in doubt.
+    // A charged attempt of the order can have made the record, so it need not be a second charge.
+    // An attempt in doubt does not count: it may end as not charged and leave the order without
+    // doubt.
     if (fitting.some((attempt) => chargedOf(attempt) === "yes")) return [];
     const newest = fitting.find(({ state }) => isNotCharged(state));
     return newest ? [{ effect: "doubt", attempt: newest, because }] : [];
   });
 }
 
-/** The orders that were answered as not charged and are candidates for the record. */
+/** Returns the orders that were answered as not charged and are candidates for the record. */
 export function notChargedOrdersIn(answer: Answer): string[] {
   return candidatesIn(answer)
     .filter(({ attempt }) => isNotCharged(attempt.state))
     .map(({ attempt }) => attempt.request.orderId);
 }
 
-/** The attempts that are candidates, and those that nearly are. */
+/** Returns the attempts that are candidates, and those that agree but for one fact. */
 export function namedIn(answer: Answer): Attempt[] {
   return [...candidatesIn(answer), ...nearIn(answer)].map(({ attempt }) => attempt);
 }

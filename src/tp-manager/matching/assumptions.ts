@@ -1,13 +1,13 @@
 import type { AbortReason, TerminalIdentity } from "../terminal/terminal.ts";
 import catalogue from "./assumptions-en.json" with { type: "json" };
 
-/** A terminal whose storage can be asked, and one that only reports results. */
+/** The families of terminals: with a storage that can be asked, and with reported results only. */
 export const families = ["asked", "one-way"] as const;
 type Family = (typeof families)[number];
 
 /**
- * "on": holds for every terminal of the family. "off": never taken for granted. "learned": off
- * until this terminal has shown it. "none": the family has nothing of the kind.
+ * "on": holds for every terminal of the family. "off": never assumed. "learned": assumed once this
+ * terminal has shown it. "none": the family has nothing of the kind.
  */
 type Default = "on" | "off" | "learned" | "none";
 
@@ -34,30 +34,30 @@ const table = {
 
 export type Assumption = keyof typeof table;
 /**
- * The one table of assumptions: facts about a class of terminals without which no verdict could be
- * given, with their default for each family. Each proof names those that it rests on; their texts
- * are in assumptions-en.json, and the books show both.
+ * The assumptions: facts about a class of terminals without which no verdict could be given, with
+ * their default for each family. Each proof names the assumptions it rests on. Their texts are in
+ * assumptions-en.json, and the books show both.
  */
 export const assumptionTable: Readonly<Record<Assumption, Readonly<Record<Family, Default>>>> =
   table;
 export const assumptionNames = Object.keys(table) as Assumption[];
 
 interface AssumptionTexts {
-  /** Subject and verb: what we take for granted. */
+  /** The assumption as a sentence. */
   readonly says: string;
-  /** The verdict that is wrong where it does not hold. */
+  /** The verdict that is wrong where the assumption does not hold. */
   readonly breaks: string;
-  /** How that comes to light. */
+  /** How a wrong assumption comes to light. */
   readonly noticed: string;
-  /** The setting or fact that switches it; left out: nothing does. */
+  /** The setting or fact that switches the assumption; missing: nothing does. */
   readonly switchedBy?: string;
 }
 export const assumptionTexts: Readonly<Record<Assumption, AssumptionTexts>> = catalogue.assumptions;
 
-/** Those that hold for the terminal of this installation. */
+/** The assumptions that hold for the terminal of this installation. */
 export type Assumptions = ReadonlySet<Assumption>;
 
-/** The assumption without which a terminal's report that it did not work proves nothing. */
+/** Returns the assumption without which a terminal's report of a failure proves nothing. */
 export const finalOf = (reason: AbortReason | null): Assumption =>
   reason === "declined" ? "decline-final" : "abort-final";
 
@@ -65,7 +65,7 @@ export function familyOf({ lastTransaction }: { readonly lastTransaction: boolea
   return lastTransaction ? "asked" : "one-way";
 }
 
-/** The assumptions of a family without those that are switched off; a learned one is no default. */
+/** Returns a family's assumptions without those in `off`. Learned ones are not included. */
 export function assumptionsOf(family: Family, off: readonly Assumption[] = []): Assumptions {
   const isOn = (name: Assumption): boolean => assumptionTable[name][family] === "on";
   return new Set(assumptionNames.filter((name) => isOn(name) && !off.includes(name)));
@@ -74,10 +74,10 @@ export function assumptionsOf(family: Family, off: readonly Assumption[] = []): 
 const echoed = { of: "echoes-reference", family: "one-way", permits: false } as const;
 
 /**
- * The facts that a terminal shows of itself, each with the assumption that it switches (the
- * register number switches none). `permits`: a verdict may rest on it, so one counterexample
- * outweighs every later example. The others only forbid verdicts, and hold again with the next
- * example. Their texts, predicates of a sentence about the terminal, are in assumptions-en.json.
+ * The facts that a terminal shows about itself, each with the assumption that it switches (the
+ * register number switches none). `permits`: a verdict may rest on the fact, so one counterexample
+ * outweighs every later example. The other facts only forbid verdicts, and hold again with the next
+ * example. Their texts, predicates about the terminal, are in assumptions-en.json.
  */
 export const factTable = {
   "echoes-approvals": echoed,
@@ -89,17 +89,17 @@ export const factTable = {
 
 export type Fact = keyof typeof factTable;
 
-/** The knowledge about the connected terminal. Throws when the journal fails. */
+/** What is known about the connected terminal. The members throw when the journal fails. */
 export interface Learned {
   has(fact: Fact): boolean;
-  /** A counterexample came, and no example since that could count. */
+  /** Whether a counterexample came, and no example since then that could count. */
   refuted(fact: Fact): boolean;
   saw(fact: Fact): void;
-  /** A counterexample. */
+  /** Notes a counterexample. */
   contradicted(fact: Fact): void;
 }
 
-/** Whose facts: a terminal without a name is known by the setup of its line alone. */
+/** Which terminal has shown the facts. A nameless terminal is known by its line's setup alone. */
 export interface LearnedFrom {
   /** A text that changes with the protocol and its settings. */
   readonly setup: string;
@@ -110,9 +110,9 @@ const factNames = Object.keys(factTable) as Fact[];
 const echoes = factNames.filter((fact) => factTable[fact].of === "echoes-reference");
 
 /**
- * Returns the assumptions that this installation rests on or has switched off, and what its
- * terminal has shown, for people; both in the order of their tables. `learned` is undefined while
- * nobody knows which terminal it is.
+ * Returns for people the assumptions that this installation makes or has switched off, and what its
+ * terminal has shown, in the order of their tables. `learned` is undefined while the terminal is
+ * unknown.
  */
 export function takenForGranted(
   terminal: { readonly lastTransaction: boolean; readonly namesNoPayment?: true },
@@ -122,13 +122,13 @@ export function takenForGranted(
   const family = familyOf(terminal);
   const isNameless = terminal.namesNoPayment === true;
   const isOn = (name: Assumption): boolean => {
-    // A kind of result that carries our reference does without it, and here every kind does.
+    // The assumption is not needed for results with our reference, and here every kind has it.
     const isSpared =
       name === "one-result-each" && learned && echoes.every((fact) => learned.has(fact));
     return holds.has(name) && !isSpared;
   };
   const assumptions = assumptionNames.flatMap((name) => {
-    /** null: nothing switches it off. */
+    /** What switches the assumption; null when nothing does. */
     const { says, switchedBy: offWith = null } = assumptionTexts[name];
     if (assumptionTable[name][family] === "on") return [{ name, says, isOn: isOn(name), offWith }];
     if (name !== "echoes-reference" || !isNameless) return [];
@@ -138,7 +138,7 @@ export function takenForGranted(
   const shown = factNames.flatMap((fact) => {
     const { family: its, of: name } = factTable[fact];
     if (its !== family || (isNameless && name === "echoes-reference")) return [];
-    /** false: a counterexample came; null: neither has come yet. */
+    /** null: neither an example nor a counterexample has come. false: a counterexample came. */
     const holds = learned.has(fact) || (learned.refuted(fact) ? false : null);
     return [{ name, says: catalogue.facts[fact], holds }];
   });

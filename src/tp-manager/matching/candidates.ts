@@ -18,31 +18,31 @@ import {
 } from "./comparison.ts";
 import { askedOf, saleLimitMs, unfitFor } from "./facts.ts";
 
-/** A record and the circumstances of its arrival. */
+/** A record of the terminal, and how it came here. */
 export interface ObservedRecord {
   readonly record: TransactionReport;
   readonly source: Source;
-  /** When it arrived, or was read; epoch milliseconds. */
+  /** When the record arrived or was read, in epoch milliseconds. */
   readonly atMs: number;
   readonly identity: TerminalIdentity;
-  /** How long the terminal goes on with a command after the line was lost, at most. */
+  /** The longest time for which the terminal continues a command after its line was lost. */
   readonly limitMs: number;
 }
 
 /** Whether an attempt can have produced a record. */
 export type Candidacy =
-  /** Its own command reported this record. */
+  /** The attempt's own command reported this record. */
   | "own"
-  /** Amount, currency and time are as asked. */
+  /** Amount, currency and time are as requested. */
   | "timely"
-  /** The record carries no time, and nothing rules the attempt out. */
+  /** The record has no time, and nothing else rules the attempt out. */
   | "untimed"
   /** The one fact that does not agree, for an alarm's text; null: nothing agrees. */
   | { readonly but: string | null };
 
 const no = { but: null };
 
-/** Whether the attempt's sale can be the record. `compare`: a report of its command with that. */
+/** Whether the attempt's sale can be the record. `compare` compares one of its reports with it. */
 export function candidacyOfSale(
   attempt: Attempt,
   found: ObservedRecord,
@@ -54,7 +54,7 @@ export function candidacyOfSale(
   const sale = saleOf(state);
   if (sale) {
     const candidacy = candidacyByTime(attempt, found);
-    // A charge that an operator settled has no number.
+    // A charge that an operator settled has no receipt number to compare.
     if (!isNamed(sale.report)) return candidacy;
     return candidacy === "timely" ? { but: "its own sale is another one" } : no;
   }
@@ -69,8 +69,8 @@ export function candidacyOfSale(
 }
 
 /**
- * Whether the reversal of the attempt's sale, whose end nobody heard, can be the record: a terminal
- * that names no original stores its reversal like a sale.
+ * Whether the record can be the attempt's reversal whose outcome was not received. A terminal that
+ * names no original stores a reversal like a sale.
  */
 export function canBeReversal(
   { state }: Attempt,
@@ -92,8 +92,8 @@ export function canBeReversal(
 }
 
 /**
- * Whether the command reported a good result that is another record. Where that was refused the
- * terminal may have stored something else in its place.
+ * Whether the command reported a good result that is another record. If that result was refused,
+ * the terminal may have stored another transaction in its place.
  */
 function isAnotherSale(
   reported: TransactionReport,
@@ -109,11 +109,11 @@ function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
   const { startedAtMs, endedAtMs, baseline } = attempt;
   const limitMs = saleLimitMs(attempt.request, found.limitMs);
   const asked = askedOf(attempt, limitMs);
-  // A wall clock can jump either way.
+  // The wall clock can jump forwards or backwards.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
   const byClock = isFromPayment(asked, record);
-  // A record that was stored after the baseline and read soon is of this time, by any clock.
+  // A record stored after the baseline and read soon may be of this time despite its clock.
   const isWrong = byClock === false && isNear && isStoredSince();
   const isTimely = isLate ? true : isWrong ? null : byClock;
   const unfit = unfitFor(asked, record);
@@ -129,7 +129,7 @@ function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
 
 const reportKinds = ["report", "approved", "second-sale"];
 
-/** The results that the command of an attempt reported, the oldest first. */
+/** Returns the results that the command of an attempt reported, the oldest first. */
 export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
   return events.flatMap(({ kind, detail }) => {
     const { report } = detail as { readonly report?: TransactionReport };
@@ -138,8 +138,8 @@ export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
 }
 
 /**
- * The reports of an attempt of an old journal, which are in its state alone. A record that was
- * found for more than one order is nobody's own.
+ * Returns the reports in the state of an attempt, where journals of old versions have them alone. A
+ * record that was found for several orders is not among them.
  */
 function reportsIn(state: Attempt["state"]): TransactionReport[] {
   if ("sale" in state || ("told" in state && state.told)) return [];

@@ -18,7 +18,7 @@ export type Stored = Pick<Baseline, "identity" | "last">;
  */
 export type Comparison = "same" | "different" | "unsure";
 
-/** The members of a report by which two are compared. */
+/** The members of a report that identify its transaction. */
 export type NamedRecord = Pick<
   TransactionReport,
   | ("good" | "resultCode" | "amountMinor" | "receiptNumber" | "traceNumber" | "originalTrace")
@@ -26,17 +26,17 @@ export type NamedRecord = Pick<
 >;
 
 /**
- * Whether two reports are of one transaction. "same": every name that both have agrees, and they
- * share one at least. "different": moment and numbers both differ. Equal numbers at another moment
- * are "unsure" while both can lie in one numbering period, and so is one second with other
- * numbers: a terminal that spells a record anew does either.
+ * Compares two reports. "same": every number and time that both have agrees, and they share at
+ * least one. "different": time and numbers both differ. Equal numbers at different times are
+ * "unsure" while both can lie in one numbering period, and so are different numbers in one second,
+ * because a terminal that writes a record anew can do either.
  */
 export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   if (agreement(a.terminalId, b.terminalId, equalNumbers) === "differ") return "different";
   const moment = compareMoments(a, b);
   const numbers = compareNumbers(a, b);
   const content = sameContent(a, b);
-  // A sale and its reversal may carry one receipt number, and one second.
+  // A sale and its reversal may have the same receipt number and the same second.
   if (numbers !== "agree" && isReversalOfOther(a, b)) return "different";
   switch (moment) {
     case "agree":
@@ -58,14 +58,14 @@ export function isNamed({ receiptNumber, traceNumber, localTime }: NamedRecord):
   return [receiptNumber, traceNumber, localTime].some((one) => one !== null);
 }
 
-/** Whether both have date and time; without these, equal numbers can be those of another period. */
+/** Whether both have a date and time, without which equal numbers may be of two periods. */
 export function haveMoments(a: NamedRecord, b: NamedRecord): boolean {
   return secondOf(a) !== null && secondOf(b) !== null;
 }
 
 /**
- * Whether two answers about the last stored transaction show the same. Between two empty storages
- * one may have been filled and closed, so that is "unsure".
+ * Compares two answers about the last stored transaction. Two empty storages are "unsure", because
+ * a transaction may have been stored and closed between them.
  */
 export function compareStored(a: LastTransaction, b: LastTransaction): Comparison {
   if (a.kind === "not-told" || b.kind === "not-told") return "unsure";
@@ -76,7 +76,7 @@ export function compareStored(a: LastTransaction, b: LastTransaction): Compariso
 }
 
 /**
- * Whether two good results name two sales: both name a receipt or trace, and these differ
+ * Whether two good results name two sales: both have a receipt or trace number, and these differ
  * (docs/rules/20-second-sale.md).
  */
 export function namesAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
@@ -84,8 +84,8 @@ export function namesAnotherSale(a: TransactionReport, b: TransactionReport): bo
 }
 
 /**
- * Whether two good results may be of two sales although no number says so: they name none, and are
- * of different moments (docs/rules/20-second-sale.md).
+ * Whether two good results may be two sales although no number says so: they have no number, and
+ * their times differ (docs/rules/20-second-sale.md).
  */
 export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
   return (
@@ -93,14 +93,14 @@ export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): bo
   );
 }
 
-/** Whether a reversal's record names this trace as that of what it took back. */
+/** Whether a reversal names this trace number as that of the sale it reversed. */
 export function namesTrace(originalTrace: string | null, trace: string | null): boolean {
   return agreement(originalTrace, trace, equalTraces) === "agree";
 }
 
 /**
- * Whether `next` is the receipt number that follows `before`; null when either is no number, or
- * nobody knows whether 0000 lies between the greatest number and 0001.
+ * Whether `next` is the receipt number after `before`. null when either is no number, or when the
+ * numbers wrapped, because 0000 may or may not follow the greatest number.
  */
 export function isNextReceipt(before: string | null, next: string | null): boolean | null {
   if (!isNumber(before) || !isNumber(next)) return null;
@@ -110,7 +110,7 @@ export function isNextReceipt(before: string | null, next: string | null): boole
   return to === from + 1;
 }
 
-/** A terminal that names none of its members, which may be any. */
+/** An identity without any member, which agrees with every terminal. */
 export const anyTerminal: TerminalIdentity = {
   serialNumber: "",
   deviceId: "",
@@ -118,7 +118,7 @@ export const anyTerminal: TerminalIdentity = {
   version: "",
 };
 
-/** Whether two identities can be of one terminal: what both have is equal. */
+/** Whether two identities can be of one terminal: the members that both have are equal. */
 export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean {
   const differs = (x: string, y: string): boolean => x !== "" && y !== "" && x !== y;
   return !differs(a.serialNumber, b.serialNumber) && !differs(a.terminalId, b.terminalId);
@@ -126,12 +126,12 @@ export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean 
 
 /** The greatest receipt number, which has four digits (docs/zvt.md 9.4). */
 export const RECEIPT_MAX = 9_999;
-/** The last digits of a trace, by which a longer one may be reported (docs/zvt.md 7.1). */
+/** The number of last digits to which a terminal may cut a trace number (docs/zvt.md 7.1). */
 const TRACE_DIGITS = 6;
-/** The most hours by which a clock that is set, or changes to summer time, shifts a record. */
+/** The hours by which setting the clock, or summer time, shifts a record's time at most. */
 const SHIFT_HOURS_MAX = 3;
 const SHIFT_TOLERANCE_SECONDS = 2;
-/** The time in which no terminal closes its day and reaches the same number again. */
+/** The time within which no terminal closes its day and reaches the same number again. */
 const ONE_PERIOD_SECONDS = 3_600;
 
 type Agreement = "agree" | "differ" | "silent";
@@ -170,8 +170,9 @@ function sameContent(a: NamedRecord, b: NamedRecord): boolean {
 }
 
 /**
- * "shifted": whole hours apart, so the records, or only the clock, may differ. "near": so close
- * that no terminal has closed its day and reached the same number again.
+ * Compares two times. "shifted": they differ by whole hours, so either the records or only the
+ * clock differ. "near": they are so close that no terminal has closed its day and reached the same
+ * number again between them.
  */
 function compareMoments(
   a: NamedRecord,
@@ -190,7 +191,7 @@ function compareMoments(
   return apart <= ONE_PERIOD_SECONDS ? "near" : "apart";
 }
 
-/** Compares receipt number and trace, each by itself. */
+/** Compares receipt numbers and trace numbers separately. */
 function numbersIn(a: NamedRecord, b: NamedRecord): Record<"receipt" | "trace", Agreement> {
   return {
     receipt: agreement(a.receiptNumber, b.receiptNumber, equalNumbers),
@@ -198,19 +199,22 @@ function numbersIn(a: NamedRecord, b: NamedRecord): Record<"receipt" | "trace", 
   };
 }
 
-/** "mixed": one number agrees and the other differs. */
+/** Compares both numbers together. "mixed": one number agrees and the other differs. */
 function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
   const both = Object.values(numbersIn(a, b));
   if (!both.includes("differ")) return both.includes("agree") ? "agree" : "silent";
   return both.includes("agree") ? "mixed" : "differ";
 }
 
-/** Whether both have receipt number and trace, and both agree. */
+/** Whether both records have both numbers, and both numbers agree. */
 function agreeInBoth(a: NamedRecord, b: NamedRecord): boolean {
   return Object.values(numbersIn(a, b)).every((each) => each === "agree");
 }
 
-/** Whether traces agree, or else receipt numbers: declines use up no receipt number. */
+/**
+ * Whether the trace numbers agree or, without them, the receipt numbers. Traces come first because
+ * a decline uses up no receipt number.
+ */
 export function sharesNumber(a: NamedRecord, b: NamedRecord): boolean {
   const { receipt, trace } = numbersIn(a, b);
   return trace === "agree" || (trace === "silent" && receipt === "agree");
@@ -220,13 +224,13 @@ function isOtherAmount(a: NamedRecord, b: NamedRecord): boolean {
   return agreement(a.amountMinor, b.amountMinor, Object.is) === "differ";
 }
 
-/** Whether one of the two is a reversal, and their traces differ. */
+/** Whether one of the two is a reversal, and their trace numbers differ. */
 function isReversalOfOther(a: NamedRecord, b: NamedRecord): boolean {
   const isOneReversal = (a.originalTrace === null) !== (b.originalTrace === null);
   return isOneReversal && agreement(a.traceNumber, b.traceNumber, equalTraces) === "differ";
 }
 
-/** Seconds since the beginning of a year that has every day; null: not reported. */
+/** Returns the seconds since the start of a leap year; null without a date or time. */
 function secondOf({ localDate, localTime }: NamedRecord): number | null {
   if (!/^\d{4}$/.test(localDate ?? "") || !/^\d{6}$/.test(localTime ?? "")) return null;
   const part = (text: string | null, at: number): number => Number(text?.slice(at, at + 2));
@@ -235,21 +239,21 @@ function secondOf({ localDate, localTime }: NamedRecord): number | null {
   return Date.UTC(2024, month - 1, day, hour, minute, second) / 1_000;
 }
 
-/** How far a terminal's clock may be off, with the customer's own time (docs/rules/02-proof.md). */
+/** How far a terminal's clock may be off, plus the customer's time (docs/rules/02-proof.md). */
 const CLOCK_TOLERANCE_MS = 10 * 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 interface PaymentTime {
-  /** Wall clock, epoch milliseconds, when the command may have left. */
+  /** When the command may have left, by the wall clock in epoch milliseconds. */
   readonly sentAtMs: number;
-  /** The terminal's own time limit for a payment it was left alone with. */
+  /** How long the terminal continues a payment by itself when it has lost the line. */
   readonly limitMs: number;
-  /** Terminal clock minus ours before the payment; null: not reported. */
+  /** The terminal's clock minus ours before the payment; null when not reported. */
   readonly clockOffsetMs: number | null;
 }
 
-/** Whether the record's date and time can be those of the payment; null when it has none. */
+/** Whether the record's time can be the payment's; null when the record has no time. */
 export function isFromPayment(time: PaymentTime, report: TransactionReport): boolean | null {
   if (report.localDate === null || report.localTime === null) return null;
   const saidAtMs = nearestLocalTime(report.localDate, report.localTime, time.sentAtMs);
@@ -259,14 +263,14 @@ export function isFromPayment(time: PaymentTime, report: TransactionReport): boo
   return shifts(time.sentAtMs).some((ms) => atMs + ms >= earliest && atMs + ms <= latest);
 }
 
-/** The shifts of a terminal's clock that may or may not have followed to or from summer time. */
+/** Returns the shifts of a terminal's clock that summer time may or may not have caused. */
 function shifts(nearMs: number): readonly number[] {
   const zoneOf = (ms: number): number => new Date(ms).getTimezoneOffset();
   const changes = zoneOf(nearMs - DAY_MS) !== zoneOf(nearMs + DAY_MS);
   return changes ? [0, HOUR_MS, -HOUR_MS] : [0];
 }
 
-/** Epoch milliseconds of a local MMDD HHMMSS in the year that brings it nearest to `nearMs`. */
+/** Returns a local MMDD HHMMSS, in the year nearest to `nearMs`, in epoch milliseconds. */
 export function nearestLocalTime(date: string, time: string, nearMs: number): number {
   const number = (text: string, at: number): number => Number(text.slice(at, at + 2));
   const year = new Date(nearMs).getFullYear();

@@ -27,126 +27,128 @@ import {
 } from "./comparison.ts";
 
 /**
- * The facts of an inquiry: what one probe of the terminal shows, what was heard on the wire, and
- * what the journal knows (docs/rules/01-baseline.md, docs/rules/02-proof.md; docs/zvt.md 9.2).
- * Pure. Only table.ts says what the facts prove.
+ * Collects the facts of an inquiry: what one probe of the terminal shows, what was received on the
+ * wire, and what the journal knows (docs/rules/01-baseline.md, docs/rules/02-proof.md; docs/zvt.md
+ * 9.2). Pure. Only table.ts decides what the facts prove.
  */
 
-/** Facts about the terminal and this process that belong to an inquiry. */
+/** The times of an inquiry, by the terminal and by this process. */
 interface InquiryTimes {
   /**
-   * Since when nothing of the command can have left this process: its end was lost then, or the
-   * process was started later. Monotonic milliseconds, because a wall clock can jump.
+   * Since when no byte of the command can have left this process, because its outcome was lost then
+   * or the process started later. Monotonic milliseconds, because the wall clock can jump.
    */
   readonly lostSinceMs: number;
-  /** The terminal's own time limit for a command it was left alone with. */
+  /** How long the terminal continues a command by itself when it has lost the line. */
   readonly limitMs: number;
-  /** The ACKs of the receipt's print count as well (docs/zvt.md 9.1). */
+  /** Whether the ACKs of the receipt's print count as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
 }
 
-/** A sale or reversal in doubt, or an unmatched transaction: only the terminal can clear it up. */
+/** A sale or reversal in doubt, or an unmatched transaction, that only a probe can clear up. */
 export interface Inquiry extends InquiryTimes {
   readonly about: "sale" | "reversal" | "unmatched";
-  /** The terminal that the command was sent to, or that has the unmatched transaction. */
+  /** The terminal that received the command, or that has the unmatched transaction. */
   readonly identity: TerminalIdentity;
-  /** The terminal's last transaction before the command; of an unmatched one nothing is known. */
+  /** The last transaction before the command; unknown for an unmatched transaction. */
   readonly before: LastTransaction;
   readonly heard: WireEvidence;
-  /** The order that a sale must agree with; null for the other two. */
+  /** The order that a sale must agree with; null for a reversal and an unmatched transaction. */
   readonly asked: Asked | null;
-  /** The sale that is to be reversed; null for the other two. */
+  /** The sale that is to be reversed; null for a sale and an unmatched transaction. */
   readonly sale: TransactionReport | null;
   /**
-   * Nothing can have been stored and closed unnoticed since the command may have left
-   * ({@link isProbedInTime}). Asked of a storage that was empty before and is empty now.
+   * Whether no transaction can have been stored and closed unnoticed since the command may have
+   * left ({@link isProbedInTime}). Needed only for a storage that was empty before and is empty
+   * now.
    */
   readonly isWatched?: boolean;
-  /** Of a storage that was empty before: a probe has shown a transaction since. */
+  /** Whether a probe has shown a transaction in a storage that was empty before the command. */
   readonly wasStored?: boolean;
 }
 
 /** The request that a record of a sale must agree with. */
 type Asked = ReturnType<typeof askedOf>;
 
-/** Facts that the terminal reported on the wire while the command ran. */
+/** What the terminal reported on the wire while the command ran. */
 export interface WireEvidence {
-  /** The good result that the terminal reported last, or the unmatched one itself. */
+  /** The good result that the terminal reported last, or the unmatched transaction itself. */
   readonly good: TransactionReport | null;
-  /** That result was refused on the wire. */
+  /** Whether that good result was refused on the wire. */
   readonly refused: boolean;
-  /** The terminal was found to hold that result, and another order is a candidate as well. */
+  /** Whether the terminal has stored that result and another order is a candidate as well. */
   readonly held: boolean;
-  /** The arrival of our ACK of that result is proven. */
+  /** Whether our ACK of that result has provably arrived. */
   readonly acknowledged: boolean;
-  /** As `acknowledged`, of a good result that another report followed: it proves nothing stored. */
+  /** Whether our ACK arrived for a good result that another report followed; proves no storage. */
   readonly earlierAckArrived: boolean;
-  /** The ACK may have arrived; the process ended before it could write that. */
+  /** Whether the ACK may have arrived without a record, because the process ended. */
   readonly ackMayHaveArrived: boolean;
-  /** The terminal's last report was neither good nor bad: a card may have been charged. */
+  /** Whether the last report was neither good nor bad, so that a card may have been charged. */
   readonly unclear: boolean;
   /** A second sale reported in the same payment, and refused (docs/rules/20-second-sale.md). */
   readonly second: TransactionReport | null;
   /**
-   * "unheard": link lost, process gone, or an end that says nothing. "bad": the terminal reported a
-   * failure after it had reported something else. "only-bad": it reported nothing but the failure.
+   * How the command ended. "unheard": the line or the process was lost, or the end says nothing.
+   * "bad": the terminal reported a failure after another report. "only-bad": it reported nothing
+   * but the failure.
    */
   readonly end: "unheard" | "bad" | "only-bad";
 }
 
-/** The answer of an idle terminal to the question for its last transaction. */
+/** An idle terminal's answer to the question for its last transaction. */
 export interface Probe extends Stored {
-  /** Monotonic milliseconds. */
+  /** When the terminal answered, in monotonic milliseconds. */
   readonly atMs: number;
 }
 
-/** A probe that another one followed in the same run. */
+/** A probe that was followed by another probe in the same run. */
 export interface EarlierProbe extends Probe {
-  /** When the first of the probes that have shown the same was made; monotonic milliseconds. */
+  /** The time of the first of consecutive equal probes, in monotonic milliseconds. */
   readonly sinceMs: number;
 }
 
-/** What the matcher says of a transaction that was found stored. */
+/** What the matcher says about the transaction that a probe found. */
 export interface WhoseFound {
-  /** The order, other than the inquiry's own, that the found transaction belongs to. */
+  /** The other order that the found transaction belongs to; null: none for certain. */
   readonly foundIs: string | null;
-  /** Who else can have made the found transaction, for people: another order, an outsider. */
+  /** Who else can have made the found transaction, as a text for people; null: nobody. */
   readonly otherCandidate: string | null;
-  /** The matcher names the inquiry's own attempt as one that can have made it. */
+  /** Whether the inquiry's own attempt can have made the found transaction. */
   readonly isCandidate: boolean;
 }
 
-/** The journal's knowledge about an inquiry and about what a probe has found. */
+/** What the journal knows about an inquiry and about the transaction that a probe found. */
 export interface Known extends WhoseFound {
-  /** The order that the unmatched transaction is the sale of. */
+  /** The order whose sale the unmatched transaction is; null: none for certain. */
   readonly unmatchedIs: string | null;
-  /** The found transaction stood before each command that the unmatched one can be of. */
+  /** Whether the found transaction was stored before every command that is a candidate. */
   readonly stoodBefore: boolean;
   /** The next command at the terminal; null when none followed. */
   readonly next: (NextFound & WhoseFound) | null;
-  /** Something may have been sold since. */
+  /** Whether a sale may have been made since. */
   readonly soldSince: boolean;
-  /** An end of day may have run since. */
+  /** Whether an end of day may have run since. */
   readonly closedSince: boolean;
-  /** This terminal has shown a completed reversal as its last transaction. */
+  /** Whether this terminal has shown a completed reversal as its last transaction. */
   readonly storesReversals: boolean;
   /** The assumptions that hold for this terminal. */
   readonly holds: Assumptions;
 }
 
-/** The first command that was begun after the one in doubt, and what it `found` stored. */
+/** The first command that began after the one in doubt, and what it `found` stored. */
 export interface NextFound {
   readonly identity: TerminalIdentity;
   readonly found: LastTransaction;
-  /** The terminal carried it out to its end, so nothing earlier was running any more. */
+  /** Whether the terminal finished this command, so that no earlier command was running. */
   readonly served: boolean;
-  /** The receipt number of the sale it made; null when it made none. */
+  /** The receipt number of the sale that this command made; null when it made none. */
   readonly receiptNumber: string | null;
-  /** The last number that the terminal is known to have given before the command in doubt. */
+  /** The last receipt number known from before the command in doubt; null when none is. */
   readonly formerReceipt: string | null;
 }
 
-/** The next command where the journal was lost since: nobody here knows of it. */
+/** The next command if the journal was lost since: no command is known, and one may have run. */
 export const lostSince: NextFound = {
   identity: anyTerminal,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
@@ -159,21 +161,21 @@ export const lostSince: NextFound = {
 export type Facts = ReturnType<typeof factsOf>;
 
 /**
- * How long a terminal may go unprobed until two empty storages are no longer taken for one. In
- * less time no terminal charges a card, stores the sale and closes its day by itself; while it does
- * any of that it is busy, and a busy terminal answers no probe.
+ * The longest pause between two probes for which two empty storages count as the same. In less time
+ * no terminal charges a card, stores the sale and closes its day by itself; while it does any of
+ * these it is busy and answers no probe.
  */
 export const EMPTY_GAP_MS = 10_000;
-/** The pause between probes of an empty storage, short enough for each to come a bit late. */
+/** The pause between probes of an empty storage; short enough that a late probe still counts. */
 export const EMPTY_PROBES_MS = 4_000;
 
-/** Whether two probes of an empty storage are close enough; a wall clock may be set back. */
+/** Whether two probes of an empty storage are close enough. A clock set back gives false. */
 export const isProbedInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
 
-/** The receipt number that a numbering begun anew does not reach within a few commands. */
+/** Restarted receipt numbers stay below this number for a few commands. */
 const NEW_NUMBERING_MAX = 20;
 
-/** Returns what one probe of an inquiry shows; table.ts judges it. */
+/** Returns the facts that one probe of an inquiry shows, for table.ts to judge. */
 export function factsOf(
   begun: Inquiry,
   probe: Probe,
@@ -199,38 +201,38 @@ export function factsOf(
     why: last.kind === "not-told" ? last.why : "",
     found,
     acknowledged: heard.acknowledged && !inquiry.printsCount,
-    /** Acknowledged, or so was a good result that another report followed. */
+    /** Whether our ACK of the last good result, or of an earlier good result, arrived. */
     approvalAcked: (heard.acknowledged || heard.earlierAckArrived) && !inquiry.printsCount,
     ackMayHaveArrived: heard.ackMayHaveArrived && !inquiry.printsCount,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
-    /** The found transaction and the one from before. */
+    /** How the found transaction compares with the one before the command. */
     asBefore: asBefore(inquiry, last, known, silenceLeftMs),
-    /** The found transaction and the good result that was reported. */
+    /** How the found transaction compares with the good result that was reported. */
     asReported: found && good ? compareReports(found, good) : ("nothing-reported" as const),
     takesBack: found && takesBack(inquiry, found),
     mayBeLater: found !== null && mayBeLater(inquiry, found, known),
-    /** Why the found transaction is not what was asked for; null when it is. */
+    /** Why the found transaction is not what was requested; null when it is. */
     unfit: found && unfit(inquiry, found),
-    /** Whether the found transaction is from the payment's own time; null when it has no time. */
+    /** Whether the found transaction is from the payment's time; null when it has no time. */
     timely: found && isTimely(inquiry, found),
-    /** The probes before showed the same, the first of them a whole pause ago. */
+    /** Whether earlier probes showed the same, the first of them at least one pause ago. */
     confirmed: isUnchangedSince && pauseLeftMs <= 0,
-    /** The rest of the pause after which the same counts as confirmed. */
+    /** What is left of the pause after which an unchanged probe counts as confirmed. */
     pauseLeftMs,
     probedBefore: earlier !== null,
-    /** The rest of the time limit of the lost command; not positive: over. */
+    /** What is left of the lost command's time limit; zero or less when it is over. */
     silenceLeftMs,
-    /** The next sale got the receipt number that follows the one from before; null: not known. */
+    /** Whether the next sale got the number that this one would have used; null: not known. */
     numberUnused: numberUnused(inquiry, known),
   };
 }
 
 /**
- * Compares the storage with the one from before the command. An empty storage is unchanged only
- * while nothing can have been stored and closed meanwhile: it was watched, or the next receipt
- * number shows it. After a good result that was not refused, and whose end nobody heard, both are
- * likely. Until the silence is over an empty storage decides nothing.
+ * Compares the storage with the storage before the command. An empty storage counts as unchanged
+ * only if no transaction can have been stored and closed meanwhile: it was watched, or the next
+ * receipt number shows so. After an accepted good result without an outcome, both are likely. An
+ * empty storage decides nothing until the lost command's time limit is over.
  */
 function asBefore(
   inquiry: Inquiry,
@@ -241,7 +243,7 @@ function asBefore(
   const { before, heard, wasStored, isWatched } = inquiry;
   if (before.kind === "transaction" && last.kind === "transaction") {
     const is = compareStored(before, last);
-    // Without a moment equal numbers can be those of another period.
+    // Without a date and time, equal numbers can be of two numbering periods.
     return is === "same" && !haveMoments(before.report, last.report) ? "unsure" : is;
   }
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);
@@ -251,17 +253,17 @@ function asBefore(
   return isWaiting || isWatched || numberUnused(inquiry, known) === true ? "same" : "unsure";
 }
 
-/** Within one run of probes an empty storage that stays empty is the same one. */
+/** Whether the storage is unchanged. Within one run of probes, two empty storages are the same. */
 export function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }
 
-/** The sale that a found reversal took back; null when the found transaction is none. */
+/** Returns the sale that a found reversal reversed; null when the transaction is no reversal. */
 function takesBack(
   { about, heard, sale }: Inquiry,
   found: TransactionReport,
 ): "ours" | "the-second" | "another" | null {
-  // The very report of the reversal: a terminal may leave the trace of the sale out of it.
+  // Equal to the reported reversal: a terminal may leave out the trace number of the sale.
   const isReported =
     heard.good && !heard.refused && found.good && compareReports(found, heard.good) === "same";
   if (about === "reversal" && isReported) return "ours";
@@ -271,7 +273,7 @@ function takesBack(
     return sale && givesBack(sale, found) ? "ours" : "another";
   }
   if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {
-    // Of a sale that we refused any part that went back is enough, of another one only all of it.
+    // Any reversed part of a sale that we refused is enough; another sale must be reversed in full.
     const whole = heard.refused || about === "unmatched";
     return whole || found.amountMinor === heard.good?.amountMinor ? "ours" : "another";
   }
@@ -281,8 +283,8 @@ function takesBack(
 }
 
 /**
- * Whether the found transaction can be that of a later command: anything but what was reported to
- * us, or was stored before the next command began.
+ * Whether the found transaction can belong to a later command: it was neither reported to us nor
+ * stored before the next command began.
  */
 function mayBeLater({ heard }: Inquiry, found: TransactionReport, { next }: Known): boolean {
   if (next === null) return false;
@@ -291,7 +293,7 @@ function mayBeLater({ heard }: Inquiry, found: TransactionReport, { next }: Know
   return compareStored(next.found, stored) !== "same";
 }
 
-/** Why a record is not what was asked for, by amount and currency; null: it is. */
+/** Returns why a record is not as requested, by amount and currency; null when it is. */
 export function unfitFor(
   { amountsMinor, currencyNumeric }: Pick<Asked, "amountsMinor" | "currencyNumeric">,
   record: Pick<TransactionReport, "amountMinor" | "currencyNumeric">,
@@ -312,16 +314,17 @@ function unfit({ asked, identity }: Inquiry, found: TransactionReport): string |
 }
 
 function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean | null {
-  // A report that came while the payment ran is of its time, whatever a clock says.
+  // A report that came during the payment is of its time, whatever a clock says.
   if (heard.good && compareReports(found, heard.good) === "same") return true;
   return asked && isFromPayment(asked, found);
 }
 
 /**
- * Whether the number of the next sale shows that the command in doubt used up none, as a stored
- * sale has. It shows nothing when that command itself reported a number: the sale may lie between
- * the two, or a number was given twice. Of an empty storage the numbers before it decide, but no
- * first number: a terminal may begin anew when it closes by itself.
+ * Whether the number of the next sale shows that the command in doubt used up no receipt number, as
+ * a stored sale does. null when that command itself reported a number, because the sale may lie
+ * between the two or a number was given twice. For an empty storage the earlier numbers decide,
+ * except that a next number near 1 shows nothing: a terminal that closes by itself may restart its
+ * numbers.
  */
 function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
@@ -340,7 +343,7 @@ export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limi
   const decision = "goods" in state ? state.goods?.decision : undefined;
   const part = decision?.goods === "partly-issued" ? [decision.amountMinor] : [];
   return {
-    /** One amount; two when only a part of the goods came out and either may have been charged. */
+    /** The amount; or two amounts when a part of the goods came out and either may be charged. */
     amountsMinor: [amountMinor, ...part] as readonly number[],
     currencyNumeric: currency.numeric,
     sentAtMs: startedAtMs,
@@ -349,7 +352,7 @@ export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limi
   };
 }
 
-/** Whether a reversal can have taken back, by its amount, what this payment may have charged. */
+/** Whether a reversal, by its amount, can have reversed what this payment may have charged. */
 export function canHaveBeenTakenBack(
   attempt: Attempt,
   { amountMinor }: Pick<TransactionReport, "amountMinor">,
@@ -357,12 +360,12 @@ export function canHaveBeenTakenBack(
   return amountMinor === null || askedOf(attempt, 0).amountsMinor.includes(amountMinor);
 }
 
-/** The terminal's limit, with its wait for the goods of an approved sale (docs/zvt.md 8.2). */
+/** Returns the terminal's limit, with its wait for an approved sale's goods (docs/zvt.md 8.2). */
 export function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
 }
 
-/** The inquiry about an attempt in doubt. */
+/** Returns the inquiry about an attempt in doubt. */
 export function inquiryOfAttempt(
   attempt: Attempt,
   state: InDoubtState | ReversalInDoubtState,
@@ -397,7 +400,7 @@ export function inquiryOfAttempt(
   };
 }
 
-/** The good report that counts, also when a later one contradicted it. */
+/** Returns the good report that counts, even if a later report contradicted it. */
 function goodOf({ last, earlier }: InDoubtState): JudgedReport | null {
   return last?.report.good ? last : (earlier ?? null);
 }
@@ -425,7 +428,7 @@ function inquiryOfReversal(
   };
 }
 
-/** The inquiry about a report that was refused on the wire; the storage before it is unknown. */
+/** Returns the inquiry about a report that was refused on the wire. */
 export function inquiryOfUnmatched(row: UnmatchedRow, times: InquiryTimes): Inquiry {
   return {
     ...times,

@@ -14,20 +14,20 @@ import {
 } from "./comparison.ts";
 
 /**
- * Rules for whether a receipt number still names the sale that it was given to
- * (docs/rules/16-fresh.md). Numbers wrap, begin again after a closing of the terminal's own, and
- * are another terminal's: a reversal by such a number returns the money of another customer. Pure.
+ * Decides whether a receipt number still names the sale that it was given to
+ * (docs/rules/16-fresh.md). Numbers wrap, restart when the terminal closes by itself, and repeat at
+ * another terminal: a reversal by a reused number would return another customer's money. Pure.
  */
 
 export interface SaleToReverse {
   readonly attempt: Attempt;
-  /** The sale's reversal, when the terminal has one stored that is not ours. */
+  /** A reversal of the sale that the terminal has stored and that is not ours; null: none. */
   readonly reversedBefore: TransactionReport | null;
 }
 
 type Freshness =
   | { readonly freshness: "fresh" }
-  /** The terminal shows the reversal of this sale: the money went back without us. */
+  /** The terminal shows the reversal of this sale, so the money is back without us. */
   | { readonly freshness: "reversed"; readonly report: TransactionReport }
   | { readonly freshness: "stale"; readonly because: string };
 
@@ -35,12 +35,12 @@ interface FreshnessParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly matcher: { readonly isShared: boolean };
 }
 
-/** Numbers that fell from this near the top to this near the bottom have wrapped. */
+/** Numbers that fall from this near to the maximum to this near to 1 have wrapped. */
 const WRAP_WINDOW = 100;
 
 /**
- * Judges by `now`, what the terminal shows before the reversal, and by what the journal knows of
- * the time since the sale; stale where nobody knows. Throws when the journal fails.
+ * Judges by `now`, the terminal before the reversal, and by what the journal knows since the sale.
+ * Returns "stale" where the journal does not know enough. Throws when the journal fails.
  */
 export function freshnessOf(
   sale: ReportedResult,
@@ -54,7 +54,7 @@ export function freshnessOf(
     baseline !== null && sameTerminal(baseline.identity, now.identity);
   const later = since.later.filter(here);
   const touched = [...later, ...since.earlier.filter(here)];
-  // Without the sale's own: its reversal that was reported to us still gave the money back.
+  // Reversals of other attempts. A reported reversal of this very sale has returned its money.
   const ids = new Set(touched.map((one) => one.transactionId));
   const reported = since.reports.filter(({ transactionId }) => ids.has(transactionId));
   const results = [...reported.map(({ report }) => report), ...touched.flatMap(resultsOf)];
@@ -62,7 +62,7 @@ export function freshnessOf(
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
-  // A reversal can be carried out although the terminal says that it was not.
+  // A terminal may carry out a reversal although it reported a failure.
   const events = attempts.events(sale.transactionId);
   const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
   if (wasTried) return stale("a reversal left before, and the terminal does not show its end");
@@ -71,12 +71,12 @@ export function freshnessOf(
 
 interface Facts {
   readonly sale: ReportedResult;
-  /** An unmatched transaction was kept since. */
+  /** Whether an unmatched transaction was stored since the sale. */
   readonly unmatched: boolean;
-  /** Others are paid at this terminal too. */
+  /** Whether another till uses the terminal too. */
   readonly isShared: boolean;
   readonly later: readonly Attempt[];
-  /** Other attempts at this terminal with anything since the sale. */
+  /** Other attempts at this terminal that did anything since the sale. */
   readonly touched: readonly Attempt[];
   /** The results of those attempts. */
   readonly results: readonly TransactionReport[];
@@ -86,7 +86,7 @@ function stale(because: string): Freshness {
   return { freshness: "stale", because };
 }
 
-/** Another result of ours has the sale's receipt number: the number names that one now. */
+/** Returns a text if another result of ours has the sale's number, which then names that one. */
 function nameGivenAgain({ sale, results }: Facts): string | undefined {
   const number = receiptNumberOf(sale.report.receiptNumber);
   if (number === null) return "the sale's receipt number is no number";
@@ -96,7 +96,7 @@ function nameGivenAgain({ sale, results }: Facts): string | undefined {
   return again ? "the terminal has given the sale's receipt number again" : undefined;
 }
 
-/** Nobody can see what else the terminal did, so only the newest command can be taken back. */
+/** Judges where the terminal does not show enough: only the newest command can be reversed. */
 function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
   if (isShared) return stale("others are paid here too, and the terminal reports no moment");
   if (touched.length > 0) {
@@ -106,11 +106,11 @@ function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
   return { freshness: "fresh" };
 }
 
-/** Everything that the terminal had stored at each step since must be known here. */
+/** Judges by what the terminal had stored at each step since the sale: all of it must be known. */
 function ofChain(facts: Facts, last: LastTransaction): Freshness {
   const { sale, later } = facts;
   if (last.kind === "transaction" && compareReports(sale.report, last.report) === "same") {
-    // Without a moment equal numbers can be those of another period.
+    // Without a date and time, equal numbers can be of two numbering periods.
     return haveMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);
   }
   const probes = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
@@ -125,14 +125,14 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
   return ofFollowed(facts);
 }
 
-/** The sale is what the terminal has stored last. */
+/** Judges where the sale is the last transaction that the terminal has stored. */
 function ofLast({ later }: Facts): Freshness {
   const contradicts = later.some((attempt) => keptNumbers(attempt).length > 0);
   if (contradicts) return stale("the terminal does not show the sale that followed this one");
   return { freshness: "fresh" };
 }
 
-/** The terminal has stored results of ours above the sale. */
+/** Judges where the terminal has stored later results of ours. */
 function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
   const given = touched.filter(({ state }) => "sale" in state);
   if ([...later, ...given].some(({ state }) => "last" in state)) {
@@ -149,13 +149,13 @@ function follows(before: number, number: number): boolean {
   return number > before || (before > RECEIPT_MAX - WRAP_WINDOW && number < WRAP_WINDOW);
 }
 
-/** Receipt numbers that the terminal has given to a sale of this attempt which it kept. */
+/** Returns the receipt numbers of this attempt's sale that the terminal has kept. */
 function keptNumbers({ state }: Attempt): readonly string[] {
   const number = saleOf(state)?.report.receiptNumber;
   return number ? [number] : [];
 }
 
-/** The results that the journal keeps of an attempt: its sale, the sale's reversal. */
+/** Returns the results that the journal has of an attempt: its sale, and the sale's reversal. */
 function resultsOf({ state }: Attempt): readonly TransactionReport[] {
   const results = [saleOf(state)?.report, endReportOf(state)];
   return results.filter((report) => report !== undefined);
@@ -165,7 +165,7 @@ function isKnown({ sale, results, isShared }: Facts, report: TransactionReport):
   return [sale.report, ...results].some(
     (one) =>
       compareReports(one, report) === "same" &&
-      // A sale of others can have the numbers of ours.
+      // Another till's sale can have the same numbers as ours, so the time has to agree as well.
       (!isShared || haveMoments(one, report)),
   );
 }

@@ -40,7 +40,7 @@ import {
 } from "./comparison.ts";
 import { askedOf, lostSince, unfitFor } from "./facts.ts";
 
-/** The journal as the matcher reads it, which a walk over all worlds has another one of. */
+/** What the matcher reads of the journal. Tests that try every order of events bring their own. */
 export interface JournalView {
   readonly attempts: Pick<AttemptRows, "events" | "read" | "orderOf" | "unfinished">;
   readonly records: Omit<RecordRows, "sharingTrace">;
@@ -63,7 +63,7 @@ export function match(found: ObservedRecord, view: JournalView, assumptions: Ass
 
 function matched(found: ObservedRecord, view: JournalView, assumptions: Assumptions): Answer {
   const isOwn = assumptions.has("own-report");
-  // A report within a command that may be another's proves nothing of that command.
+  // If another till's report can come within our command, that report proves nothing here.
   const known = isOwn ? knownAs(found, view) : undefined;
   if (known?.answer === "one" || known?.isCertain) return known;
   const isFresh = assumptions.has("fresh-storage");
@@ -76,7 +76,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   );
   const others = fitting.filter((one) => !isDeclined(one));
   const isShared = !assumptions.has("sole-user");
-  // The bank's refusal is believed while anyone else can have made the record.
+  // A decline by the bank is believed as long as another attempt can have made the record.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
   if (!only) {
@@ -84,8 +84,8 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
     const nearly = declined.map(({ attempt }) => ({ attempt, but }));
     return known ?? { answer: "none", near: [...near, ...nearly] };
   }
-  // The known record may be the attempt's own report, of which a part of the goods came out. Of an
-  // order that was answered as not charged it may as well be what took the sale back.
+  // The known record may be this attempt's own report of a part of the goods. If the order was
+  // answered as not charged, the record may also be the reversal of its sale.
   const isRetold =
     known !== undefined &&
     (known.transactionId !== only.attempt.transactionId || isNotCharged(only.attempt.state));
@@ -97,7 +97,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   return many(left, why);
 }
 
-/** Why no single attempt is certain; undefined: one is left, and the record can be no other's. */
+/** Returns why no attempt is certain; undefined when one is and no other can be the record's. */
 function whyNotOne(
   left: readonly Fitting[],
   {
@@ -116,12 +116,12 @@ function whyNotOne(
   if (first?.attempt.transactionId !== newest?.transactionId) return "later";
   if (!first || !isNotCharged(first.attempt.state)) return undefined;
   if (first.attempt.state.settled) return "settled";
-  // Of an order that was answered as not charged: what came since may explain the record as well.
+  // If the order was answered as not charged, an end of day since may also explain the record.
   const { startedAtMs, transactionId } = first.attempt;
   return view.terminalLog.wasClosedSince(startedAtMs, transactionId) ? "closed" : undefined;
 }
 
-/** Whether the record may have been stored before the command, also by its number alone. */
+/** Whether the record may have been stored before the command; an equal number is enough. */
 function mayHaveBeenThere({ baseline }: Attempt, { record }: ObservedRecord): boolean {
   const last = baseline?.last;
   return last?.kind === "transaction" && compareReports(last.report, record) !== "different";
@@ -141,23 +141,23 @@ function proofOf(only: Fitting): Proof {
   };
 }
 
-/** Whether the attempt was begun before the journal was lost or put back. */
+/** Whether the attempt began before the journal was lost or restored. */
 function isBeforeLoss({ transactionId }: Attempt, { records }: JournalView): boolean {
   return records.nextCommand(transactionId) === lostSince;
 }
 
 /**
- * The length of one numbering period, within which records are compared whose moments do not agree:
- * numbers come again after an end of day, and some terminals close each night by themselves.
+ * The length of one numbering period, within which records without an equal time are compared:
+ * numbers repeat after an end of day, and some terminals close each night by themselves.
  */
 const PERIOD_MS = 12 * 3_600_000;
 
 /**
- * The answer where the journal has the record already. The attempt whose command reported it and
- * that is still open, or was answered otherwise, is the one: no other can have made it. `running`:
- * the attempt in whose payment the record comes. Then all that cannot be distinguished from a known
- * record counts as known: two such transactions within an hour do not happen, and refusing one
- * charges nobody.
+ * Returns the answer for a record that the journal already has, else undefined. If the attempt
+ * whose command reported the record is unfinished, or was answered otherwise, the record is
+ * certainly its sale. `running` is the attempt in whose payment the record arrives: then every
+ * record that cannot be distinguished from a known one counts as known, because two such sales
+ * within an hour do not happen, and refusing a report charges nobody.
  */
 export function knownAs(
   found: ObservedRecord,
@@ -177,8 +177,8 @@ export function knownAs(
   if (!owner) return undefined;
   const { transactionId } = owner;
   const attempt = transactionId === null ? undefined : attempts.read(transactionId);
-  // Where it is the attempt's own report once more, a sale of the same second, or one of another
-  // amount than its command asked for, the candidates decide.
+  // The candidates decide about a repetition of the attempt's own report, a sale of the same
+  // second, and a sale of another amount than requested.
   const isCertain = owner.is === "same" && !(attempt && isForeignTo(attempt, found));
   if (attempt && isCertain && isOpenTo(attempt, found)) return ownRecord(attempt);
   const orderId = transactionId === null ? null : (attempts.orderOf(transactionId) ?? null);
@@ -188,7 +188,7 @@ export function knownAs(
   return { answer: "known", orderId, transactionId, isCertain, proof };
 }
 
-/** The rows that are the found record, or cannot be distinguished from it. */
+/** Returns the stored records that equal the found record or cannot be distinguished from it. */
 function equalRecords(
   rows: readonly KnownRecord[],
   found: ObservedRecord,
@@ -197,7 +197,7 @@ function equalRecords(
 ): Array<KnownRecord & { readonly is: Comparison }> {
   return (
     rows
-      // Outside of a payment a record that came when nothing ran is still to be matched.
+      // Outside a payment, an unmatched record is still to be matched and does not count as known.
       .filter(({ transactionId: by }) => (running === undefined ? by !== null : by !== running))
       .map((one) => ({ ...one, is: compareKnown(one, found, view) }))
       .filter(
@@ -212,8 +212,8 @@ function equalRecords(
 }
 
 /**
- * Whether both are good or not, and share a number. One second alone says nothing within a payment:
- * terminals that are fast, or report minutes only, give it to two sales.
+ * Whether both are good, or both are not, and they share a number. Within a payment an equal second
+ * is not enough, because fast terminals, and those that report minutes, repeat it.
  */
 function mayBeRetold(before: NamedRecord, { record, source }: ObservedRecord): boolean {
   return before.good === record.good && (source !== "payment" || sharesNumber(before, record));
@@ -224,7 +224,7 @@ function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { a
   return { answer: "known", orderId, transactionId, isCertain: true, proof };
 }
 
-/** Whether the attempt's state names the record: in an old journal no event of it does. */
+/** Whether the attempt's state has the record. Journals of old versions have no event with it. */
 function isOwner({ state }: Attempt, record: TransactionReport): boolean {
   const own = [saleOf(state)?.report, endReportOf(state)];
   return own.some(
@@ -238,7 +238,10 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
   return { answer: "one", candidate: { attempt, as: "sale" }, proof };
 }
 
-/** Whether its command reported it as a sale that was not asked for and is not its charge. */
+/**
+ * Whether the attempt's command reported the record, with an amount that was not requested and is
+ * not its charge.
+ */
 function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boolean {
   const sale = saleOf(attempt.state)?.report;
   const isCharge = sale !== undefined && compareReports(sale, record) === "same";
@@ -246,7 +249,7 @@ function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boo
   return unfitFor(askedOf(attempt, limitMs), record) !== null;
 }
 
-/** Whether nothing is known as charged, and the record is new and as the attempt had asked. */
+/** Whether the attempt is not charged, and the record is new and as requested. */
 function isOpenTo({ state, baseline, request }: Attempt, { record }: ObservedRecord): boolean {
   const { amountMinor, currency } = request;
   const last = baseline?.last;
@@ -259,13 +262,13 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-/** A known record. `baselineOf`: the attempt before whose command it was found stored. */
+/** A known record. `baselineOf`: the attempt whose baseline showed it. */
 type Earlier = Pick<KnownRecord, "atMs" | "transactionId"> & { readonly baselineOf?: string };
 
 /**
- * Compares a known record with a found one. A storage never goes back: a record without a moment is
- * the known one only while the terminal has shown nothing else since. A terminal that closes by
- * itself numbers anew.
+ * Compares a known record with a found one. A record without a time counts as the known one only
+ * while the terminal has shown no other since, because a storage never goes back and a terminal
+ * that closes by itself restarts its numbers.
  */
 export function compareKnown(
   known: Earlier & Pick<KnownRecord, "record">,
@@ -280,7 +283,7 @@ export function compareKnown(
   return isStillThere ? is : "unsure";
 }
 
-/** Whether no night lies between the two, and no end of day, ours or the terminal's own. */
+/** Whether the two records are less than a night apart, with no end of day between them. */
 function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalView): boolean {
   if (Math.abs(found.atMs - known.atMs) > PERIOD_MS) return false;
   return (
@@ -290,8 +293,8 @@ function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalV
 }
 
 /**
- * The records that later commands found stored at that terminal, or stored. Later, too, is one that
- * is written after the record's own attempt and begun before it: a wall clock was set back.
+ * Returns the records that later commands stored at that terminal or found there. If the clock was
+ * set back, a later command is one written after the record's attempt with an earlier time.
  */
 function storedSince(
   { atMs, transactionId, baselineOf }: Earlier,
@@ -323,25 +326,26 @@ function storedSince(
 type Fitting = Candidate & { readonly candidacy: Exclude<Candidacy, object> };
 
 interface Candidates {
-  /** The newest first. */
+  /** The candidates, newest first. */
   readonly fitting: readonly Fitting[];
   readonly near: readonly Near[];
   /** The newest attempt that was sent to the terminal. */
   readonly newest: Attempt | undefined;
-  /** The terminal is known to have had something else stored, or nothing. */
+  /** Whether the terminal is known to have had another transaction stored, or none. */
   readonly isNew: boolean;
-  /** The attempt whose sale, or whose reversal, the record is. */
+  /** The attempt whose sale or reversal is certainly the record. */
   readonly owner: Attempt | undefined;
 }
 
-/** The largest change of a wall clock that leaves nobody out, within days and within one. */
+/** How far the wall clock may jump without excluding a candidate; below: with fresh storage. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 
 /**
- * Attempts that can have produced the record: back to the command before which the terminal had
- * shown something else and no earlier one was still running, or a day and a half beyond the
- * record's own time. No number limits them. A reversal in doubt is one whenever its sale was made.
+ * Returns the attempts that can have produced the record. The search goes back to the command
+ * before which the terminal had shown another transaction while no earlier command still ran, or a
+ * day and a half beyond the record's own time. Their number is not limited. A reversal in doubt is
+ * a candidate whenever its sale was made.
  */
 function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean): Candidates {
   const { record, identity, limitMs } = found;
@@ -350,13 +354,13 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
   const near: Near[] = [];
   let newest: Attempt | undefined;
   let isNew = false;
-  /** When the oldest command so far found something else stored. */
+  /** When the oldest command so far began that found another transaction stored. */
   let otherStoredMs = Number.NEGATIVE_INFINITY;
-  /** When the oldest command so far found the record itself stored. */
+  /** When the oldest command so far began that found the record itself stored. */
   let wasThereMs = Number.POSITIVE_INFINITY;
-  // A terminal's clock that is ahead leaves nobody out either.
+  // A terminal whose clock is ahead must not exclude a candidate either.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
-  // Its sale would have been stored before a later command found something else.
+  // The sale of such an attempt would be stored before a later command found another transaction.
   const isOver = (attempt: Attempt, events: readonly AttemptStep[]): boolean =>
     isFresh && endOf(attempt, events, limitMs) + limitMs < otherStoredMs;
   for (const attempt of records.sent()) {
@@ -376,10 +380,10 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
         ? compare(last.report, { transactionId: null, baselineOf: transactionId })
         : compareStored(last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
-    // A sale was the last transaction at its end; a charge that an operator settled need not be.
+    // A sale was the last transaction when it ended; a charge settled by an operator need not be.
     const sale = saleOf(attempt.state);
     isNew ||= asStored === "different" || (sale !== undefined && sale.by !== "operator");
-    // Then later commands did not make it either.
+    // The record is older than this command, so later commands did not make it either.
     if (wasThere) {
       fitting.length = 0;
       wasThereMs = startedAtMs;
@@ -408,8 +412,8 @@ const BASELINE_AGE_MS = 15_000;
 const losses = ["end-lost", "interrupted"];
 
 /**
- * When the newest command of an attempt was left alone at the latest: its end, or the loss of it,
- * which no later verdict moves.
+ * Returns the latest time at which the newest command of an attempt was left to the terminal: its
+ * end, or the loss of its end, which no later verdict changes.
  */
 function endOf(
   { startedAtMs, state }: Attempt,
@@ -421,12 +425,12 @@ function endOf(
   );
   const atMs = end?.atMs ?? startedAtMs;
   if (end === undefined || end.kind === REVERSAL_BEGINS) return atMs + limitMs + BASELINE_AGE_MS;
-  // The time limit was over when the terminal was asked, and no later baseline is older than that.
+  // The terminal was asked after the time limit, and every later baseline is younger.
   const wasAsked = losses.includes(end.kind) && isNotCharged(state);
   return wasAsked ? atMs : atMs + BASELINE_AGE_MS;
 }
 
-/** Epoch milliseconds: the record's own moment; without one that of its arrival. */
+/** Returns the record's own time, or else its arrival, in epoch milliseconds. */
 function momentOf({ record: { localDate, localTime }, atMs }: ObservedRecord): number {
   if (localDate === null || localTime === null) return atMs;
   return nearestLocalTime(localDate, localTime, atMs);

@@ -48,8 +48,8 @@ interface MatcherParts extends JournalView {
 }
 
 /**
- * {@link match} for the terminal of this installation, and what the journal knows about an inquiry,
- * for facts.ts. Methods throw when the journal fails.
+ * Runs {@link match} for the terminal of this installation, and returns what the journal knows
+ * about an inquiry, for facts.ts. Methods throw when the journal fails.
  */
 export class Matcher {
   readonly #parts: MatcherParts;
@@ -66,7 +66,7 @@ export class Matcher {
     return !this.#parts.assumptions.has("sole-user");
   }
 
-  /** Whose transaction a record is. `atMs`: when it arrived; left out: now. */
+  /** Returns whose transaction a record is. `atMs`: when it arrived; without it now. */
   whose(
     record: TransactionReport,
     source: Source,
@@ -78,14 +78,14 @@ export class Matcher {
     return match({ record, source, atMs, identity, limitMs }, this.#parts, assumptions);
   }
 
-  /** Whose the result is that a terminal reported although nothing ran. */
+  /** Returns whose result an unmatched transaction is. */
   whoseUnmatched({ report, identity, atMs }: UnmatchedRow): Answer {
     return this.whose(report, "late", identity, atMs);
   }
 
   /**
-   * The order, or the fact, that a report within the payment of `running` is known to be about; a
-   * report that nothing is known of is the payment's own (own-report).
+   * Returns which other order, or earlier transaction, a report within the payment of `running` is
+   * about. undefined: nothing is known, so it is the payment's own (assumption own-report).
    */
   knownInPayment(record: TransactionReport, running: Attempt): string | undefined {
     const { baseline, transactionId } = running;
@@ -103,8 +103,8 @@ export class Matcher {
   }
 
   /**
-   * Whose a good sale is that the terminal has stored since it was last read; undefined: it has
-   * stored none, or a known one, or nobody knows.
+   * Returns whose sale the terminal has stored since it was last read; undefined when it has stored
+   * none, or a known one, or when that cannot be determined.
    */
   newSale(now: Stored): Answer | undefined {
     if (now.last.kind !== "transaction") return undefined;
@@ -114,18 +114,18 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // Of a terminal that was never read, only a record with a candidate, or nearly one, counts.
+    // Of a terminal that was never read, only a record with a candidate or near one counts.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }
 
-  /** Whether the terminal shows a transaction again that it had reported when nothing ran. */
+  /** Whether the terminal shows an unmatched transaction again. */
   isAgain({ report, atMs }: UnmatchedRow, now: Pick<UnmatchedRow, "report" | "identity">): boolean {
     const known = { record: report, atMs, transactionId: null };
     return compareKnown(known, { ...now, record: now.report }, this.#parts) === "same";
   }
 
-  /** Whether it was stored already before a command of ours. */
+  /** Whether the record was stored before a command of ours. */
   #wasStoredBefore({ identity }: Stored, record: TransactionReport): boolean {
     const known = this.#parts.records.sharingNumber(record, 0);
     return known.some(
@@ -135,7 +135,7 @@ export class Matcher {
     );
   }
 
-  /** Whether an attempt that was begun after any loss of the journal can have made the record. */
+  /** Whether an attempt that the journal cannot have lost since can have made the record. */
   explains(record: TransactionReport, identity: TerminalIdentity): boolean {
     const answer = this.whose(record, "baseline", identity);
     const { records } = this.#parts;
@@ -148,14 +148,14 @@ export class Matcher {
   }
 
   /**
-   * Whether the terminal has stored something since it was last read. "agrees": it shows what it
-   * showed then, moment and all. "unsure": nobody knows.
+   * Whether the terminal has stored a transaction since it was last read. "agrees": it shows the
+   * same one, with its time. "unsure": it cannot be determined.
    */
   #isNew({ last, identity }: Stored): "new" | "agrees" | "unsure" {
     for (const { baseline, state } of this.#parts.records.sent()) {
       if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
       const sale = saleOf(state);
-      // Of a charge that an operator settled the terminal's record is not known here.
+      // The terminal's record of a charge that an operator settled is not known here.
       if (sale?.by === "operator") return "new";
       const known: LastTransaction = sale
         ? { kind: "transaction", report: isReversed(state) ? state.report : sale.report }
@@ -169,7 +169,7 @@ export class Matcher {
     return "unsure";
   }
 
-  /** Keeps what a probe shows of the terminal's habits. */
+  /** Notes what a probe shows of how this terminal stores reversals. */
   learn({ last, identity }: Stored): void {
     if (last.kind !== "transaction" || !last.report.good) return;
     const { report } = last;
@@ -179,7 +179,7 @@ export class Matcher {
       return;
     }
     const newest = this.#parts.records.sent()[Symbol.iterator]().next().value;
-    // The terminal shows a sale although the newest command has reversed it.
+    // The terminal shows the sale although the newest command has reversed it.
     const reversed = newest && isReversed(newest.state) ? newest.state.sale.report : undefined;
     if (reversed && compareReports(reversed, report) === "same") {
       learned.contradicted("stores-reversals");
@@ -191,7 +191,10 @@ export class Matcher {
     return this.#parts.learned(identity).has("stores-reversals");
   }
 
-  /** For people. Nobody knows which terminal it is while the link to one with a name is down. */
+  /**
+   * Returns the assumptions for people. While a named terminal is disconnected, it is not known
+   * which one it is.
+   */
   takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">) {
     const { assumptions, learned, terminal } = this.#parts;
     const { capabilities } = terminal;
@@ -199,7 +202,7 @@ export class Matcher {
     return takenForGranted(capabilities, assumptions, isKnown ? learned(identity) : undefined);
   }
 
-  /** The inquiry with a result that came after the end, and with what earlier probes have shown. */
+  /** Returns the inquiry, with a result that came after the end and with earlier probes. */
   inquiry(
     attempt: Attempt,
     state: InDoubtState | ReversalInDoubtState,
@@ -212,7 +215,7 @@ export class Matcher {
     return late ? { ...inquiry, heard: { ...inquiry.heard, good: late, refused: true } } : inquiry;
   }
 
-  /** What is known about an attempt in doubt. `probe`: null: only what was found since counts. */
+  /** Returns what is known about an attempt in doubt. Without `probe`, only from later commands. */
   ofAttempt(attempt: Attempt, probe: Probe | null): Known {
     const { records, terminalLog, assumptions: holds } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
@@ -229,7 +232,7 @@ export class Matcher {
     };
   }
 
-  /** What is known about an unmatched transaction, of which only its own order is looked up. */
+  /** Returns what is known about an unmatched transaction. */
   ofUnmatched(row: UnmatchedRow, probe: Probe): Known {
     const { terminalLog, assumptions: holds } = this.#parts;
     const { id } = row;
@@ -253,8 +256,8 @@ export class Matcher {
   }
 
   /**
-   * A result that came after the end of the only attempt in doubt at its terminal. It was refused,
-   * and is that attempt's all the same.
+   * Returns a result that came after the outcome of the only attempt in doubt at its terminal. It
+   * was refused on the wire, and still belongs to that attempt.
    */
   #reportedLate(attempt: Attempt, { identity }: Inquiry): TransactionReport | undefined {
     const { attempts, terminalLog } = this.#parts;
@@ -270,7 +273,7 @@ export class Matcher {
     return late.length === 1 ? late[0]?.report : undefined;
   }
 
-  /** Whose the found transaction is, as far as the attempt is concerned. */
+  /** Returns whose transaction a probe found, seen from this attempt. */
   #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): WhoseFound {
     if (probe?.last.kind !== "transaction") return ofItsOwn;
     const answer = this.whose(probe.last.report, "probe", probe.identity);
@@ -305,13 +308,13 @@ export const nothingFound = {
   stoodBefore: false,
 };
 
-/** Whether both are one record, reported with its moment both times. */
+/** Whether both are the same record, and both show its time. */
 function isVeryRecord(a: LastTransaction | undefined, b: LastTransaction): boolean {
   if (a?.kind !== "transaction" || b.kind !== "transaction") return false;
   return haveMoments(a.report, b.report) && compareReports(a.report, b.report) === "same";
 }
 
-/** Who else can have made a record that one order alone is a candidate for. */
+/** Who else can have made a record that has one order as its only candidate. */
 const otherCandidates: Partial<Record<WhyNotOne, string>> = {
   outsider: "another seller at this terminal",
   "lost order": "an order that was lost with the journal",
@@ -319,7 +322,7 @@ const otherCandidates: Partial<Record<WhyNotOne, string>> = {
   "never probed": "a sale from before the payment",
 };
 
-/** The terminal that the command in doubt was sent to. */
+/** Returns the terminal that the command in doubt was sent to. */
 export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
   return "baseline" in state ? state.baseline.identity : (baseline?.identity ?? anyTerminal);
 }
@@ -327,6 +330,6 @@ export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
 function saysSomething(answer: Answer): boolean {
   if (answer.answer === "none") return concernsNotCharged(answer);
   if (answer.answer === "many" && answer.why === "untimed") return false;
-  // A charge whose result had no names may have stored it: nothing depends on that.
+  // A charged attempt whose result had no numbers may have stored it, which would change nothing.
   return candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
 }

@@ -20,23 +20,23 @@ import {
   type Learned,
 } from "./assumptions.ts";
 
-/** Rules for whose result a one-way terminal reports (docs/rules/25-one-way.md). Pure. */
+/** Decides whose result a one-way terminal reports (docs/rules/25-one-way.md). Pure. */
 
-/** The journal, read as far as an answer needs it. */
+/** What the rules read of the journal. */
 export interface OneWayJournal {
-  /** Attempts that have not ended. */
+  /** The attempts that have not ended. */
   readonly open: readonly Attempt[];
-  /** Every attempt, the newest first. */
+  /** Yields every attempt, newest first. */
   newest(): Iterable<Attempt>;
-  /** Whether something of it can have reached the terminal. */
+  /** Whether a command of the attempt can have reached the terminal. */
   hasLeft(attempt: Attempt): boolean;
-  /** The last result that came for it. */
+  /** Returns the last result that came for the attempt. */
   lastResult(attempt: Attempt): DatedReport | undefined;
-  /** Whether a person has settled it, and its result has come as well. */
+  /** Whether a person has settled the attempt and its result has come as well. */
   hasSettledResult(attempt: Attempt): boolean;
-  /** The attempt that a reference of ours names. */
+  /** Returns the attempt that a reference of ours names. */
   named(reference: string): Attempt | undefined;
-  /** The newest result that was no order's. */
+  /** The newest result that belonged to no order. */
   readonly kept: Pick<UnmatchedRow, "atMs" | "report"> | undefined;
   readonly nowMs: number;
 }
@@ -48,17 +48,17 @@ interface DatedReport {
 
 /** The line to the terminal, and what is known of it. */
 export interface OneWayLine {
-  /** Whether results of all payments come on one line: one can come within a later payment. */
+  /** Whether all payments share one line, so that a result can come within a later payment. */
   readonly isShared: boolean;
   readonly holds: Assumptions;
   readonly learned: Pick<Learned, "has">;
 }
 
-/** The time within which a terminal that misses our ACK repeats its result. */
+/** The time within which a terminal that missed our ACK repeats its result. */
 const REPEAT_MS = 30_000;
 const carriesIts = "the result carries the order's reference";
 
-/** Returns whose result it is that came while `running` has the terminal. */
+/** Returns whose result came while `running` has the terminal. */
 export function resultInPayment(
   result: OneWayResult,
   running: Attempt,
@@ -72,7 +72,7 @@ export function resultInPayment(
     const isIts = report.reference === referenceOf(running.transactionId);
     return isIts ? sure(running, carriesIts) : lateResult(result, journal, line);
   }
-  // An early result ends no payment, and a refusal of another amount or action not this one.
+  // An early result does not end a payment; a refusal of another amount is not this payment's.
   if (result.isEarly || turnsAwayAnother(report, running)) return lateResult(result, journal, line);
   if (report.resultCode === null) {
     return sure(running, "it came within the payment, and reports no end", "own-report");
@@ -83,7 +83,7 @@ export function resultInPayment(
   const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
   if (owed.length > 0 && mayBeLate) return several([running, ...owed], "in doubt");
   if (echoes && isForeign(report)) return several([running], "foreign reference");
-  // Byte for byte the last result; by its members where its bytes are not known.
+  // Compares the result with the last one: byte by byte, or by its members if bytes are missing.
   const isAgain = result.isAgain ?? wasReportedBefore(report, recent, journal);
   if (isAgain && echoes) return several([running], "repeated");
   const cut = recent.isCut ? (["ordered-results"] as const) : [];
@@ -93,7 +93,7 @@ export function resultInPayment(
   return sure(running, fact, "own-report", ...alone, ...again, ...cut);
 }
 
-/** Returns whose result it is that came outside a payment, or that is not the running one's. */
+/** Returns whose result came outside a payment, or within a payment that it does not belong to. */
 export function lateResult(result: OneWayResult, journal: OneWayJournal, line: OneWayLine): Answer {
   const { report, cameFor = report.reference } = result;
   const sure = sureOf(report, line.holds);
@@ -132,15 +132,15 @@ export function lateResult(result: OneWayResult, journal: OneWayJournal, line: O
 }
 
 /**
- * Orders in doubt during which no sale of their amount is begun: nothing would distinguish its
- * result from theirs, and its customer would be charged in vain.
+ * Returns the orders in doubt whose amount no new sale may have meanwhile: their results could not
+ * be distinguished, and the new sale's customer would be charged in vain.
  */
 export function ambiguousWith(
   journal: OneWayJournal,
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
   if (!line.isShared || journal.open.length === 0) return [];
-  // A person who settles an order ends the wait: a kiosk with one price must go on.
+  // A settlement ends the wait for a result, because a kiosk with one price must go on selling.
   const open = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
   if (open.length === 0) return [];
   const isNameless = line.namesNothing || newestNamesNothing(journal);
@@ -150,9 +150,9 @@ export function ambiguousWith(
 }
 
 /**
- * Returns the report with what in it contradicts the request, or an earlier result of the same
- * payment: another action always, another register where this terminal has given ours back, an
- * approval after a refusal unless the approval alone carries the order's reference.
+ * Returns the report with what in it contradicts the request, or an earlier result of the payment:
+ * another action always, another register where this terminal has returned ours before, an approval
+ * after a refusal unless only the approval has the order's reference.
  */
 export function contradicting(
   report: TransactionReport,
@@ -171,14 +171,14 @@ export function contradicting(
   return contradicts.length === 0 ? report : { ...report, contradicts };
 }
 
-/** The fact that this kind of answer has carried a reference of ours. */
+/** Returns the fact that this kind of result has carried a reference of ours. */
 export function echoFact({ good, reason }: TransactionReport): Fact {
   if (good) return "echoes-approvals";
   const isCancelled = reason === "cancelled" || reason === "customer-timeout";
   return isCancelled ? "echoes-cancellations" : "echoes-refusals";
 }
 
-/** The answer that names one attempt, by a fact, where all that it assumes holds. */
+/** Returns the answer that one attempt is certain by a fact, if its assumptions hold. */
 const sureOf =
   ({ good, resultCode, reason }: TransactionReport, holds: Assumptions) =>
   (attempt: Attempt, fact: string, ...named: readonly Assumption[]): Answer => {
@@ -193,7 +193,7 @@ function several(attempts: readonly Attempt[], why: WhyNotOne): Answer {
   return many(candidates, why);
 }
 
-/** Whether it is a refusal of another payment. Many refusals carry zero or no amount. */
+/** Whether the result refuses another payment. Many refusals have an amount of zero or none. */
 function turnsAwayAnother(
   { good, resultCode, amountMinor, contradicts = [] }: TransactionReport,
   { request }: Attempt,
@@ -203,7 +203,7 @@ function turnsAwayAnother(
   return !isAmount || contradicts.length > 0;
 }
 
-/** Whether a clear result without a name can be the one that an attempt waits for. */
+/** Whether a clear result without a reference can be the one that an attempt awaits. */
 function mayBeOf(report: TransactionReport, attempt: Attempt): boolean {
   const { good, amountMinor } = report;
   const { request } = attempt;
@@ -212,7 +212,7 @@ function mayBeOf(report: TransactionReport, attempt: Attempt): boolean {
   return saysNothing || amountMinor === request.amountMinor;
 }
 
-/** Whether the result agrees with what a person, who settled the attempt, has found out. */
+/** Whether the result agrees with how a person settled the attempt. */
 function agreesWithSettlement({ state }: Attempt, { good }: TransactionReport): boolean {
   return isInDoubt(state) || isCharged(state) === good;
 }
@@ -229,12 +229,12 @@ function agrees(
   return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
 }
 
-/** Whether it carries a reference that is not ours; zeros or blanks only fill the field. */
+/** Whether the result has a foreign reference; zeros or blanks only fill the field. */
 function isForeign({ reference }: TransactionReport): boolean {
   return reference != null && !/^(.?)\1*$/.test(reference);
 }
 
-/** Whether the very result came for a recent attempt, or as the last one that was no order's. */
+/** Whether this same result came before, for a recent attempt or as the last one of no order. */
 function wasReportedBefore(
   report: TransactionReport,
   { sent }: Recent,
@@ -250,7 +250,7 @@ function wasReportedBefore(
   return isKeptNewer && kept !== undefined && isSameResult(kept.report, report);
 }
 
-/** The newest attempt, if its result comes again after a restart. */
+/** Returns the newest attempt if its result comes again after a restart. */
 function repeatedAfterRestart(
   report: TransactionReport,
   { sent }: Recent,
@@ -264,7 +264,7 @@ function repeatedAfterRestart(
     : undefined;
 }
 
-/** Whether no later payment of that amount was sent, whose own result may come again. */
+/** Whether no later payment of that amount was sent whose own result could be repeated. */
 function isNewestOf(
   attempt: Attempt,
   report: TransactionReport,
@@ -275,9 +275,9 @@ function isNewestOf(
 }
 
 /**
- * Orders that were answered as not charged and that an approval without a name contradicts: the
- * terminal may have approved what it had turned away. Results come in their order, so the approval
- * is of none before the last payment that had its own result.
+ * Returns the orders that were answered as not charged and that an approval without a reference
+ * contradicts, because the terminal may have approved what it had refused. Results come in order,
+ * so the approval is for no payment before the last one that had its own result.
  */
 function deniedBefore(
   report: TransactionReport,
@@ -296,7 +296,7 @@ function deniedBefore(
   return denied;
 }
 
-/** Orders in doubt that have another amount, or after which another had its own result. */
+/** Returns the orders in doubt that have another amount, or that a later result has passed. */
 function nearOf(
   report: TransactionReport,
   { open }: OneWayJournal,
@@ -310,7 +310,7 @@ function nearOf(
     }));
 }
 
-/** Whether the newest result carries no reference of ours; false before the first result. */
+/** Whether the newest result has no reference of ours; false before the first result. */
 function newestNamesNothing({ newest, kept }: OneWayJournal): boolean {
   const isNameless = (reference: string | null | undefined): boolean =>
     reference === null || (reference !== undefined && !isReference(reference));
@@ -327,7 +327,7 @@ function lastReportOf(state: Attempt["state"]): TransactionReport | undefined {
   return endReportOf(state) ?? ("last" in state ? state.last?.report : undefined);
 }
 
-/** Whether two results say the same; such a result has no number of its own. */
+/** Whether two results have the same content; a one-way terminal's result has no number. */
 export function isSameResult(before: TransactionReport, report: TransactionReport): boolean {
   const { good, resultCode, maskedPan, authorisationNumber, reference = null } = report;
   const isAmount = [before.amountMinor, null].includes(report.amountMinor);
@@ -341,20 +341,20 @@ export function isSameResult(before: TransactionReport, report: TransactionRepor
   );
 }
 
-/** Attempts that a result without a name can be about, the newest first. */
+/** The attempts that a result without a reference can belong to, newest first. */
 interface Recent {
-  /** Those back to the last one that has had its own result, and that one. */
+  /** The attempts back to the last one that had its own result, with that one. */
   readonly sent: readonly Attempt[];
-  /** Those whose result the terminal may still have for us: in doubt, or settled by a person. */
+  /** The attempts whose result may still come: in doubt, or settled by a person. */
   readonly owed: readonly Attempt[];
-  /** Whether older ones are left out because results come in their order. */
+  /** Whether older attempts are left out because results come in order. */
   readonly isCut: boolean;
 }
 
 /**
- * Returns the attempts without `running`. Results come in their order, so what was begun before the
- * last one that had its own result waits for none; where that is not taken for granted, all that is
- * open waits.
+ * Returns the recent attempts without `running`. If results come in order, no attempt before the
+ * last one that had its own result awaits one; without that assumption every unfinished attempt
+ * does.
  */
 function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt): Recent {
   const isOrdered = holds.has("ordered-results");
@@ -374,7 +374,7 @@ function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt)
   return { sent, owed, isCut: false };
 }
 
-/** Errors that only results have: with the terminal's code, not by our own cancel or a proof. */
+/** The errors that only a result with the terminal's code causes, not our cancel or a proof. */
 const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "PAYMENT_DECLINED",
   "PAYMENT_CANCELLED",
@@ -383,7 +383,7 @@ const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "CURRENCY_REFUSED",
 ]);
 
-/** Whether its result came within its payment; a later one proves no order of results. */
+/** Whether its result came within its payment. A later result proves nothing about the order. */
 function hadItsResult({ state }: Attempt): boolean {
   if (isInDoubt(state)) return hadInDoubt(state);
   if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
@@ -392,14 +392,14 @@ function hadItsResult({ state }: Attempt): boolean {
   return terminalCode !== null && errorsOfResults.has(error);
 }
 
-/** Whether its own result came with another amount, or after another result. */
+/** Whether an attempt in doubt had a result of its own: of another amount, or a second one. */
 function hadInDoubt(state: AttemptState): boolean {
   const own = "last" in state ? state.last?.report : undefined;
   const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
   return isOwn || ("told" in state && state.told !== undefined);
 }
 
-/** Whether the terminal still owes its result, also where a person has settled it meanwhile. */
+/** Whether the attempt's result has not come yet, even if a person has settled the attempt. */
 function isWaitedFor({ state }: Attempt): boolean {
   const open = "settled" in state ? state.settled?.doubt : state;
   return open !== undefined && isInDoubt(open) && !hadInDoubt(open);

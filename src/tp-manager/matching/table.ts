@@ -21,52 +21,52 @@ import {
 
 interface Grounds {
   readonly because: string;
-  /** Taken for granted; left out: nothing. */
+  /** The assumptions that the verdict needs; missing: none. */
   readonly assumes?: readonly Assumption[];
 }
 
-/** How a run of probes ends. */
+/** The verdict with which a run of probes ends. */
 export type Conclusion = Grounds &
   (
     | { readonly verdict: "charged"; readonly report: TransactionReport }
     | { readonly verdict: "not-charged" }
     /** A reversal in doubt was carried out. */
     | { readonly verdict: "reversed"; readonly report: TransactionReport }
-    /** A reversal in doubt was not carried out: the sale stands. */
+    /** A reversal in doubt was not carried out, so the sale stands. */
     | { readonly verdict: "not-reversed" }
-    /** This run proves nothing: the attempt stays in doubt. */
+    /** This run proves nothing, and the attempt stays in doubt. */
     | { readonly verdict: "unsettled" }
     | { readonly verdict: UnmatchedVerdict }
   );
 
 export type Verdict =
   | Conclusion
-  /** Not yet: the next probe follows after `waitMs`. */
+  /** Not decided yet: the next probe follows after `waitMs`. */
   | (Grounds & { readonly verdict: "look-again"; readonly waitMs: number })
-  /** The terminal that was asked is another one: no answer (docs/rules/15-not-yet.md). */
+  /** The answer came from another terminal and does not count (docs/rules/15-not-yet.md). */
   | (Grounds & { readonly verdict: "no-answer" });
 
 type SaleVerdict =
   | "charged"
-  /** Charged with what was reported, although something else is stored last. */
+  /** Charged as the terminal reported, although another transaction is stored last. */
   | "charged-as-reported"
   | "not-charged"
   | "unsettled"
   | Waiting;
 type ReversalVerdict = "reversed" | "not-reversed" | "unsettled" | Waiting;
-/** "taken-back" is the finding "reversed". */
+/** What a row can say of an unmatched transaction; "taken-back" is the finding "reversed". */
 type UnmatchedVerdict = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
-/** Probe again soon, after the silence of the lost command, or at the right terminal. */
+/** When to probe again: soon, after the lost command's time limit, or at the right terminal. */
 type Waiting = "confirm" | "silence" | "no-answer";
 
 interface EvidenceRow {
   readonly holds: (facts: Facts) => boolean;
-  /** For people; a name in braces stands for that fact. */
+  /** The reason for people; a name in braces is replaced by that fact. */
   readonly because: string;
   readonly sale?: SaleVerdict;
   readonly reversal?: ReversalVerdict;
   readonly unmatched?: UnmatchedVerdict | Waiting;
-  /** Taken for granted: without one of these the row proves nothing. */
+  /** The assumptions of the row: without one of them the row proves nothing. */
   readonly assumes?: readonly Assumption[];
 }
 
@@ -84,7 +84,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
-    // Whatever is stored later, that sale is this order's or another's; only its reversal decides.
+    // Whatever is stored later, the held sale is this order's or another's until it is reversed.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
     sale: "unsettled",
@@ -103,7 +103,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "unclear",
   },
   {
-    // Without a baseline only the very transaction that was reported to us is known to be new.
+    // Without a baseline, only the transaction that was reported to us is known to be new.
     holds: ({ noBaseline, asReported }) => noBaseline && asReported !== "same",
     because: "what the terminal had stored before the payment is not known",
     sale: "unsettled",
@@ -140,7 +140,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     reversal: "confirm",
   },
   {
-    // With an empty storage this proves nothing: the wait exists to catch a sale stored late.
+    // The wait is for a sale that is stored late; an empty storage would not show such a sale.
     holds: ({ asBefore, silenceLeftMs }) => asBefore === "same" && silenceLeftMs > 0,
     because: "nothing new is stored, but the time limit of the lost command is not over",
     sale: "silence",
@@ -155,7 +155,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     reversal: "unsettled",
   },
   {
-    // The sale may be stored and not shown: a report weighs more than an unchanged storage.
+    // The sale may be stored without being shown, so a report outweighs an unchanged storage.
     holds: ({ asBefore, unclear }) => asBefore === "same" && unclear,
     because: "the terminal shows nothing new, but had reported a result that says nothing clear",
     sale: "unsettled",
@@ -234,13 +234,13 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    // The fate of the accepted report is not known, whatever else the terminal has stored.
+    // It is not known what became of the accepted report, whatever else the terminal has stored.
     holds: ({ asReported, refused }) => asReported === "different" && !refused,
     because: "the terminal's last transaction is another one than it had reported",
     sale: "unsettled",
   },
   {
-    // A part of the goods was reported and taken; the terminal still shows the older, whole sale.
+    // A part of the goods was reported and acknowledged; the terminal still shows the whole sale.
     holds: (facts) => facts.approvalAcked && isMoreThanReported(facts),
     because: "the terminal shows the sale with more than it had reported and we had acknowledged",
     sale: "unsettled",
@@ -331,7 +331,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
 ];
 
-/** Judges one probe; what it leaves open may be settled by what the next command found. */
+/** Judges one probe; if it proves nothing, judges by what the next command found. */
 export function judge(
   inquiry: Inquiry,
   probe: Probe,
@@ -345,13 +345,13 @@ export function judge(
 }
 
 /**
- * The verdict by what the next command found stored at the idle terminal: as good as a probe, when
- * the terminal carried that command out to its end. undefined: it proves nothing.
+ * Returns the verdict by what the next command found stored, which is as good as a probe if the
+ * terminal finished that command. undefined: it proves nothing.
  */
 export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefined {
   const { next } = known;
   if (!next?.served || inquiry.about === "unmatched") return undefined;
-  // An idle terminal has ended the command before only where its own report of the end is final.
+  // The terminal had ended the earlier command only if its own report of an end is final.
   if (!known.holds.has("abort-final")) return undefined;
   const probe = {
     identity: next.identity,
@@ -416,25 +416,25 @@ function verdictOf(
   }
 }
 
-/** A storage that was empty and still is so is watched: it may be filled and emptied by itself. */
+/** Returns the pause for an empty storage, which is watched as it may fill and empty itself. */
 function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
   return kind === "none" && asBefore === "same" ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs;
 }
 
-/** A sale that could be the asked one is stored, or may be as far as the terminal shows. */
+/** Whether the terminal has stored, or may have stored, a sale that could be the requested one. */
 function mayHoldOurs(facts: Facts): boolean {
   const { found, asBefore, takesBack, foundIs, mayBeLater, unfit, timely, isCandidate } = facts;
   if (!found?.good || asBefore === "same" || takesBack !== null || !isCandidate) return false;
   return foundIs === null && !mayBeLater && unfit === null && timely !== false;
 }
 
-/** The found sale, which can be the reported one, is worth more than was reported of it. */
+/** Whether the found sale can be the reported one but is of a greater amount. */
 function isMoreThanReported({ asReported, found, good }: Facts): boolean {
   if (asReported === "different" || found?.amountMinor == null || !good) return false;
   return good.amountMinor !== null && found.amountMinor > good.amountMinor;
 }
 
-/** The terminal has stored what it reported, our ACK arrived, and nothing contrary came after. */
+/** Whether the terminal stored what it reported, our ACK arrived, and nothing contradicts it. */
 function isProven({ acknowledged, asReported, end }: Facts): boolean {
   return acknowledged && asReported === "same" && end === "unheard";
 }
