@@ -41,22 +41,22 @@ import { SupervisorLink } from "./supervisor/supervisor-link.ts";
 import { driverFor, protocolPart, setupOf } from "./terminal/registry.ts";
 import type { TerminalFacts } from "./terminal/terminal.ts";
 
-/** Before anything financial the terminal is reached, asked and read within this time. */
+/** The time within which the terminal must be reached and read before a financial command. */
 const PREPARE_MS = 15_000;
-/** At a stop a running payment goes on for this long before it is cancelled. */
+/** How long a running payment may go on at a stop before it is cancelled. */
 const STOP_PATIENCE_MS = 10_000;
-/** Then the process ends, whatever is open: recovery settles it at the next start. */
+/** The time after which a stop ends the process; recovery settles the rest at the next start. */
 const STOP_DEADLINE_MS = 45_000;
 const UPKEEP_LIMITS = {
-  /** `/reset` answers by then whether the terminal is back; it goes on being reached anyway. */
+  /** How long `/reset` waits for the terminal, which is reconnected even after the answer. */
   resetLimitMs: 180_000,
-  /** An end of day with many transactions over a slow line. */
+  /** Long enough for an end of day with many transactions over a slow line. */
   telecollectionLimitMs: 600_000,
 };
 
 const fields = { ...sharedFields, ...protocolPart.fields };
 
-/** Of an ordered stop: the parts are closed in the reverse order of these calls. */
+/** Registers a part for the ordered stop, which closes the parts in reverse order. */
 type Owned = <T extends { close(): void | Promise<void> }>(name: string, part: T) => T;
 
 function ownedBy({ onStop }: ProgramContext): Owned {
@@ -66,7 +66,7 @@ function ownedBy({ onStop }: ProgramContext): Owned {
   };
 }
 
-/** The parts from which several functions below make others. */
+/** The parts from which several functions below make other parts. */
 interface House {
   readonly journal: Journal;
   readonly journalPath: string;
@@ -78,7 +78,7 @@ interface House {
   readonly hub: EventHub;
 }
 
-/** Every part of tp-manager in start order, with what it depends on. */
+/** Starts every part of tp-manager in order, with the parts that it depends on. */
 await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, checkStore });
 
 async function start(context: ProgramContext): Promise<void> {
@@ -171,7 +171,10 @@ function openJournal({ clock, log, onStop }: ProgramContext, path: string): Jour
   const { statements, proof } = journal;
   proof.onMended = (says) => log.warn(says);
   statements.waiting.onFault = (error) =>
-    log.error({ err: error, alarm: "journal" }, "the journal did not take what waited");
+    log.error(
+      { err: error, alarm: "journal" },
+      "could not write the delayed writes to the journal",
+    );
   onStop("journal", () => {
     statements.settle();
     journal.close();
@@ -179,7 +182,7 @@ function openJournal({ clock, log, onStop }: ProgramContext, path: string): Jour
   return journal;
 }
 
-/** Whether the journal was found to be lost, or an older or another one, which is on disk then. */
+/** Whether the journal was found to be lost, older, or another one. The gap is on disk then. */
 function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
   let isLost = false;
   store.begin((finding) => {
@@ -280,7 +283,7 @@ function createMonitor(
   return monitor;
 }
 
-/** The options of the API that the setup file, or the program itself, gives. */
+/** Returns the options of the API that come from the setup file or from the program itself. */
 function setUpOf({ config, clock, log, requestStop }: ProgramContext) {
   const { OPERATOR_LOGIN: login, OPERATOR_PWD: password } = config;
   return {
@@ -296,7 +299,7 @@ function setUpOf({ config, clock, log, requestStop }: ProgramContext) {
   };
 }
 
-/** Begins to take the supervisor's alarms, and to raise those that only this program can raise. */
+/** Starts to store the supervisor's alarms and to raise the alarms of this program. */
 function startAlarms(
   context: ProgramContext,
   { journal, supervisor }: House,
@@ -308,7 +311,7 @@ function startAlarms(
   const alarmLog = context.log.child({ area: "events" });
   const alarms = alarmPoll(journal.alarms, supervisor, clock, alarmLog);
   owned("supervisor alarms", alarms).nudge();
-  // The supervisor is silent, or takes nothing.
+  // The supervisor does not answer, or accepts no transactions.
   const read = (): Promise<Condition[]> => monitor.conditions();
   owned("trouble watch", new ConditionWatch({ by: "tp-manager", read, clock, log })).start();
 }
@@ -316,7 +319,8 @@ function startAlarms(
 function startClosing(context: ProgramContext, parts: ClosingParts): void {
   const { config, log } = context;
   if (config.AUTO_END_OF_DAY) ownedBy(context)("end of day", new ClosingKeeper(parts)).start();
-  else log.info("an end of day that the terminal demands is left to the operator");
+  else
+    log.info("AUTO_END_OF_DAY is off: an operator runs the end of day that the terminal demands");
 }
 
 function watchHours(

@@ -10,7 +10,7 @@ import type { ApiOptions } from "./http/app.ts";
 import { listenOnLoopback } from "./http/door/loopback-server.ts";
 import { createKiosk } from "./kiosk/kiosk.ts";
 
-/** Opens what the setup file asks for; a page that cannot be opened keeps nobody from paying. */
+/** Opens the pages of the setup file. A page that cannot be opened prevents no payment. */
 export async function openPages(
   context: ProgramContext,
   options: ApiOptions,
@@ -52,7 +52,7 @@ async function openKiosk(
     const app = createKiosk({ ...options, port, folder, runDirectory });
     const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
     onStop("kiosk pages", () => listening.close());
-    // Earlier sessions are over; the script that starts the browser reads that here.
+    // Writes a new id. The script that starts the browser reads it and ends earlier sessions.
     writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
     options.log.info({ port, folder }, "the kiosk's own pages are served");
     return { name, port, fault: null };

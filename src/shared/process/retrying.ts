@@ -4,8 +4,8 @@ import type { Clock, Timer } from "../time.ts";
 export const RETRY_MAX_MS = 15_000;
 
 /**
- * Runs one task, never twice at a time: at once when nudged, and again after each pause that the
- * task asks for. After a nudge during a run it runs once more, unless it asks for a pause.
+ * Runs one task, never twice at a time: at once when nudged, and after each pause that the task
+ * asks for. A nudge during a run causes another run, unless the run asks for a pause.
  */
 export class Retrying {
   readonly #clock: Clock;
@@ -18,7 +18,7 @@ export class Retrying {
   #isNudged = false;
   isClosed = false;
 
-  /** `work` resolves with the pause until the next run, undefined without one; never rejects. */
+  /** `work` resolves with the pause until the next run; undefined: no next run. Never rejects. */
   constructor(clock: Clock, name: string, work: () => Promise<number | undefined>, minMs = 0) {
     this.#clock = clock;
     this.#name = name;
@@ -45,7 +45,7 @@ export class Retrying {
     this.#timer = this.#clock.startTimer(this.#name, delayMs, () => this.nudge());
   }
 
-  /** Returns the pause after a failure: at first the shortest one, then twice the one before. */
+  /** Returns the pause after a failure: first the shortest pause, then twice the previous one. */
   failed(): number {
     const pauseMs = this.#nextMs;
     this.#nextMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
@@ -56,7 +56,7 @@ export class Retrying {
     this.#nextMs = this.#minMs;
   }
 
-  /** Lets no run begin any more. Resolves when the one that is under way has ended. */
+  /** Prevents further runs. Resolves when a run that is under way has ended. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.#timer?.clear();

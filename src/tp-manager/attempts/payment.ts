@@ -223,7 +223,7 @@ export interface Attempt {
   readonly returnedMinor: number;
   /** Whether any money was paid back, even of only one of several copies at the gateway. */
   readonly returnedSome: boolean;
-  /** The refund whose outcome at the gateway is not known; no other may begin meanwhile. */
+  /** The return at the gateway whose outcome is not known; no other may begin meanwhile. */
   readonly openReturn: OpenReturn | null;
   /** Set when a comparison with the terminal contradicts the answer to the kiosk. */
   readonly suspicion?: Suspicion | null;
@@ -238,7 +238,10 @@ export interface Suspicion {
   readonly atMs: number;
 }
 
-/** A refund at the gateway, reserved before anything is sent (docs/rules/07-returns.md). */
+/**
+ * A return (cancel or refund) at the gateway, reserved before it is sent
+ * (docs/rules/07-returns.md).
+ */
 export interface OpenReturn {
   readonly operationId: string;
   readonly kind: "cancel" | "refund";

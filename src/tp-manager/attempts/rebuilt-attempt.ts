@@ -135,7 +135,7 @@ export function newerState(
   return soldState(reversed, known ?? sale, bareReport(currency, transaction.amountMinor));
 }
 
-/** Returns the refund whose outcome the supervisor does not know; null when there is none. */
+/** Returns the cancel or refund whose outcome the supervisor does not know; null: none. */
 export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {
   if (!openReturn || openReturn.kind === "confirm") return null;
   const { operationId, kind, transactionPublicId, askedAtMs } = openReturn;

@@ -15,7 +15,7 @@ import type { AttemptStep } from "../attempts/payment.ts";
 
 type Row = Record<string, SQLInputValue>;
 
-/** How many faults are listed; all are counted. */
+/** The number of faults that are listed at most; all are counted. */
 const LISTED_MAX = 1_000;
 
 /** The findings of an audit. */
@@ -25,7 +25,7 @@ export interface AuditReport {
   readonly archived: number;
   readonly counts: Readonly<Record<AuditRule, number>>;
   readonly faults: readonly AuditFault[];
-  /** How many attempts have steps of a newer version, by their kind. */
+  /** The number of attempts with steps of a newer version, by the kind of step. */
   readonly unknown: Readonly<Record<string, number>>;
 }
 
@@ -35,7 +35,7 @@ const FIELD = "\u001f";
 const hasInput = "SELECT 1 FROM pragma_table_info('attempt_event') WHERE name = 'input'";
 
 const texts = {
-  /** `input`: the expression of that column, which files of older versions do not have. */
+  /** Reads attempts. `input` is the SQL for the column `input`, which old files do not have. */
   attempts: (
     input: string,
   ) => `SELECT transaction_id, order_id, phase, request, state, baseline, ticket,
@@ -57,16 +57,16 @@ const texts = {
     WHERE receipt_number = ? AND trace_number IS ? ORDER BY rowid`,
 };
 
-/** Further tables whose texts are searched for card numbers. */
+/** The other tables whose texts are searched for card numbers. */
 const searched = ["archived_order", "event", "unexpected_report", "telecollection"];
 
 /** A part of an audit: the attempts with these row numbers, or everything else. */
 export type AuditPart = { readonly after: number; readonly upTo: number } | "others";
 
-/** How many rows a part has: some seconds of work. */
+/** The number of rows in a part, which take some seconds. */
 const PART_ROWS = 20_000;
 
-/** The parts that an audit of this file has; they can be done in any order, also side by side. */
+/** Returns the parts of an audit of this file, which can be run in any order and in parallel. */
 export function partsOf(path: string): AuditPart[] {
   const database = openForReading(path);
   try {
@@ -83,7 +83,7 @@ export function partsOf(path: string): AuditPart[] {
 
 /**
  * Checks a part of a journal against the machines and the rules (docs/design.md 9.6). The file is
- * only read; give a copy, because a journal in use changes meanwhile.
+ * only read. Give a copy, because a journal in use changes meanwhile.
  */
 export function auditPart(path: string, part: AuditPart): AuditReport {
   const database = openForReading(path);
@@ -111,7 +111,7 @@ function emptyReport() {
   } satisfies AuditReport;
 }
 
-/** The reports of all parts as one. */
+/** Returns one report for all parts. */
 export function joined(reports: readonly AuditReport[]): AuditReport {
   const all = emptyReport();
   const add = (sums: Record<string, number>, more: Readonly<Record<string, number>>): void => {
@@ -145,14 +145,14 @@ class Audit {
     }
   }
 
-  /** Checks what one attempt alone does not show, and the other tables. */
+  /** Checks what single attempts do not show, and the other tables. */
   readOthers(): void {
     this.#readOrders();
     this.#readNumbers();
     this.#searchTables();
   }
 
-  /** Orders with more than one attempt. */
+  /** Checks the orders that have more than one attempt. */
   #readOrders(): void {
     const ofOrder = this.#database.prepare(texts.ofOrder);
     for (const row of this.#database.prepare(texts.ordersAgain).iterate()) {
@@ -161,7 +161,7 @@ class Audit {
     }
   }
 
-  /** Sales that have the receipt and trace number of another one. */
+  /** Checks the sales that share their receipt and trace number with another sale. */
   #readNumbers(): void {
     const withNumbers = this.#database.prepare(texts.withNumbers);
     for (const row of this.#database.prepare(texts.numbersAgain).iterate()) {
@@ -245,7 +245,7 @@ function stepsOf(value: SQLInputValue | undefined): AttemptStep[] {
   return value.split(STEP).map((step) => new KeptStep(step.split(FIELD)));
 }
 
-/** A step whose detail is parsed only when it is read: most are long and not needed. */
+/** A step whose detail is only parsed when it is read, as most details are long and not needed. */
 class KeptStep implements AttemptStep {
   readonly atMs = 0;
   readonly kind: string;

@@ -13,15 +13,15 @@ import { openForReading } from "../../shared/store/sqlite.ts";
 import { programFile } from "../../shared/version-files.ts";
 import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
 
-/** The copy takes all pages in one step, so that a program's write does not begin it anew. */
+/** The number of pages per copy step: all, so that another program's write does not restart it. */
 const ALL_PAGES = 2 ** 30;
 
-/** More threads would only wait for the disk. */
+/** The most threads; further threads would only wait for the disk. */
 const THREADS_MAX = 4;
 
 /**
- * The audit of a journal as a process of its own (docs/design.md 9.6): `--journal FILE` reads that
- * file, `--data DIR` a copy of that installation's journal. Writes the report as JSON.
+ * Audits a journal in a process of its own (docs/design.md 9.6): `--journal FILE` reads that file,
+ * `--data DIR` a copy of that installation's journal. Writes the report as JSON.
  */
 try {
   const { values } = parseArgs({
@@ -97,7 +97,7 @@ async function runAudit(path: string): Promise<AuditReport> {
   return joined((await Promise.all(done)).flat());
 }
 
-/** One thread: takes parts until none is left. */
+/** Runs one thread, which checks parts until none is left. */
 function work(path: string, parts: AuditPart[]): Promise<AuditReport[]> {
   const worker = new Worker(programFile("audit-worker"), { workerData: { path } });
   const reports: AuditReport[] = [];

@@ -21,17 +21,17 @@ const about = z.object({
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The number of the request's audit entry; null: the request changes nothing. */
+    /** The number of the request's audit entry; null when the request changes nothing. */
     act: number | null;
-    /** Who makes the request and why; missing: it came by another port, or changes nothing. */
+    /** Who makes the request and why; missing for other ports and for requests without a change. */
     person?: { readonly by: string; readonly reason: string } | null;
   }
 }
 
 /**
- * Keeps who did what and why, before it is done (docs/console.md 3). A call that changes something
- * brings name and reason in the headers `act-name` and `act-reason`, encoded like a part of an
- * address; without them, and when they cannot be kept, nothing is done.
+ * Stores who makes a change and why, before it is made (docs/console.md 3). A call that changes
+ * something has name and reason in the headers `act-name` and `act-reason`, percent-encoded;
+ * without them, or when the entry cannot be stored, nothing is changed.
  */
 export function keepAuditEntries(
   app: FastifyInstance,
@@ -49,19 +49,22 @@ export function keepAuditEntries(
     request.person = { by: `${act.name} (${act.login})`, reason: act.reason };
     done();
   });
-  // The end is kept before the answer is sent, because a browser that has left takes no answer.
+  // The outcome is stored before the answer is sent, as a browser may be gone by then.
   app.addHook("onSend", ({ act }, { statusCode }, payload, done) => {
     try {
       const code = statusCode === 200 ? null : codeIn(payload);
       if (act !== null) entries.end(act, statusCode, code);
     } catch (error) {
-      log.error({ err: error, act }, "the end of an audit entry could not be kept");
+      log.error(
+        { err: error, act },
+        "could not write the outcome of an operator's change to the journal",
+      );
     }
     done();
   });
 }
 
-/** Returns the code of a refusal; null: there is none. */
+/** Returns the error code in an answer; null when it has none. */
 function codeIn(payload: unknown): string | null {
   if (typeof payload !== "string") return null;
   const answer = JSON.parse(payload) as [{ readonly error?: { readonly code: string } | null }];

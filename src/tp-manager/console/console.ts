@@ -17,9 +17,9 @@ const shortText = z.string("must be a text").max(512, "is too long");
 const pair = z.strictObject({ login: shortText, password: shortText });
 
 /**
- * The operator's console (docs/console.md): its pages, log-in and log-out, and below `/api` every
- * call of the local API, with sessions instead of Basic authentication. Without a
- * port: everything that `inject` can test.
+ * Returns the operator's console (docs/console.md): its pages, log-in and log-out, and below `/api`
+ * every call of the local API, with sessions instead of Basic authentication. It opens no port, so
+ * that tests can use `inject`.
  */
 export function createConsole(options: ApiOptions): FastifyInstance {
   const { clock, log } = options;
@@ -39,7 +39,7 @@ function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOpti
     login,
     role,
     idleSeconds: SESSION_IDLE_MS / 1000,
-    /** Whether the operator has a login; without it nobody may make some calls. */
+    /** Whether the operator has a login; without one, some calls are forbidden to everybody. */
     hasOperator: options.operator !== undefined,
   });
   app.post("/session", { config: { open: "log-in" } }, async (request, reply) => {

@@ -43,8 +43,8 @@ export class ReturnRows extends rows("returns", {
     WHERE transaction_id = ?2 AND (notified_return_minor < ?1 OR returned_some = 0)`,
 })<{ events: EventRows; attempts: AttemptRows; archive: Archive }> {
   /**
-   * Reserves a refund at the gateway. Returns false unless the attempt is charged, has no other
-   * refund under way, and has at least this amount left. An attempt with a reserved or partial
+   * Reserves a cancel or refund at the gateway. Returns false unless the attempt is charged, has no
+   * other one under way, and has at least this amount left. An attempt with a reserved or partial
    * refund can no longer become "reversing".
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
@@ -60,9 +60,9 @@ export class ReturnRows extends rows("returns", {
   }
 
   /**
-   * Ends a refund with the gateway's answer. `returned` has the sum paid back as the supervisor
-   * knows it, and what this refund adds to the sum (0 when only the sum is known); null when
-   * nothing was paid back.
+   * Ends a cancel or refund with the gateway's answer. `returned` has the sum paid back as the
+   * supervisor knows it, and what this operation adds to the sum (0 when only the sum is known);
+   * null when nothing was paid back.
    */
   endReturn(
     transactionId: string,
@@ -80,8 +80,8 @@ export class ReturnRows extends rows("returns", {
   }
 
   /**
-   * Whether no refund was ever reserved with the caller's key. False for an archived attempt, and
-   * for one begun before the journal lost data.
+   * Whether no cancel or refund was ever reserved with the caller's key. False for an archived
+   * attempt, and for one begun before the journal lost data.
    */
   neverAsked(transactionId: string, idempotencyKey: string): boolean {
     return this.sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;

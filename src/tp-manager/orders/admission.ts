@@ -14,22 +14,22 @@ interface AdmissionParts extends Pick<Journal, "attempts" | "answers"> {
   readonly arbiter: TerminalArbiter;
 }
 
-/** "answer": as the order stands. "ask": the terminal has to be probed first. */
+/** What a known order gets. "answer": its stored answer. "ask": the terminal is probed first. */
 interface Known {
   readonly way: "answer" | "ask";
   readonly attempt: Attempt;
 }
 
 /**
- * Decides by the table of docs/design.md 5.11 about a repeated order, and whether a new one may be
- * begun. Throws {@link AppError} when the request is refused; nothing has been begun then.
+ * Decides about a repeated order by the table of docs/design.md 5.11, and whether a new order may
+ * begin. Throws {@link AppError} when the request is refused; nothing has begun then.
  */
 export function admissionOf(
   request: PaymentRequest,
   { attempts, answers, arbiter, settings }: AdmissionParts,
 ): Known | { readonly way: "begin" } {
-  // Before anything is refused: "busy" says that the order is not charged
-  // (docs/rules/10-charged.md).
+  // The order is read before any refusal, because an error such as "busy" also says that the order
+  // is not charged (docs/rules/10-charged.md).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
   const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
   if (known) return known;
@@ -44,8 +44,8 @@ export function admissionOf(
 
 /**
  * Throws NOT_SUPPORTED unless the terminal can wait for the goods, which it does in vending mode
- * only (docs/design.md 5.12). Asked again in the moment of the write-ahead record, because a
- * terminal that was away meanwhile may have come back in another mode.
+ * only (docs/design.md 5.12). Checked again when the write-ahead record is written, because a
+ * terminal that was disconnected meanwhile may have returned in another mode.
  */
 export function assertHolds(
   { delivery }: PaymentRequest,
@@ -56,8 +56,9 @@ export function assertHolds(
 }
 
 /**
- * Refuses a sale whose result could not be distinguished from that of an order in doubt: it would
- * end in doubt too, with its customer charged (docs/rules/25-one-way.md). Throws TERMINAL_IN_DOUBT.
+ * Throws TERMINAL_IN_DOUBT when the result of this sale could not be distinguished from that of an
+ * order in doubt: the sale would end in doubt too, with its customer charged
+ * (docs/rules/25-one-way.md).
  */
 export function assertDistinguishable(
   { amountMinor }: PaymentRequest,
@@ -85,7 +86,7 @@ function assertAnswerRead(
   throw new AppError("ANSWER_NOT_DELIVERED", undefined, { details: { orderId } });
 }
 
-/** Decides about an order that was asked for before; undefined when it may begin again. */
+/** Decides about a known order; returns undefined when the order may begin again. */
 function admissionOfKnown(
   request: PaymentRequest,
   earlier: Attempt,
@@ -98,15 +99,15 @@ function admissionOfKnown(
   throw new AppError(repeat);
 }
 
-/** A stored attempt, or a payment that runs, which has no baseline yet. */
+/** The order as stored: an attempt, or a running payment, which has no baseline yet. */
 interface Stored {
   readonly request: PaymentRequest;
   readonly baseline?: Attempt["baseline"];
 }
 
 /**
- * Throws ORDER_MISMATCH unless the order id stands for one amount and currency, for ever, and where
- * the setup says so for one basket, customer and custom data (docs/design.md 5.11).
+ * Throws ORDER_MISMATCH unless a repeated order has the same amount and currency and, if the setup
+ * says so, the same basket, customer and custom data (docs/design.md 5.11).
  */
 export function assertSameOrder(
   request: PaymentRequest,
@@ -128,9 +129,9 @@ export function assertSameOrder(
 }
 
 /**
- * The members in which a request differs from the stored order, where a kiosk counts from 1 again
- * each day: amount and currency may be equal by coincidence, the customer's goods are not
- * (docs/design.md 5.11). The archive has no echoes.
+ * Returns the members in which a request differs from the stored order. A kiosk that counts from 1
+ * again each day may repeat amount and currency by coincidence, but not the customer's goods
+ * (docs/design.md 5.11). The archive has no such members, so an archived order differs in none.
  */
 function differingMembers(
   { echo }: PaymentRequest,
@@ -142,14 +143,14 @@ function differingMembers(
   );
 }
 
-/** The warnings in the answer of a repeated order (docs/design.md 5.11). */
+/** Returns the warnings for the answer to a repeated order (docs/design.md 5.11). */
 export function differences(request: PaymentRequest, attempt: Attempt): string[] {
   return differingMembers(request, attempt).map(
     (member) => `${member} is not that of the stored order; a new sale needs a new orderId`,
   );
 }
 
-/** Thrown when an earlier attempt decides the order by now, so that no new one is begun. */
+/** Thrown when an earlier attempt decides the order by now, so that no new attempt begins. */
 class DecidedMeanwhile extends Error {
   readonly attempt: Attempt;
 
@@ -160,17 +161,17 @@ class DecidedMeanwhile extends Error {
 }
 
 /**
- * Checks, in the moment of the write-ahead record, that no late result and no operator's correction
- * has settled an earlier attempt of the order while the terminal was made ready: another command
- * would charge the order twice (docs/design.md 5.11). Throws an error that
- * {@link attemptThatDecided} takes; nothing has left then.
+ * Checks, when the write-ahead record is written, that no late result and no operator's correction
+ * has settled an earlier attempt while the terminal was prepared: another command would charge the
+ * order twice (docs/design.md 5.11). Throws an error for {@link attemptThatDecided}; no command has
+ * left then.
  */
 export function assertStillOpen(orderId: string, attempts: Journal["attempts"]): void {
   const latest = storage(() => attempts.latest(orderId), "unknown");
   if (latest && rowOf(latest).repeat !== "begin") throw new DecidedMeanwhile(latest);
 }
 
-/** Returns the attempt that {@link assertStillOpen} found; throws any other error again. */
+/** Returns the attempt that {@link assertStillOpen} found; rethrows any other error. */
 export function attemptThatDecided(
   error: unknown,
   request: PaymentRequest,

@@ -24,7 +24,7 @@ interface AfterSaleParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly guard: StoreGuard;
 }
 
-/** Delivery and reversal, which can still follow a sale that the terminal has approved. */
+/** What can follow a sale that the terminal approved: its goods' delivery and its reversal. */
 export class AfterSale {
   readonly #parts: AfterSaleParts;
 
@@ -34,9 +34,9 @@ export class AfterSale {
 
   /**
    * Reverses a charged order on the terminal, once (docs/rules/07-returns.md). An order that is
-   * reversed already is answered as it stands. Throws {@link AppError} when nothing was sent,
-   * NOT_SUPPORTED before anything is asked where the protocol has no reversal
-   * (docs/rules/25-one-way.md), and REVERSAL_REFUSED when the terminal says that the sale stands.
+   * already reversed gets its stored answer. Throws {@link AppError} when no command was sent,
+   * NOT_SUPPORTED at once when the protocol has no reversal (docs/rules/25-one-way.md), and
+   * REVERSAL_REFUSED when the terminal reports that the sale stands.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
     const { orders, arbiter } = this.#parts;
@@ -55,8 +55,8 @@ export class AfterSale {
   }
 
   /**
-   * Says whether the goods of an approved sale came out; answers after the terminal's completion
-   * (docs/design.md 5.12). `amountMinor`: only goods of that value came out.
+   * Decides whether the goods of an approved sale came out, and answers after the terminal's
+   * completion (docs/design.md 5.12). `amountMinor`: only goods of that value came out.
    */
   async deliver(
     orderId: string,
@@ -83,7 +83,7 @@ export class AfterSale {
     if (taken === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
-    // The sale's end shows what the other decision, or the terminal's own window, made of the sale.
+    // The outcome shows what another decision, or the end of the terminal's wait, made of the sale.
     await arbiter.lease.whenFree();
     if (taken === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);
@@ -92,7 +92,7 @@ export class AfterSale {
     return orders.result(end, false);
   }
 
-  /** Answers the same decision once more; another one is answered as the sale ended. */
+  /** Repeats the answer if the decision is the stored one; otherwise answers with the outcome. */
   async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
     const { orders } = this.#parts;
     const attempt = await orders.latestAsked(orderId);
@@ -110,8 +110,8 @@ export class AfterSale {
   }
 
   /**
-   * The order's sale, read only now that nothing else can have the terminal: an earlier call may
-   * have reversed it.
+   * Returns the sale to reverse. Called when this reversal already has the terminal, because an
+   * earlier call may have reversed the sale before.
    */
   #reversible(orderId: string, now: Stored): SaleToReverse {
     const attempt = this.#parts.orders.latest(orderId);
@@ -120,9 +120,10 @@ export class AfterSale {
   }
 
   /**
-   * Throws for an order with a return: terminal and gateway share one reservation for each order
-   * (docs/rules/07-returns.md), a lost journal blocks both (docs/rules/17-loss.md), and no reversal
-   * is asked for that the terminal has made before (docs/rules/16-fresh.md).
+   * Throws for an order with a cancel or refund, because terminal and gateway share one reservation
+   * per order (docs/rules/07-returns.md); for a journal gap, which blocks both
+   * (docs/rules/17-loss.md); and for a sale that the terminal has already reversed
+   * (docs/rules/16-fresh.md).
    */
   #assertReversible(attempt: Attempt): void {
     const { reversal } = rowOf(attempt);
@@ -141,7 +142,7 @@ function decided(attempt: Attempt): AppError {
   return new AppError("DELIVERY_DECIDED", undefined, { charged: chargedOf(attempt) });
 }
 
-/** The decision about the goods. Throws REQUEST_INVALID for more than was approved. */
+/** Returns the decision about the goods. Throws REQUEST_INVALID for more than was approved. */
 function decisionOf(
   delivered: boolean,
   amountMinor: number | undefined,
@@ -160,9 +161,9 @@ function decisionOf(
 }
 
 /**
- * The sale to reverse: sold on the terminal that is connected, and named by its receipt number
- * alone (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now`: the terminal before the
- * reversal, which is all that is asked of it. Throws {@link AppError}; nothing has left then.
+ * Returns the sale to reverse if it was made on the connected terminal and its receipt number names
+ * it alone (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal's baseline for
+ * the reversal. Throws {@link AppError}; no command has left then.
  */
 function reversibleSale(attempt: Attempt, now: Stored, parts: AfterSaleParts): SaleToReverse {
   const { state, startedAtMs, transactionId } = attempt;

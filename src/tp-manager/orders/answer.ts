@@ -37,10 +37,10 @@ interface AnswerError {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** A payment's answer as the kiosk reads it; absent echoes were not in the request. */
+/** A payment's answer as the kiosk gets it. Echoes that the request lacked are absent. */
 export type PaymentAnswer = ReturnType<typeof answerOf>["body"];
 
-/** The answer to an order as its attempt stands now. Pure. */
+/** Returns the answer to an order whose deciding attempt is given. Pure. */
 export function answerOf(attempt: Attempt, delivery: DeliveryState | null) {
   const { request, state, ticket } = attempt;
   const { currency } = request;
@@ -51,7 +51,7 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null) {
     body: {
       status,
       error,
-      // Only a charged or returned payment has a receipt; nothing else may look like one.
+      // Only a charged or returned payment has a receipt, so that nothing else looks paid.
       receipt: endReportOf(state)?.receipt ?? bareReceipt(currency),
       ticket: ticket === "" && isCharged(state) ? state.report.fallbackTicket : ticket,
       amount,
@@ -73,7 +73,7 @@ function errorOf(
   details: Readonly<Record<string, unknown>> = {},
 ): AnswerError {
   const { retry } = errorTable[code];
-  // "safe" is said of an order that is not charged, and of no other (docs/design.md 5.10).
+  // "safe" is only said of an order that is not charged (docs/design.md 5.10).
   const isUnsafe = retry === "safe" && charged !== "no";
   return { code, message, charged, retry: isUnsafe ? "same_order" : retry, details };
 }
@@ -82,7 +82,7 @@ export function errorOfAppError(error: AppError): AnswerError {
   return errorOf(error.code, error.message, error.charged, error.details);
 }
 
-/** The status of an answer, and its error where it has one. */
+/** Returns the status of an answer, and its error if it has one. */
 function outcomeOf(attempt: Attempt): {
   readonly status: PaymentStatus;
   readonly error: AnswerError | null;
@@ -112,13 +112,13 @@ function outcomeOf(attempt: Attempt): {
 
 const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;
 
-/** A warning of an answer (docs/design.md 5.10), with its figures for a page that translates it. */
+/** A warning of an answer (docs/design.md 5.10), with figures for a page that translates it. */
 export interface Warning {
   readonly warning: (typeof warningNames)[number];
   /** The sentence in `warnings`. */
   readonly says: string;
   readonly amountMinor?: number;
-  /** Epoch milliseconds. */
+  /** The time in the sentence, in epoch milliseconds. */
   readonly atMs?: number;
   readonly count?: number;
 }
@@ -140,7 +140,7 @@ export const warningNames = [
   "gateway-failed",
 ] as const;
 
-/** The warnings of an order as its attempt stands now; those of the gateway come after them. */
+/** Returns the warnings of an attempt. Those about its delivery to the gateway follow elsewhere. */
 export function warningsOf({ state, request, openReturn, suspicion }: Attempt): Warning[] {
   const { currency } = request;
   const major = (minor: number): string => formatMajor(minor, currency.exponent);
@@ -164,20 +164,20 @@ export function warningsOf({ state, request, openReturn, suspicion }: Attempt): 
       warnings.push({ warning: "differs", says });
     }
   }
-  // A return that may have happened leaves the order charged (docs/rules/23-asked.md).
+  // The order stays charged while the refund's outcome is unknown (docs/rules/23-asked.md).
   if (openReturn) {
     const { kind, amountMinor } = openReturn;
     const says = `what became of a ${kind} of ${major(amountMinor)} at the gateway is not known`;
     warnings.push({ warning: `${kind}-open`, says, amountMinor });
   }
-  // A comparison warns while it contradicts the answer: not where the order was settled since.
+  // A comparison only warns while the answer contradicts it, as the order may be settled since.
   if (suspicion && (suspicion.says === "not-charged") === isCharged(state)) {
     warnings.push(ofSuspicion(suspicion, `${major(suspicion.amountMinor)} ${currency.alpha}`));
   }
   return warnings;
 }
 
-/** A warning that is stored with the request as a sentence. */
+/** Returns a warning that is stored with the request as a sentence. */
 function ofRequest(says: string): Warning {
   if (says === IMPORTED) return { warning: "taken-over", says };
   if (says === ARCHIVED) return { warning: "archived", says };

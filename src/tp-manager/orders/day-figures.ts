@@ -11,7 +11,7 @@ import { answerOf } from "./answer.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** Attempts by the status of their answers. */
+/** The number of attempts with each status. */
 type Counts = Record<PaymentStatus, number>;
 
 interface Sums {
@@ -27,7 +27,7 @@ export class DayFigures {
   readonly #hours: Array<{ readonly counts: Counts; readonly durations: number[] }>;
   readonly #sums = new Map<string, Sums>();
 
-  /** Makes the 23 to 25 hours of a day. */
+  /** Makes empty figures for the 23 to 25 hours of a day. */
   constructor(fromMs: number, untilMs: number) {
     this.#fromMs = fromMs;
     const length = Math.ceil((untilMs - fromMs) / HOUR_MS);
@@ -39,15 +39,15 @@ export class DayFigures {
     if (!hour) return;
     hour.counts[answerOf(attempt, null).body.status] += 1;
     const { state, startedAtMs, endedAtMs } = attempt;
-    // The duration of a sale that recovery found would be that of the recovery.
+    // For a sale that recovery found, the duration would be that of the recovery.
     const isTimed = isCharged(state) && state.by === "payment" && endedAtMs !== null;
     if (isTimed) hour.durations.push(Math.max(0, endedAtMs - startedAtMs));
     this.#addSum(attempt);
   }
 
   /**
-   * Each hour with its sales' milliseconds from begin to end, the shortest first. `watched`: null
-   * where no program ran then, or its record is no longer kept.
+   * Returns each hour with the durations of its sales in milliseconds, the shortest first.
+   * `watched` is null where no program ran, or where its record was deleted.
    */
   hours(watched: readonly HourRow[]) {
     return this.#hours.map(({ counts, durations }, index) => {
@@ -88,14 +88,14 @@ export class DayFigures {
   }
 }
 
-/** The share of the attempts with a known end that were sold; null: there are none. */
+/** Returns the share of sales among attempts with a known outcome; null if there are none. */
 export function successShareOf(counts: Counts): number | null {
   const sold = counts.Success + counts.Reversed;
   const ended = sold + counts.Declined + counts.Cancelled + counts.Failed;
   return ended === 0 ? null : sold / ended;
 }
 
-/** The median of sorted values; null: there are none. */
+/** Returns the median of sorted values; null if there are none. */
 export function middleOf(values: readonly number[]): number | null {
   return values[Math.floor((values.length - 1) / 2)] ?? null;
 }

@@ -11,9 +11,9 @@ import {
 import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { Journal } from "../journal/journal.ts";
 
-/** A comparison, and the attempts that it names as they are now. */
+/** A comparison of an end of day, with the attempts that it names. */
 export interface ComparedDay extends Reconciliation {
-  /** By transaction id; those of the archive are missing. */
+  /** The present attempts by transaction id; archived attempts are missing. */
   readonly now: ReadonlyMap<string, Attempt>;
 }
 
@@ -21,8 +21,8 @@ type Rows = "attempts" | "terminalLog" | "reconciliations";
 type ListingParts = Pick<Journal, Rows> & { readonly arbiter: TerminalArbiter };
 
 /**
- * Pages of the journal for people: neither the terminal nor the gateway is asked for them. Each
- * method throws STORAGE_FAILED for a journal that cannot be read.
+ * Returns pages of the journal for people, without asking the terminal or the gateway. Each method
+ * throws STORAGE_FAILED when the journal cannot be read.
  */
 export class Listings {
   readonly #parts: ListingParts;
@@ -31,7 +31,7 @@ export class Listings {
     this.#parts = parts;
   }
 
-  /** The journal, newest first. */
+  /** Returns a page of attempts, newest first. */
   list(page: ListPage): ListedAttempt[] {
     const listed = storage(() => this.#parts.attempts.list(page), "unknown");
     return listed.map((one) => ({ ...one, attempt: asAnswered(one.attempt, this.#parts) }));
@@ -41,12 +41,12 @@ export class Listings {
     return storage(() => this.#parts.attempts.listArchived(page), "unknown");
   }
 
-  /** Unmatched transactions, newest first. */
+  /** Returns the unmatched transactions, newest first. */
   unmatchedTransactions(limit: number): SettledUnmatched[] {
     return storage(() => this.#parts.terminalLog.unmatched(limit), "unknown");
   }
 
-  /** Comparisons of ends of day with the journal, newest first. */
+  /** Returns the comparisons of ends of day with the journal, newest first. */
   reconciliations(limit: number, before: number | null): ComparedDay[] {
     const listed = storage(() => this.#parts.reconciliations.list(limit, before), "unknown");
     return listed.map((one) => this.comparedDay(one));
@@ -62,9 +62,10 @@ export class Listings {
 }
 
 /**
- * Returns an attempt as it may be answered: approved only while the terminal really holds the sale,
- * because a kiosk gives out its goods on that answer (docs/design.md 5.11). The record on disk may
- * still say approved: the end could not be written, or an earlier process did not receive it.
+ * Returns an attempt as it may be answered: as approved only while the terminal really holds the
+ * sale, because a kiosk then gives out the goods (docs/design.md 5.11). The record on disk may
+ * still say approved when the outcome could not be written or was not received by an earlier
+ * process.
  */
 export function asAnswered(
   read: Attempt,
@@ -77,21 +78,21 @@ export function asAnswered(
   return { ...attempt, state: { ...state, goods: null } };
 }
 
-/** The attempts that one search reads: a payment that begins meanwhile waits for one page. */
+/** The number of attempts that one search reads, which may delay a payment by one page. */
 const SEARCHED_MAX = 500;
 
-/** A position in the listing, which goes on in the archive; `before` null begins at the newest. */
+/** Where a search continues, in the journal or the archive; `before` null: at the newest. */
 export interface SearchPosition {
   readonly archived: boolean;
   readonly before: number | null;
 }
 
-/** The wanted values of a search; null: any value. */
+/** The values that a search looks for; null stands for any value. */
 interface Search {
   readonly status: PaymentStatus | null;
-  /** A part of the order id, in any case. */
+  /** A part of the order id, in upper or lower case. */
   readonly order: string | null;
-  /** In major units, asked for or charged. */
+  /** The amount requested or charged, in major units. */
   readonly amount: number | null;
   /** The last digits of the masked card number. */
   readonly card: string | null;
@@ -102,10 +103,10 @@ interface Search {
 }
 
 /**
- * Attempts of a range with the wanted values, newest first. Each call reads at most
- * {@link SEARCHED_MAX} rows of the listings by time and status, so no index is kept for what is
- * searched (docs/design.md 5.17). `next`: where the search goes on, null when all of the range was
- * read; `searchedToMs`: the start of the oldest attempt that was read, null when none was.
+ * Returns the attempts of a range that have the wanted values, newest first. Each call reads at
+ * most {@link SEARCHED_MAX} rows of the listings by time and status, so that no index is needed
+ * (docs/design.md 5.17). `next`: where the search continues; null when the range is finished.
+ * `searchedToMs`: the start of the oldest attempt that was read; null when none was.
  */
 export function searchPayments(listings: Listings, search: Search) {
   const { fromMs: sinceMs, untilMs, limit, position, status, card } = search;
@@ -115,7 +116,7 @@ export function searchPayments(listings: Listings, search: Search) {
   let next: SearchPosition | null = position;
   while (next) {
     const { archived, before }: SearchPosition = next;
-    // The archive has no cards.
+    // The archive has no card numbers.
     if (archived && card !== null) return { found, next: null, searchedToMs };
     if (left === 0 || found.length === limit) break;
     const page = { sinceMs, untilMs, before, limit: left, status };
@@ -138,14 +139,14 @@ export function searchPayments(listings: Listings, search: Search) {
 function isWanted(attempt: Attempt, { order, amount, card }: Search): boolean {
   const { orderId, echo, currency } = attempt.request;
   if (order !== null && !orderId.toLowerCase().includes(order.toLowerCase())) return false;
-  // Terminals fill a masked number up in their own ways.
+  // Terminals mask card numbers with different characters at the end.
   const digits = cardOf(attempt)?.replace(/\D+$/, "");
   if (card !== null && !digits?.endsWith(card)) return false;
   if (amount === null || echo.amount === amount) return true;
   return majorOf(chargedMinorOf(attempt), currency) === amount;
 }
 
-/** The masked number of the card, as far as the terminal has reported one. */
+/** Returns the masked card number, if the terminal has reported one. */
 export function cardOf({ state }: Attempt): string | null {
   const last = "last" in state ? state.last?.report : undefined;
   return (endReportOf(state) ?? last)?.maskedPan ?? null;

@@ -28,11 +28,11 @@ import {
 import { asAnswered } from "./listings.ts";
 
 export interface OrderSettings {
-  /** How long a payment may take at the terminal, which is then asked to cancel. */
+  /** How long a payment may run before the terminal is asked to cancel it. */
   readonly paymentTimeoutMs: number;
   /** How long the terminal may take to get ready. */
   readonly prepareMs: number;
-  /** How long the kiosk's request waits after these two times. */
+  /** How much longer than these two times the kiosk's request waits. */
   readonly graceMs: number;
   /** How long an answer waits for the gateway's first answer. */
   readonly gatewayWaitMs: number;
@@ -42,9 +42,9 @@ export interface OrderSettings {
 export interface PaymentResult {
   readonly attempt: Attempt;
   readonly delivery: DeliveryState | null;
-  /** The order had been answered before; nothing was put on the wire. */
+  /** Whether the order was known already, so that this request sent no command. */
   readonly replayed: boolean;
-  /** Warnings about the request that is answered, not about the order. */
+  /** Warnings about this request, as opposed to the order. */
   readonly warnings?: readonly string[];
 }
 
@@ -56,7 +56,7 @@ export interface FoundOrder extends PaymentResult {
 interface OrderParts extends Pick<Journal, "attempts" | "answers" | "handOffs"> {
   readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
-  /** A journal that was lost or restored does not know all orders (docs/rules/17-loss.md). */
+  /** Guards against a journal that was lost or restored (docs/rules/17-loss.md). */
   readonly guard: StoreGuard;
   readonly clock: Clock;
   readonly log: Logger;
@@ -71,8 +71,8 @@ interface RunningPayment {
 }
 
 /**
- * Begins payments, limits what they wait for, and answers the repetition of an order
- * (docs/design.md 5.11). A payment belongs to the arbiter, not to the request that asked for it.
+ * Begins payments, limits how long their requests wait, and answers repeated orders (docs/design.md
+ * 5.11). A payment belongs to the arbiter and outlives the request that began it.
  */
 export class Orders {
   readonly #parts: OrderParts;
@@ -83,8 +83,8 @@ export class Orders {
   }
 
   /**
-   * Pays an order, or answers what is known of it. Resolves within the limits of the settings;
-   * rejects with {@link AppError} when nothing was begun.
+   * Pays an order, or answers a known one. Resolves within the limits of the settings; rejects with
+   * {@link AppError} when no payment was begun.
    */
   async pay(request: PaymentRequest): Promise<PaymentResult> {
     const lookup = this.#find(request.orderId);
@@ -96,8 +96,8 @@ export class Orders {
   }
 
   /**
-   * Every attempt of an order with its events, and the one that decides its status, which is not
-   * always the last (docs/rules/19-late.md), with what the gateway has of it.
+   * Returns every attempt of an order with its events, the attempt that decides the order's status,
+   * which is not always the last (docs/rules/19-late.md), and what the gateway has of it.
    */
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
@@ -117,7 +117,7 @@ export class Orders {
     return { ...(await this.result(latest, true, 0)), attempts };
   }
 
-  /** The newest attempt of an order. Throws ORDER_NOT_FOUND. */
+  /** Returns the attempt that decides an order's status. Throws ORDER_NOT_FOUND. */
   latest(orderId: string): Attempt {
     const attempt = reading(() => this.#parts.attempts.latest(orderId));
     if (!attempt) throw this.#notFound();
@@ -125,8 +125,9 @@ export class Orders {
   }
 
   /**
-   * The attempt that an operator settles. Without a `number` one in doubt comes before the one that
-   * decides the order's status. Throws NOTHING_TO_SETTLE when no attempt has that number.
+   * Returns the attempt that an operator settles: number `number`, or else an attempt in doubt, or
+   * else the attempt that decides the order's status. Throws NOTHING_TO_SETTLE for an unknown
+   * number.
    */
   toSettle(orderId: string, number?: number): Attempt {
     const latest = this.latest(orderId);
@@ -138,9 +139,9 @@ export class Orders {
   }
 
   /**
-   * Whether an order is charged; undefined when it was never asked for. An order that is being paid
-   * is not known, whatever an earlier attempt came to; nor is any while the journal cannot be read,
-   * or may lack it (docs/rules/17-loss.md).
+   * Returns whether an order is charged; undefined for an unknown order. "unknown" while the order
+   * is being paid, while the journal cannot be read, and while it may lack the order
+   * (docs/rules/17-loss.md).
    */
   chargedOf(orderId: string): Charged | undefined {
     try {
@@ -156,8 +157,8 @@ export class Orders {
   }
 
   /**
-   * Why an order that is recorded as not charged may be charged all the same: a journal that was
-   * restored since may lack its charge, or the terminal is being asked about a sale that can be the
+   * Returns why an order recorded as not charged may be charged all the same: a journal restored
+   * since then may lack its charge, or the terminal is being asked about a sale that can be the
    * order's (docs/rules/17-loss.md, docs/rules/19-late.md).
    */
   #unsureOf(attempt: Attempt): AppError | undefined {
@@ -170,7 +171,7 @@ export class Orders {
     return this.#lateReportOf(orderId);
   }
 
-  /** The order of a transaction of ours, in the archive too; undefined when it is not known. */
+  /** Returns the order of one of our transactions, also an archived one; undefined when unknown. */
   orderOfTransaction(transactionId: string): string | undefined {
     try {
       return this.#parts.attempts.orderOf(transactionId);
@@ -179,7 +180,10 @@ export class Orders {
     }
   }
 
-  /** The newest attempt; one in doubt is asked about first, as long as an answer may take. */
+  /**
+   * Returns the attempt that decides; an attempt in doubt is first asked about, for as long as an
+   * answer may take.
+   */
   async latestAsked(orderId: string): Promise<Attempt> {
     const lookup = this.#find(orderId);
     if (lookup !== undefined) await lookup;
@@ -194,7 +198,7 @@ export class Orders {
     reading(() => this.#parts.answers.markAnswerDelivered(orderId));
   }
 
-  /** Notes whether an answer with the charge has arrived whole (docs/rules/11-unread.md). */
+  /** Notes whether the kiosk has received the answer of a charge (docs/rules/11-unread.md). */
   chargeAnswered(orderId: string, arrived: boolean): void {
     const { answers, clock } = this.#parts;
     reading(() =>
@@ -202,7 +206,7 @@ export class Orders {
     );
   }
 
-  /** Resolves with an attempt, and what the gateway has of it. */
+  /** Resolves with an attempt and what the gateway has of it. */
   async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, attempts, handOffs } = this.#parts;
     const attempt = asAnswered(read, this.#parts);
@@ -214,12 +218,12 @@ export class Orders {
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
-    // A reversal may have been done and answered during the wait (docs/rules/08-finished.md).
+    // During the wait the sale may have been reversed and answered (docs/rules/08-finished.md).
     const now = reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }
 
-  /** The search for an order in a journal gap; undefined: the journal knows all of the order. */
+  /** Looks an order up in a journal gap; undefined: the journal knows all of the order. */
   #find(orderId: string): Promise<void> | undefined {
     if (this.#running?.request.orderId === orderId) return undefined;
     return this.#parts.guard.find(orderId);
@@ -229,7 +233,7 @@ export class Orders {
     return new AppError("ORDER_NOT_FOUND", undefined, { charged: this.#parts.guard.ofUnknown });
   }
 
-  /** `hasAsked`: the terminal was asked about the order, so that it is answered as it stands. */
+  /** Answers or begins an order. `hasAsked`: the terminal was asked already. */
   #admit(request: PaymentRequest, hasAsked = false): Promise<PaymentResult> {
     const running = this.#running;
     if (running?.request.orderId === request.orderId) {
@@ -277,11 +281,11 @@ export class Orders {
     const limitMs = settings.prepareMs + this.#answerMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
-    // This request ends without the outcome, and the kiosk may not ask again: the charge is unread
-    // (docs/rules/11-unread.md).
+    // The kiosk gets no outcome from this request and may not ask again, so the charge is noted as
+    // unread (docs/rules/11-unread.md).
     void running.ended.then(
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
-      () => {}, // the arbiter has logged why
+      () => {}, // the arbiter has logged the error
     );
     const still = reading(() => attempts.latest(running.request.orderId));
     if (!still) throw new AppError("TERMINAL_NO_ANSWER");
@@ -293,13 +297,16 @@ export class Orders {
       this.chargeAnswered(orderId, false);
     } catch (error) {
       const { log } = this.#parts;
-      log.error({ orderId, err: error }, "the journal did not take that a charge was not answered");
+      log.error(
+        { orderId, err: error },
+        "could not write to the journal that the kiosk has not read a charge",
+      );
     }
   }
 
   /**
-   * Resolves with the sale while it waits for its goods, else with its end: a decision about the
-   * goods may have been taken since the approval, and then only the end is true.
+   * Resolves with the sale while it waits for its goods, otherwise with its outcome: if the goods
+   * were decided about since the approval, only the outcome is true.
    */
   async #answerable({ request, approved, ended }: RunningPayment): Promise<Attempt> {
     const first = await Promise.race([approved, ended]);
@@ -307,10 +314,10 @@ export class Orders {
   }
 
   /**
-   * Takes that nothing financial has left. An order that an earlier attempt decides by now is
-   * answered as it stands. One that may be charged by a sale found just now is not recorded as
-   * failed: throws TERMINAL_IN_DOUBT (docs/rules/19-late.md). Neither is an order of which a lost
-   * journal may have known a charge: throws the reason, or STORES_DISAGREE (docs/rules/17-loss.md).
+   * Records that no financial command has left. Returns the attempt of an order that an earlier
+   * attempt decides by now. Throws instead of recording a failure when the order may be charged:
+   * TERMINAL_IN_DOUBT for a sale found just now (docs/rules/19-late.md), and the reason or
+   * STORES_DISAGREE when a lost journal may have known a charge (docs/rules/17-loss.md).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;
@@ -321,7 +328,7 @@ export class Orders {
     return this.#failed(transactionId, request, why);
   }
 
-  /** The error while the terminal is asked about a sale that can be the order's, if it is. */
+  /** Returns the error while the terminal is asked about a sale that can be the order's. */
   #lateReportOf(orderId: string): AppError | undefined {
     if (this.#parts.arbiter.unmatched.lateReport(orderId) === undefined) return undefined;
     const details = { orderId };
@@ -340,8 +347,8 @@ export class Orders {
   }
 
   /**
-   * Waits until it is cleared up whether a result that came after the order's end is its charge
-   * (docs/rules/19-late.md). Throws TERMINAL_IN_DOUBT when that takes longer than an answer may.
+   * Waits until the terminal was asked whether a late result charges the order
+   * (docs/rules/19-late.md). Throws TERMINAL_IN_DOUBT when this takes longer than an answer may.
    */
   async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
     await within(this.#parts.clock, "late report of a repeated order", this.#answerMs, asked);
@@ -354,7 +361,7 @@ export class Orders {
     return paymentTimeoutMs + graceMs;
   }
 
-  /** Has the terminal asked about an attempt in doubt, and waits as long as an answer may take. */
+  /** Asks the terminal about an attempt in doubt, and waits for as long as an answer may take. */
   async #ask({ transactionId }: Attempt): Promise<void> {
     const { clock, arbiter } = this.#parts;
     const asked = arbiter.recovery.recover(transactionId);
@@ -363,8 +370,8 @@ export class Orders {
 }
 
 /**
- * Returns the refusal of an order that a lost journal may have known as charged: the code of an
- * end, such as PAYMENT_CANCELLED, or of a fault in the request would say that it is not charged.
+ * Returns the refusal of an order that a lost journal may have known as charged. A code such as
+ * PAYMENT_CANCELLED would say that the order is not charged.
  */
 function asUnknown(why: AppError): AppError {
   if (errorTable[why.code].http >= 500) return why;
@@ -373,7 +380,7 @@ function asUnknown(why: AppError): AppError {
   return new AppError("STORES_DISAGREE", message, { cause: why });
 }
 
-/** Reads what decides an order's end, which is else not known (docs/rules/10-charged.md). */
+/** Runs `read`; its errors leave the order's outcome unknown (docs/rules/10-charged.md). */
 function reading<T>(read: () => T): T {
   return storage(read, "unknown");
 }

@@ -12,7 +12,7 @@ import { rowOf, type Settled } from "../attempts/phase-table.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
-/** Findings of an operator about an order in doubt. */
+/** What each `outcome` of the call means for an attempt in doubt. */
 const findings = {
   charged: "charged",
   not_charged: "not-charged",
@@ -25,17 +25,17 @@ export interface SettlementRequest {
   readonly orderId: string;
   readonly outcome: Settlement;
   readonly note: string;
-  /** The number of the attempt, of an order that has several. */
+  /** The number of the attempt, for an order that has several. */
   readonly attempt?: number | undefined;
-  /** The minor units that the operator found, of a charge. */
+  /** What the operator found charged, in minor units. */
   readonly amountMinor?: number | undefined;
 }
 
 /**
- * Settles an order that recovery could not (docs/architecture.md 1.2, docs/rules/08-finished.md):
- * by an operator, with a note, never by itself; a second finding corrects a first one. A sale that
- * is settled as charged is handed off to the supervisor like any other. Throws NOTHING_TO_SETTLE
- * when that outcome is not possible, and REQUEST_INVALID when the amount cannot be
+ * Settles an order that recovery could not settle (docs/architecture.md 1.2,
+ * docs/rules/08-finished.md), by an operator's finding with a note; a second finding may correct
+ * the first. A sale settled as charged is handed off to the supervisor like any other. Throws
+ * NOTHING_TO_SETTLE when the outcome is not possible, and REQUEST_INVALID when the amount is not
  * (docs/rules/24-amount.md).
  */
 export function settleByOperator(
@@ -57,7 +57,7 @@ export function settleByOperator(
   return orders.result(orders.latest(orderId), false, 0);
 }
 
-/** The outcomes that are possible; undefined: none is, because the order is not in doubt. */
+/** Returns a text with the possible outcomes; undefined when the order is not in doubt. */
 function possibleText(settle: readonly Settled[]): string | undefined {
   const possible = settlements.filter((one) => settle.includes(findings[one]));
   if (possible.length === 0) return undefined;
@@ -65,7 +65,7 @@ function possibleText(settle: readonly Settled[]): string | undefined {
   return `That outcome is not possible for what is in doubt here; possible: ${listed}.`;
 }
 
-/** The report that a settled attempt is recorded with. Throws for an amount that cannot be. */
+/** Returns the report with which a settled attempt is recorded. Throws for an impossible amount. */
 function reportOf(
   { state, request }: Attempt,
   outcome: Settlement,
@@ -78,20 +78,20 @@ function reportOf(
     }
     return ("last" in state ? state.last?.report : undefined) ?? report;
   }
-  // The operator found that nothing was charged: no report is taken.
+  // The operator found that nothing was charged, so no report of the terminal counts.
   if (outcome !== "charged") return bareReport(request.currency, null);
   const open = "settled" in state ? state.settled?.doubt : state;
   const evidence = open && "last" in open ? open : { last: null, goods: null };
   return chargedReport(evidence, request, amountMinor);
 }
 
-/** The terminal's own report where it is of this amount; else the facts that it reported. */
+/** Returns the terminal's report of this amount, or else a report with the amount and its facts. */
 function chargedReport(
   { last, goods }: Pick<InDoubtState, "last" | "goods">,
   request: PaymentRequest,
   amountMinor: number | undefined,
 ): TransactionReport {
-  // A report that did not agree may be another sale's: its amount is possible, its facts are not.
+  // A report that did not agree may be another sale's, so only its amount is used.
   const agreed = last?.judgement === "agrees" ? last.report : undefined;
   const reports = [agreed, goods?.approved].filter((report) => report !== undefined);
   const decision = goods?.decision;
@@ -106,11 +106,11 @@ function chargedReport(
   }
   const report = reports.find((one) => one.amountMinor === settled);
   if (report) return report;
-  // A report of another amount says which sale it is, but not its receipt or its ticket.
+  // A report of another amount shows which sale it is, but its receipt and ticket are wrong.
   return withAmount(reports[0] ?? bareReport(request.currency, null), settled);
 }
 
-/** The one amount that is possible. Throws REQUEST_INVALID when there are several. */
+/** Returns the only possible amount. Throws REQUEST_INVALID when there are several. */
 function onlyOf(amounts: readonly number[], request: PaymentRequest): number {
   const possible = [...new Set(amounts)].filter((amount) => amount > 0).toSorted((a, b) => a - b);
   const [only, ...others] = possible;

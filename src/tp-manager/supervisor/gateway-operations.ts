@@ -29,7 +29,7 @@ import {
 
 /** The order, or the gateway's transaction, that an operation is about. */
 export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
-/** An operation, with how much of its order has gone back. */
+/** An operation, with how much of its order was paid back. */
 type OperationResult = SupervisorAnswer<"gateway-operation">;
 type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
@@ -47,7 +47,7 @@ interface GatewayResult {
   readonly orderId: string | null;
   readonly currency: Currency;
   readonly amountMinor: number | null;
-  /** The operation was carried out before; nothing was sent now. */
+  /** Whether the operation was carried out before, so that nothing was sent now. */
   readonly replayed: boolean;
 }
 
@@ -66,7 +66,7 @@ export class GatewayOperations {
   readonly #inOrder = new InOrder();
   /** The ids of the operations that the supervisor has not answered yet. */
   readonly #sending = new Set<string>();
-  /** A notification, a lookup or an operator may end a return after its answer was lost. */
+  /** Asks about open returns, as a notification, a lookup or an operator may end them later. */
   readonly openReturns: Poll;
 
   constructor(parts: GatewayOperationsParts) {
@@ -77,14 +77,14 @@ export class GatewayOperations {
     this.openReturns = new Poll(subject, parts.clock, parts.log);
   }
 
-  /** Asks about the returns whose end is not known, now and again until each has ended. */
+  /** Asks repeatedly about the returns whose outcome is unknown, until each has one. */
   start(): void {
     const { returns, log } = this.#parts;
     for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
     this.openReturns.nudge();
   }
 
-  /** Asks about no open return any more. Resolves when the round that is under way has ended. */
+  /** Stops asking about open returns. Resolves when the running round has ended. */
   close(): Promise<void> {
     return this.openReturns.close();
   }
@@ -94,18 +94,21 @@ export class GatewayOperations {
     for (const attempt of returns.openReturns()) {
       if (isClosed()) return;
       const { transactionId, openReturn } = attempt;
-      // The supervisor forbids an operation that it does not know: this one may be on its way.
+      // The supervisor forbids an operation that it does not know, and this one may be on its way.
       if (openReturn && this.#sending.has(openReturn.operationId)) continue;
       await this.reconcile(attempt).catch((error: unknown) =>
-        log.debug({ transactionId, err: error }, "a return stays open"),
+        log.debug(
+          { transactionId, err: error },
+          "a cancel or refund at the gateway still has no known outcome",
+        ),
       );
     }
   }
 
   /**
-   * Resolves when the gateway has carried out the operation, now or, with the same key, before.
-   * `readAmount` gets the currency of the transaction; it returns undefined for the whole amount.
-   * Throws {@link AppError}.
+   * Resolves when the gateway has carried out the operation, now or earlier with the same key.
+   * `readAmount` gets the transaction's currency and returns undefined for the whole amount. Throws
+   * {@link AppError}.
    */
   async ask(
     kind: GatewayOperationKind,
@@ -125,7 +128,7 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns the end of an operation that was asked for with this key; undefined: none was sent. */
+  /** Returns the outcome of an earlier operation with this key; undefined: none was sent. */
   async #askedBefore(
     kind: GatewayOperationKind,
     target: GatewayTarget,
@@ -152,7 +155,7 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns whether the journal knows that no return of this order was asked for with a key. */
+  /** Returns whether the journal shows that no return of this order was requested with the key. */
   #neverAsked(kind: GatewayOperationKind, target: GatewayTarget, idempotencyKey: string): boolean {
     const { attempts, returns } = this.#parts;
     if (kind === "confirm" || !("orderId" in target)) return false;
@@ -179,7 +182,7 @@ export class GatewayOperations {
     const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
     if (kind !== "confirm") {
-      // An order that is not ours was not reversed at our terminal.
+      // An order of another system was not reversed at our terminal.
       const byWhom = where.orderId === null ? "gateway" : "anybody";
       this.#parts.guard.assertNotReturned(attempt, byWhom);
     }
@@ -194,7 +197,7 @@ export class GatewayOperations {
       const reserved = { kind, amountMinor: returnMinor, transactionPublicId };
       open = this.#reserve(attempt, { operationId, ...keyed, ...reserved });
     }
-    // A refund names its sum, so that the sum in the answer can be compared
+    // A refund has an explicit amount, so that the amount in the answer can be compared
     // (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
@@ -208,9 +211,7 @@ export class GatewayOperations {
     return { operation, orderId: where.orderId, currency, amountMinor, replayed: false };
   }
 
-  /**
-   * Returns the gateway's id of an order; undefined: no such order. Throws GATEWAY_ID_UNKNOWN.
-   */
+  /** Returns the gateway's id of an order; undefined: no such order. Throws GATEWAY_ID_UNKNOWN. */
   async publicIdOf(orderId: string): Promise<string | undefined> {
     const known = storage(() => this.#parts.attempts.latest(orderId), "unknown");
     return known && (await this.#resolve({ orderId })).transactionPublicId;
@@ -236,8 +237,8 @@ export class GatewayOperations {
   }
 
   /**
-   * Notes that an operator found no copies of an order at the gateway. Returns its ids there.
-   * Throws NOTHING_TO_SETTLE.
+   * Notes that an operator found no copies of an order at the gateway. Returns the order's ids
+   * there. Throws NOTHING_TO_SETTLE.
    */
   async settleCopies(orderId: string, note: string): Promise<readonly string[]> {
     const { attempts, link } = this.#parts;
@@ -253,7 +254,7 @@ export class GatewayOperations {
     return result.transactionPublicIds;
   }
 
-  /** Returns the attempt after its open return, if it has one, was asked about. */
+  /** Asks about the attempt's open return, if it has one, and returns the attempt afterwards. */
   async reconcile(attempt: Attempt): Promise<Attempt> {
     const { openReturn: open, transactionId } = attempt;
     if (!open) return attempt;
@@ -279,7 +280,7 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns the attempt of a transaction, also out of the archive. */
+  /** Returns the attempt of a transaction, also an archived one. */
   #attemptOf({
     transactionId,
     orderId,
@@ -296,8 +297,8 @@ export class GatewayOperations {
     const { attempts, returns, clock, log } = this.#parts;
     const charged = returnableMinorOf(attempt);
     const { transactionId } = attempt;
-    // For an order in the archive no reservation is needed: the terminal cannot reverse it any
-    // more, and the supervisor has one open operation of a transaction at a time.
+    // An archived order needs no reservation: the terminal cannot reverse it any more, and the
+    // supervisor runs one operation of a transaction at a time.
     if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
     const open = { ...asked, atMs: clock.now() };
     if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
@@ -351,7 +352,10 @@ export class GatewayOperations {
     }
   }
 
-  /** Ends the reservation of a return. Without an operation the return is never carried out. */
+  /**
+   * Ends the reservation of a return when its outcome is known. An operation that the supervisor
+   * does not have is never carried out.
+   */
   #conclude(attempt: Attempt, open: OpenReturn, result: OperationResult): void {
     const { attempts, returns, clock, log } = this.#parts;
     const { operation, orderReturnedMinor } = result;
@@ -375,7 +379,7 @@ export class GatewayOperations {
     if (isNews) alarmReturnedTwice(log, after);
   }
 
-  /** Notes what went back without a reservation: the supervisor's sum, or what a return adds. */
+  /** Notes what was paid back without a reservation: the supervisor's sum, or what this adds. */
   #note(known: Attempt, { orderReturnedMinor = 0 }: OperationResult, addedMinor = 0): void {
     const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
     const returnedMinor = Math.max(orderReturnedMinor, added);
@@ -390,7 +394,7 @@ export class GatewayOperations {
   }
 }
 
-/** Settles as `work` does; its errors get the order id to which the gateway's id was resolved. */
+/** Settles like `work`. Its errors get the order id that belongs to the gateway's id. */
 async function aboutOrder<T>(
   { orderId }: Pick<Resolved, "orderId">,
   work: () => Promise<T>,
@@ -405,7 +409,7 @@ async function aboutOrder<T>(
 
 /**
  * Throws unless the order is charged and no return is open, as for a reversal. `partMinor`: the
- * amount of a part that may repeat the open refund.
+ * amount of a partial refund, which may repeat the open refund.
  */
 function assertChargedStill(attempt: Attempt, partMinor: number | undefined): void {
   const { gateway } = rowOf(attempt);

@@ -10,12 +10,12 @@ import {
   unavailable,
 } from "./supervisor-link.ts";
 
-/** What distinguishes the repetition of a request from another operation. */
+/** What distinguishes a repeated request from another operation. */
 export interface AskedOnce {
   readonly idempotencyKey: string | undefined;
-  /** All that is asked for; a key may be used again for the same only. */
+  /** The whole request; a key may be used again only for the same request. */
   readonly asked: string;
-  /** The caller wants another refund, also where it equals one of the last day. */
+  /** Whether the caller wants another refund even if it equals one of the last day. */
   readonly again: boolean;
 }
 
@@ -35,8 +35,8 @@ export class InOrder {
 }
 
 /**
- * Returns what the supervisor remembers of a key. Throws while the supervisor cannot be asked: the
- * operation may have been carried out, so nothing is sent.
+ * Returns what the supervisor knows of a key. Throws while the supervisor does not answer: the
+ * operation may have been carried out, so no other is sent.
  */
 export async function rememberedOf(
   link: SupervisorLink,
@@ -49,7 +49,10 @@ export async function rememberedOf(
   }
 }
 
-/** Returns the error for a refund that equals one of the last day; null: that may be lost. */
+/**
+ * Returns the error for a refund that equals one of the last day. null: a lost database may have
+ * had one.
+ */
 export function repeated(
   equal: Pick<
     GatewayOperation,
@@ -69,7 +72,7 @@ export function repeated(
 type OperationResult = SupervisorAnswer<"gateway-operation">;
 type GatewayTransaction = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
-/** Returns how much of a transaction a cancel or refund gives back. Throws REQUEST_INVALID. */
+/** Returns the amount that a cancel or refund pays back. Throws REQUEST_INVALID. */
 export function returnMinorOf(
   attempt: Attempt,
   kind: "cancel" | "refund",
@@ -88,9 +91,9 @@ export function returnMinorOf(
 }
 
 /**
- * Returns what an operation adds to the earlier returns that the journal knows, as the supervisor
- * may have lost some. It adds nothing where the gateway has, or may have, the order more than once.
- * An older supervisor that reports no sum knows the order once.
+ * Returns what an operation adds to the returns that the journal knows, because the supervisor may
+ * have lost some. 0 if the gateway has, or may have, the order more than once. An older supervisor
+ * that reports no sum knows the order once.
  */
 export function addedBy(
   { operation, orderReturnedMinor, isThereOnce }: OperationResult,

@@ -11,23 +11,23 @@ import type { RefusedHandOff, RefusedRows } from "../journal/operator-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;
-/** How many rows are read at once. */
+/** The number of rows that are read at once. */
 const BATCH = 50;
-/** The pause before a transaction that the supervisor refuses is tried again. */
+/** The pause before a transaction that the supervisor refuses is handed off again. */
 export const PARKED_MS = 3_600_000;
-/** After so many failures in a row the fault is the supervisor's, not a transaction's. */
+/** The number of successive failures from which the supervisor is at fault, not a transaction. */
 const FAILURES_MAX = 3;
 
-/** How long a delivery is waited for that a former process may have answered as sent. */
+/** How long an answer waits for a delivery that an earlier process may have answered as sent. */
 const ANSWERED_WAIT_MS = 3_000;
 
 /** A caller that waits for a hand-off. */
 interface Waiting extends PromiseWithResolvers<DeliveryState | undefined> {
-  /** Monotonic; until then the first try at the gateway is waited for too. */
+  /** Until when the caller also waits for the first send to the gateway; monotonic milliseconds. */
   readonly deadlineMs: number;
 }
 
-/** Since when, and why, the supervisor takes no transaction. */
+/** Since when, and why, the supervisor accepts no transaction. */
 interface HandOffStall {
   readonly reason: string;
   readonly sinceMs: number;
@@ -36,7 +36,7 @@ interface HandOffStall {
 
 /**
  * Hands off every charged transaction to the supervisor, one at a time, oldest first: at start, on
- * {@link nudge}, and again and again until the supervisor has acknowledged it.
+ * {@link nudge}, and repeatedly until the supervisor has acknowledged it.
  */
 export class HandOff {
   readonly #store: HandOffRows;
@@ -45,17 +45,17 @@ export class HandOff {
   readonly #log: Logger;
   readonly #waiting = new Map<string, Waiting>();
   /**
-   * The oldest unacknowledged transactions at start: the former process may have answered them as
+   * The oldest unacknowledged transactions at start. The earlier process may have answered them as
    * sent before that was on disk.
    */
   readonly #perhapsAnswered: ReadonlySet<string>;
-  /** Payments of this process that were not tried yet, so they were never handed off before. */
+  /** The payments of this process that were never handed off before. */
   readonly #fresh = new Set<string>();
   /** The newest transaction that the gateway had when its hand-off was acknowledged. */
   #sentLast: string | undefined;
   readonly #task: Retrying;
   #parkedTimer: Timer | undefined;
-  /** false: no row is parked. Only this object parks rows, so they are not counted each time. */
+  /** Whether a row may be parked. Only this object parks rows, so it need not count each time. */
   #mayBeParked = true;
   #failing: Pick<HandOffStall, "reason" | "sinceMs"> | null = null;
 
@@ -65,23 +65,24 @@ export class HandOff {
     this.#clock = clock;
     this.#log = log;
     this.#task = new Retrying(clock, "hand-off retry", () => this.#run(), RETRY_MIN_MS);
-    // Read before a transaction of this process can be among them.
+    // Must be read before a transaction of this process can be among them.
     this.#perhapsAnswered = new Set(store.oldestUnacknowledged(BATCH));
   }
 
-  /** Why hand-offs fail now; null: none has failed since the last one that was taken. */
+  /** Why hand-offs fail now; null when none failed since the last successful one. */
   get trouble(): HandOffStall | null {
     return this.#failing && { ...this.#failing, pending: this.#store.countPendingHandOffs() };
   }
 
-  /** Hands off what waits, without the rest of a pause. */
+  /** Hands off at once what waits, without the rest of a pause. */
   nudge(): void {
     this.#task.nudge();
   }
 
   /**
-   * Begins the hand-off of a payment that has just ended charged, so that the supervisor works
-   * while the end is completed here. {@link delivered} waits for it until `waitMs` from now.
+   * Begins the hand-off of a payment that was just charged, so that the supervisor works while this
+   * process completes the payment. {@link delivered} waits for the hand-off until `waitMs` from
+   * now.
    */
   begin({ state, transactionId }: Attempt, waitMs: number): void {
     if (!isCharged(state)) return;
@@ -90,13 +91,13 @@ export class HandOff {
   }
 
   /**
-   * Returns the delivery state of a transaction, after at most `waitMs` for its hand-off and first
-   * try together. Every new state is kept in the journal.
+   * Returns the delivery state of a transaction, after at most `waitMs` for its hand-off and its
+   * first send together. Every new state is stored in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
-    // Reading the row would first write what waits for the next commit.
+    // Answered from memory, because reading the row would first write the delayed writes.
     if (transactionId === this.#sentLast) return "sent";
-    // An answer "sent" must not become "pending" by a crash (docs/design.md 5.8).
+    // A crash must not turn an answered "sent" into "pending" (docs/design.md 5.8).
     const limitMs = this.#perhapsAnswered.has(transactionId)
       ? Math.max(waitMs, ANSWERED_WAIT_MS)
       : waitMs;
@@ -112,7 +113,7 @@ export class HandOff {
       const asked = { transactionId, waitMs: left };
       const { state } = await this.#link.call("transaction-delivery", asked);
       if (!state) {
-        // The supervisor has another database than the one in which it acknowledged.
+        // The supervisor's database is not the one in which it acknowledged the transaction.
         this.#log.error({ transactionId, alarm: "hand-off" }, "the supervisor lost a transaction");
         return row.delivery;
       }
@@ -130,8 +131,8 @@ export class HandOff {
   }
 
   /**
-   * Resolves when the transaction is handed off, with its delivery state where the supervisor gave
-   * one. undefined: it is handed off already, or was refused.
+   * Resolves when the transaction is handed off, with its delivery state if the supervisor gave
+   * one. Returns undefined when it is handed off already, or was refused.
    */
   #acknowledged(
     transactionId: string,
@@ -151,7 +152,7 @@ export class HandOff {
       deadlineMs,
     };
     this.#waiting.set(transactionId, waiting);
-    // Unless a hand-off that has begun for it is under way.
+    // A hand-off of this transaction that has begun already needs no nudge.
     if (!known || !this.#task.isRunning) this.nudge();
     return waiting.promise;
   }
@@ -166,7 +167,7 @@ export class HandOff {
         if (pauseMs !== undefined || batch.length < BATCH || this.#task.isClosed) return pauseMs;
       }
     } catch (error) {
-      // The row is unchanged, and is tried again.
+      // The row is unchanged and is handed off again later.
       if (this.#task.isClosed) return undefined;
       this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-off");
       return RETRY_MAX_MS;
@@ -174,8 +175,8 @@ export class HandOff {
   }
 
   /**
-   * Hands off the rows of a batch. A row that fails, while a later one is taken, is parked.
-   * Resolves with a pause where the fault is the supervisor's.
+   * Hands off the rows of a batch. A row that fails while a later row succeeds is parked. Resolves
+   * with a pause if the supervisor is at fault.
    */
   async #handOffAll(batch: readonly PendingHandOff[]): Promise<number | undefined> {
     let failed: Array<{ readonly row: PendingHandOff; readonly why: string }> = [];
@@ -196,7 +197,7 @@ export class HandOff {
     return first && this.#retryLater(first.row, first.why);
   }
 
-  /** Starts the time after which parked rows are tried again; a sale or a start tries them too. */
+  /** Starts the timer for parked rows, which are also tried at each sale and at each start. */
   #tryParkedLater(): void {
     if (this.#parkedTimer || this.#task.isClosed || !this.#mayBeParked) return;
     this.#mayBeParked = this.#store.countRefused() > 0;
@@ -211,7 +212,7 @@ export class HandOff {
     const { transactionId, orderId } = transaction;
     this.#failing = { reason, sinceMs: this.#failing?.sinceMs ?? this.#clock.now() };
     const retryMs = this.#task.failed();
-    const text = "the supervisor did not take a transaction, trying again";
+    const text = "the supervisor did not accept a transaction, which is handed off again later";
     this.#log.warn({ transactionId, orderId, reason, retryMs }, text);
     return retryMs;
   }
@@ -221,7 +222,7 @@ export class HandOff {
     const isNew = this.#store.noteRefusal(transactionId, why, this.#clock.now());
     this.#mayBeParked = true;
     this.#tryParkedLater();
-    // Callers wait no longer: the state of its delivery is not known.
+    // Callers stop waiting, with an unknown delivery state.
     this.#waiting.get(transactionId)?.resolve(undefined);
     this.#waiting.delete(transactionId);
     const text =
@@ -251,16 +252,16 @@ export class HandOff {
     const waiting = this.#waiting.get(transactionId);
     this.#waiting.delete(transactionId);
     waiting?.resolve(state);
-    // Lets the answer to the kiosk go first.
+    // Yields, so that the answer to the kiosk goes first.
     if (waiting) await new Promise((resolve) => setImmediate(resolve));
     this.#log.info({ transactionId, orderId, what }, "handed off to the supervisor");
     return undefined;
   }
 
   /**
-   * Resolves when the supervisor has stored the transaction, with the state after its first try
-   * when a caller here waits for it, or when a former process may have answered it as sent.
-   * undefined: no caller waits, or the supervisor is of an older version.
+   * Resolves when the supervisor has stored the transaction, with the state after its first send if
+   * a caller waits for it or an earlier process may have answered it as sent; otherwise, and for a
+   * supervisor of an older version, with undefined.
    */
   async #storeThere(
     transaction: Transaction,
@@ -291,13 +292,13 @@ export class HandOff {
   }
 }
 
-/** Why a transaction was not taken. "unclear": by the supervisor's fault or the row's. */
+/** Why a transaction was not accepted. "unclear": by the fault of the supervisor or the row. */
 interface Fault {
   readonly by: "supervisor" | "row" | "unclear";
   readonly why: string;
 }
 
-/** HTTP statuses by which the supervisor refuses a message because of what is in it. */
+/** The HTTP statuses by which the supervisor refuses a message because of its content. */
 const ROW_STATUSES: readonly (number | undefined)[] = [400, 413, 422];
 
 function faultOf(error: unknown): Fault {
@@ -322,19 +323,19 @@ export class RefusedHandOffs {
     this.#log = log;
   }
 
-  /** Returns those after the position `after`, oldest first. */
+  /** Returns the refused hand-offs after the position `after`, oldest first. */
   list(after: number, limit: number): RefusedHandOff[] {
     return this.#refused.list(after, limit);
   }
 
-  /** Hands off a refused or dropped transaction now. Returns false when none has this id. */
+  /** Hands off a refused or dropped transaction now. Returns false when no such one has this id. */
   requeue(transactionId: string): boolean {
     if (!this.#refused.requeue(transactionId, this.#clock.now())) return false;
     this.#handOff.nudge();
     return true;
   }
 
-  /** Drops a hand-off, and keeps the note. Returns false when none is refused under this id. */
+  /** Drops a refused hand-off and stores the note. Returns false when none has this id. */
   drop(transactionId: string, note: string): boolean {
     const dropped = this.#refused.drop(transactionId, maskPansInText(note), this.#clock.now());
     if (!dropped) return false;

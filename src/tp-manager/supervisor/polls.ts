@@ -8,19 +8,19 @@ import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 export const POLL_MS = 5_000;
-/** How many deliveries are asked about in one round; older ones follow when these are settled. */
+/** The number of deliveries per round; older ones follow when these are settled. */
 const DELIVERIES_MAX = 50;
 const RETURNS_PAGE = 100;
 
 interface Subject {
   readonly name: string;
-  /** For the log when a round fails: the supervisor is down, or too old to know the message. */
+  /** The log text for a failed round: the supervisor is down, or too old for the message. */
   readonly failure: string;
-  /** Asks once. A round of several steps ends between two of them once the poll is closed. */
+  /** Asks once. A round with several steps stops between two steps after the poll was closed. */
   round(isClosed: () => boolean): Promise<void>;
 }
 
-/** Asks the supervisor about one subject again and again, {@link POLL_MS} after each round. */
+/** Asks the supervisor about one subject repeatedly, {@link POLL_MS} after each round. */
 export class Poll extends Retrying {
   readonly #subject: Subject;
   readonly #log: Logger;
@@ -36,7 +36,7 @@ export class Poll extends Retrying {
     this.nudgeIn(POLL_MS);
   }
 
-  /** Runs one round. Never rejects: a supervisor that does not answer is asked in the next one. */
+  /** Runs one round. Never rejects: a supervisor that does not answer is asked again later. */
   async ask(): Promise<void> {
     try {
       await this.#subject.round(() => this.isClosed);
@@ -47,8 +47,8 @@ export class Poll extends Retrying {
 }
 
 /**
- * Asks what became of transactions whose kiosk got its answer before the gateway took them, so that
- * events and lookups report it.
+ * Asks about transactions whose kiosk was answered before the gateway had them, so that events and
+ * lookups report their delivery.
  */
 export function deliveryPoll(
   store: Pick<HandOffRows, "undelivered" | "setDelivery">,
@@ -68,9 +68,9 @@ export function deliveryPoll(
 }
 
 /**
- * Asks about money that went back without this program: a refund in the gateway's own pages, or a
- * chargeback. Such an order is finished (docs/rules/08-finished.md): it is answered as reversed,
- * and its repetition charges nothing.
+ * Asks about money that was paid back without this program: a refund in the gateway's own pages, or
+ * a chargeback. Such an order is answered as reversed, and its repetition charges nothing
+ * (docs/rules/08-finished.md).
  */
 export function returnPoll(
   store: Pick<ReturnRows, "returnsReadTo" | "noteReturns" | "setReturnsReadTo">,
@@ -95,7 +95,7 @@ export function returnPoll(
       const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
       if (answer.last === after && returns.length + some.length === 0) return;
       const noted = store.noteReturns([...returns, ...some], clock.now());
-      // Alarmed before the page counts as read, because a crash may come in between.
+      // Alarms are raised before the page counts as read, because a crash may come in between.
       if (answer.last !== after) noted.forEach(alarmOnce);
       store.setReturnsReadTo(answer.last);
       for (const one of returns) log.info(one, "money went back at the gateway");
@@ -107,16 +107,16 @@ export function returnPoll(
 
 export type SupervisorAlarms = SupervisorAnswer<"alarms">;
 
-/** Where the supervisor's alarms are kept, each with the event that it becomes, in one commit. */
+/** Stores the supervisor's alarms, each in one commit with the event that it becomes. */
 export interface AlarmTaker {
-  /** The database and the id of the last alarm taken; undefined before the first one. */
+  /** The database and the id of the last stored alarm; undefined before the first alarm. */
   readonly last: { readonly origin: string; readonly id: number } | undefined;
   take(alarms: SupervisorAlarms): void;
 }
 
 /**
- * Takes the supervisor's alarms into the journal, out of which `GET /events` reports them: each
- * once, whichever of the two programs was stopped meanwhile.
+ * Stores the supervisor's alarms in the journal, for `GET /events`. Each is stored once, even if
+ * one of the two programs was stopped meanwhile.
  */
 export function alarmPoll(
   taker: AlarmTaker,

@@ -6,13 +6,13 @@ import type { AgainPage, AgainRows } from "../journal/hand-off-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
-/** How often a resync that waits for its end checks whether the journal is whole again. */
+/** The time between two checks of whether the journal is whole, so that a resync can end. */
 const WHOLE_CHECK_MS = 30_000;
 
 /**
- * Hands everything off once more after the supervisor's database was lost or restored, with the
- * delivery state that the journal knows (docs/rules/17-loss.md). A page at a time; the position is
- * on disk. Sales go on meanwhile.
+ * Hands every transaction off again after the supervisor's database was lost or restored, with the
+ * delivery state that the journal knows (docs/rules/17-loss.md). It sends one page at a time and
+ * stores its position on disk. Payments continue meanwhile.
  */
 export class Resync {
   readonly #store: AgainRows;
@@ -20,10 +20,10 @@ export class Resync {
   readonly #log: Logger;
   readonly #isWhole: () => boolean;
   readonly #task: Retrying;
-  /** How often a resync was begun in this process. */
+  /** The number of resyncs that this process has begun. */
   #begun = 0;
 
-  /** `isWhole` returns whether the journal lacks nothing; it is asked from {@link start} on. */
+  /** `isWhole` returns whether the journal lacks nothing. It is called from {@link start} on. */
   constructor(
     store: AgainRows,
     link: SupervisorLink,
@@ -38,7 +38,7 @@ export class Resync {
     this.#task = new Retrying(clock, "resync", () => this.#run());
   }
 
-  /** Goes on where a former process stopped. */
+  /** Continues where an earlier process stopped. */
   start(): void {
     this.#task.nudge();
   }
@@ -56,7 +56,7 @@ export class Resync {
       "supervisor.db was lost or is an older copy, or may be: everything is handed off again; " +
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, text);
-    // Runs after the message that reported the loss; after a pause where a loss is reported again.
+    // The first resync begins after the message that reported the loss; later ones after a pause.
     this.#task.nudgeIn(this.#begun === 1 ? 0 : RETRY_MS);
   }
 
@@ -67,8 +67,8 @@ export class Resync {
   async #run(): Promise<number | undefined> {
     try {
       for (let page = this.#next(); page && !this.#task.isClosed; page = this.#next()) {
-        // A journal with a gap cannot say that everything was handed off, so the last page waits
-        // until the journal is whole, however many restarts later.
+        // A journal with a gap does not know whether everything was handed off, so the last page
+        // waits until the journal is whole, even across restarts.
         const last = page.last && this.#isWhole();
         if (page.items.length > 0 || last) await this.#hand({ ...page, last });
         if (page.last && !last) return WHOLE_CHECK_MS;
@@ -87,9 +87,12 @@ export class Resync {
     const { items, last } = page;
     const begun = this.#begun;
     const { added } = await this.#link.call("take-over", { items: [...items], last });
-    // Not when the answer showed that the database with the earlier pages is lost as well.
+    // If the answer began another resync, the database with the earlier pages is lost as well.
     if (begun === this.#begun) this.#store.taken(page);
-    this.#log.info({ items: items.length, added, last }, "handed off again");
+    this.#log.info(
+      { items: items.length, added, last },
+      "the supervisor accepted a page of the resync",
+    );
   }
 
   #next(): AgainPage | undefined {

@@ -24,36 +24,34 @@ import type {
 import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
-/** How often the age of a gap is written; a killed process loses the time since the last write. */
+/** How often the gap's age is written; a killed process loses the time since the last write. */
 const RAN_MS = 600_000;
 
 interface GuardParts {
   readonly gaps: GapRows;
   readonly attempts: Pick<AttemptRows, "latest">;
   readonly records: Pick<RecordRows, "sent">;
-  /** Under way while the supervisor's database is known to lack something. */
+  /** The resync, which runs while the supervisor's database is known to lack data. */
   readonly again: Pick<AgainRows, "isUnderWay">;
   readonly matcher: Pick<Matcher, "explains">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: Logger;
-  /**
-   * TERMINAL_SHARED: others are paid at the terminal too, so an unknown sale is no sign of a loss.
-   */
+  /** TERMINAL_SHARED: another till uses the terminal too, so an unknown sale proves no loss. */
   readonly isShared: boolean;
   /** Called when the supervisor's database may be lost too, which only a resync can end. */
   readonly onSupervisorLacks: () => void;
 }
 
 /**
- * Keeps a journal that was lost or restored from charging an order again (docs/rules/17-loss.md).
- * The orders that the supervisor knows are imported. Until a day and an end of day have passed, an
- * order id that is new here is looked up first, and a request that equals an unmatched sale of the
+ * Prevents a journal that was lost or restored from charging an order again
+ * (docs/rules/17-loss.md). The supervisor's orders are imported. Until a day and an end of day have
+ * passed, a new order id is looked up first, and a request that equals an unmatched sale of the
  * terminal waits for a person.
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
-  /** The terminal whose last transaction this journal has known since the program was started. */
+  /** The terminal whose last transaction the journal has known since the program started. */
   #agreedWith: TerminalIdentity | undefined;
   readonly #task: Retrying;
   #timer: Timer | undefined;
@@ -64,7 +62,7 @@ export class StoreGuard {
     this.#task = new Retrying(parts.clock, "import", () => this.#importOrders(), RETRY_MIN_MS);
   }
 
-  /** Goes on where a former process stopped. `isNew`: the gap was found at this start. */
+  /** Continues where an earlier process stopped. `isNew`: the gap was found at this start. */
   start(isNew: boolean): void {
     const gap = this.open;
     if (!gap) return;
@@ -81,7 +79,7 @@ export class StoreGuard {
       try {
         gaps.ran(RAN_MS);
       } catch (error) {
-        log.warn({ err: error }, "the journal did not take the age of its gap");
+        log.warn({ err: error }, "could not write the age of the journal gap");
       }
       if (this.open) this.#count();
     });
@@ -96,9 +94,7 @@ export class StoreGuard {
     this.start(true);
   }
 
-  /**
-   * The open gap; undefined: the journal is whole, or cannot be read, which is reported elsewhere.
-   */
+  /** The open gap; undefined when the journal is whole, or cannot be read (reported elsewhere). */
   get open(): JournalGap | undefined {
     try {
       return this.#parts.gaps.open();
@@ -108,8 +104,8 @@ export class StoreGuard {
   }
 
   /**
-   * Resolves when all that the supervisor knows is imported; before, no attempt in doubt is judged.
-   * undefined: it is imported, and nothing is waited for.
+   * Resolves when all orders of the supervisor are imported; no attempt in doubt is judged before.
+   * Returns undefined when they are imported.
    */
   whole(signal: AbortSignal): Promise<void> | undefined {
     return this.open?.isImported === false ? this.#imported(signal) : undefined;
@@ -120,9 +116,9 @@ export class StoreGuard {
   }
 
   /**
-   * Looks up an id that is new here, before its order is paid or answered as unknown. An order that
-   * is found is in the journal afterwards. Rejects with STORES_DISAGREE when nobody can be asked.
-   * undefined: the journal has no gap, or the order is known here.
+   * Looks up a new order id before its order is paid or answered as unknown. An order that is found
+   * is in the journal afterwards. Rejects with STORES_DISAGREE when neither the supervisor nor the
+   * gateway answers. Returns undefined when the journal has no gap or knows the order.
    */
   find(orderId: string): Promise<void> | undefined {
     const { attempts, gaps } = this.#parts;
@@ -148,10 +144,10 @@ export class StoreGuard {
   }
 
   /**
-   * Throws STORES_DISAGREE when the money of an order from before the loss may have gone back
-   * already: the last check before a return. What the gateway gave back the supervisor knows,
-   * unless its database lacks something too; what the terminal gave back only the lost journal
-   * knew. `attempt`: undefined for an order that is not here.
+   * Throws STORES_DISAGREE when the money of an order from before the loss may have been paid back
+   * already. The supervisor knows what the gateway paid back, unless its database lacks data too;
+   * only the lost journal knew what the terminal paid back. `attempt`: undefined for an unknown
+   * order.
    */
   assertNotReturned(attempt: Attempt | undefined, byWhom: "gateway" | "anybody"): void {
     const { again, gaps } = this.#parts;
@@ -171,14 +167,14 @@ export class StoreGuard {
     return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
   }
 
-  /** `charged` of an order that is not found; "unknown": it may be one of the lost orders. */
+  /** The value of `charged` for an unknown order: "unknown" when it may be a lost order. */
   get ofUnknown(): "no" | "unknown" {
     return this.open ? "unknown" : "no";
   }
 
   /**
    * Throws TERMINAL_SALE_UNMATCHED or STORES_DISAGREE when an unmatched sale of the terminal may be
-   * this order, charged by the lost journal: the last check before a sale.
+   * this order, charged by the lost journal. This is the last check before a sale.
    */
   assertNoSaleMatches({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
     const isSign = this.noteSale(baseline);
@@ -192,19 +188,19 @@ export class StoreGuard {
         details: { receiptNumber: sale.receiptNumber, amountMinor, sale: textOfSale(sale) },
       });
     }
-    // The gap is new, so the order id has not been looked up yet.
+    // The gap was opened just now, so the order id has not been looked up yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
   }
 
   /**
-   * Keeps an unmatched sale of the terminal. Returns whether the sale proves that the journal lost
-   * data; the gap is open then. A journal is put back while no program runs, so only a sale that
-   * the terminal shows before a known one is such a proof.
+   * Stores an unmatched sale of the terminal. Returns whether the sale proves that the journal lost
+   * data, which opens a gap. A journal is only restored while no program runs, so only a sale
+   * before the first known one of this run is such a proof.
    */
   noteSale(baseline: Stored): boolean {
     const { gaps, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
-    // A record without a result may be no sale, so it is no sign of a loss.
+    // A record without a result may not be a sale, so it proves no loss.
     const good = sale?.good === true ? sale : undefined;
     const sign = gaps.open() ? undefined : (good ?? this.#reversalOfLost(baseline.last));
     const isWhole = this.#agreedWith && sameTerminal(this.#agreedWith, baseline.identity);
@@ -223,10 +219,7 @@ export class StoreGuard {
     return isSign;
   }
 
-  /**
-   * Keeps the terminal's last sale if it is unmatched. Called before an end of day, which erases it
-   * at the terminal.
-   */
+  /** Stores the terminal's last sale if it is unmatched, before an end of day deletes it there. */
   keepLast(now: Stored): void {
     const sale = this.#unknownSale(now);
     if (sale) this.#parts.gaps.addOfNoOrder(sale);
@@ -235,11 +228,11 @@ export class StoreGuard {
   /** Closes the gap as an operator decided. Returns false when no gap was open. */
   accept(): boolean {
     const { gaps, clock, log, onSupervisorLacks } = this.#parts;
-    // The supervisor has not said yet whether it lacks something too; nothing else would end that.
+    // The supervisor may lack data too and was not asked yet; only a resync would end that state.
     if (this.open?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
-    if (ended) log.warn("the gap of the journal is closed by an operator");
+    if (ended) log.warn("an operator closed the journal gap");
     this.#wakeAll();
     return ended;
   }
@@ -258,10 +251,10 @@ export class StoreGuard {
         const after = gaps.importedTo();
         const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
-        // Before the last page counts as imported, so that no crash forgets it.
+        // This comes before the last page counts as imported, so that no crash forgets it.
         if (!whole && !more) onSupervisorLacks();
-        // The answer itself may have shown that more is missing. Then the page is asked for once
-        // more, by which the supervisor learns that this loss is known here.
+        // The answer may have enlarged the gap. Then the page is requested again, so that the
+        // supervisor learns that this loss is known here.
         const isSame = this.open?.because === gap.because;
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "orders imported from the supervisor");
@@ -271,7 +264,7 @@ export class StoreGuard {
         return this.#task.failed();
       }
     }
-    // The import after a next loss begins without the pauses of this one.
+    // The import after a next loss begins without the pauses of this import.
     this.#task.succeeded();
     this.#wakeAll();
     return undefined;
@@ -306,8 +299,8 @@ export class StoreGuard {
   }
 
   /**
-   * Returns a sale that the terminal has stored and the journal does not know. A record without a
-   * result counts, because the sale may stand.
+   * Returns the terminal's stored sale if the journal does not know it. A record without a result
+   * counts, because the sale may stand.
    */
   #unknownSale({ last, identity }: Stored): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
@@ -318,14 +311,14 @@ export class StoreGuard {
     return matcher.explains(report, identity) ? undefined : report;
   }
 
-  /** Returns a reversal that the terminal has stored, of a sale that a whole journal would have. */
+  /** Returns the terminal's stored reversal if a whole journal would know its sale. */
   #reversalOfLost(last: LastTransaction): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const isSign = storage(() => this.#parts.gaps.tookBackLater(last.report), "unknown");
     return isSign ? last.report : undefined;
   }
 
-  /** Returns whether the newest attempt was made at this terminal: its next sale has to be ours. */
+  /** Returns whether this terminal made the newest attempt, so that its next sale must be ours. */
   #isOurTerminal({ identity }: Stored): boolean {
     const [newest] = this.#parts.records.sent();
     const known = newest?.baseline?.identity;

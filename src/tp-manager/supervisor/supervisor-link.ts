@@ -7,19 +7,19 @@ type Name = keyof Messages;
 export type SupervisorRequest<K extends Name> = RequestOf<Messages, K>;
 export type SupervisorAnswer<K extends Name> = ResponseOf<Messages, K>;
 
-/** How long an answer is waited for: the sum of these members. */
+/** How long an answer is waited for: the sum of the members. */
 interface Limit {
   readonly ms: number;
-  /** The time of so many requests to the gateway, each with the gateway's own time limit. */
+  /** The number of requests to the gateway that the answer may take, each with its time limit. */
   readonly gatewayRequests?: number;
-  /** The time that the message itself asks the supervisor to wait. */
+  /** Whether the waiting time in the message itself is added. */
   readonly plusWaitMs?: true;
 }
 
 /** The limit of a message that the supervisor answers from its database. */
 const fromDisk: Limit = { ms: 5_000 };
 
-/** The limits of messages that are answered from elsewhere, or waited for less. */
+/** The limits of messages that need more than the database, or for which callers wait less. */
 const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "store-transaction": { ms: 5_000, plusWaitMs: true },
   "transaction-delivery": { ms: 500, plusWaitMs: true },
@@ -28,16 +28,16 @@ const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
   "gateway-operation": { ms: 5_000, gatewayRequests: 1 },
-  // The operation that is asked about may be at the gateway.
+  // The operation may still be at the gateway.
   "gateway-key": { ms: 5_000, gatewayRequests: 1 },
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
   // A kiosk waits for the answer, and a reversal needs no history of the gateway.
   "gateway-history": { ms: 1_000 },
-  // /health and /metrics answer soon, also without the supervisor.
+  // /health and /metrics must answer soon, also without the supervisor.
   status: { ms: 1_000 },
 };
 
-/** The way from tp-manager to the supervisor. It repeats no message by itself. */
+/** Sends messages from tp-manager to the supervisor. It never repeats a message by itself. */
 export class SupervisorLink {
   readonly #client: Pick<IpcClient<typeof supervisorMessages>, "call">;
   readonly #gatewayTimeoutMs: number;
@@ -58,7 +58,7 @@ export class SupervisorLink {
     return this.#client.call(name, request, limitMs);
   }
 
-  /** As {@link call}, but throws SUPERVISOR_UNAVAILABLE after each failure. */
+  /** Like {@link call}, but throws SUPERVISOR_UNAVAILABLE after each failure. */
   async ask<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
     try {
       return await this.call(name, request);
