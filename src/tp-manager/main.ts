@@ -161,8 +161,8 @@ function probationOf(context: ProgramContext): Probation {
   const { installation, clock, log } = context;
   const probation = ownedBy(context)("probation", new Probation(installation.dataDirectory, clock));
   if (!probation.isOn) return probation;
-  log.info("on probation after an update: no payment, nothing to the gateway");
-  void probation.over.then(() => log.info("the probation is over"));
+  log.info("the version is on probation after an update: no payment begins, nothing is sent");
+  void probation.over.then(() => log.info("the probation of the new version is over"));
   return probation;
 }
 

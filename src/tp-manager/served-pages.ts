@@ -52,7 +52,7 @@ async function openKiosk(
     const app = createKiosk({ ...options, port, folder, runDirectory });
     const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
     onStop("kiosk pages", () => listening.close());
-    // Writes a new id. The script that starts the browser reads it and ends earlier sessions.
+    // Earlier sessions are over. The script that starts the browser learns so by this new id.
     writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
     options.log.info({ port, folder }, "the kiosk's own pages are served");
     return { name, port, fault: null };

@@ -73,10 +73,10 @@ export class FinancialCommands {
         held.run = run;
         void run.approved.promise.then(payment.approved);
         const finished = run.finish();
-        log.info(about, "payment begins");
+        log.info(about, "the payment begins");
         const end = await this.#ended(begun, run.writer, finished, payment.ended);
         reconciler.sold(end);
-        log.info(about, `payment ended: ${end.state.phase}`);
+        log.info(about, `the payment ended as ${end.state.phase}`);
         return oneWay.decisiveAfter(end);
       },
       refused: payment.refused,
@@ -113,7 +113,7 @@ export class FinancialCommands {
         const sale = saleOf(baseline);
         storage(() => proof?.assertKept(), "yes");
         const { transactionId } = sale.attempt;
-        log.info({ transactionId, orderId }, "reversal begins");
+        log.info({ transactionId, orderId }, "the reversal begins");
         const writer = new AttemptWriter(sale.attempt, this.#parts);
         const run = runReversal(
           writer,

@@ -267,7 +267,11 @@ export class OneWay {
     const { inquiries, settled } = this.#parts;
     const { state } = writer.advance({ input: "late-result", report, judgement, because });
     if (judgement === "disagrees") alarmMismatch(writer, report, "it cannot be refused");
-    writer.log("warn", { judgement }, `the terminal reported the result late: ${state.phase}`);
+    writer.log(
+      "warn",
+      { judgement },
+      `the terminal reported the result late; the attempt is now ${state.phase}`,
+    );
     inquiries.reconsider();
     if (!isCharged(state)) return;
     alarmDifference(writer, report);
@@ -303,7 +307,10 @@ export class OneWay {
     const unmatched = { atMs: clock.now(), report, identity, isOfNoOrder: false };
     const id = terminalLog.keepUnmatched(unmatched);
     if (!good) {
-      log.warn(detail, "the terminal reported a result that is no order's; it charged nobody");
+      log.warn(
+        detail,
+        "the terminal reported a failed result that belongs to no order; nobody was charged",
+      );
     }
     if (!good || id === undefined) return;
     const finding = "the terminal reported it, and no order agrees with it";

@@ -72,8 +72,8 @@ export class Reconciler {
     reconciliations.keep(jump, "number-missing");
     log.error(
       { alarm: "receipt-number-missing", ...aboutOne(body.suspects) },
-      `the terminal gave no known sale a number between receipts ${body.from} and ${body.to}: ` +
-        `look there for ${namesOf(body.suspects)}, answered as not charged`,
+      `no known sale has the receipt numbers between ${body.from} and ${body.to}: at the terminal, ` +
+        `look for ${namesOf(body.suspects)}, answered as not charged`,
     );
   }
 
@@ -101,7 +101,10 @@ export class Reconciler {
   #alarm({ id, atMs }: Reconciliation, { terminal, gateway }: ClosingBody): void {
     const { log } = this.#parts;
     const about = { reconciliation: id, at: isoTime(atMs) };
-    log.info({ ...about, terminal, gateway: gateway.sums }, `end of day: ${terminal.result}`);
+    log.info(
+      { ...about, terminal, gateway: gateway.sums },
+      `the end of day was compared with the journal: ${terminal.result}`,
+    );
     if (terminal.result === "differs") {
       log.error(
         { alarm: "terminal-difference", ...about, ...aboutOne(terminal.suspects) },

@@ -24,18 +24,18 @@ import { advanceReversal } from "./reversal-machine.ts";
 /**
  * Returns the next state of a payment attempt after an input (docs/design.md 1.4). Pure.
  *
- * While an attempt is *sent* the terminal reports results, any number of them; the last one is kept
- * with what it is worth and whether our acknowledgement has arrived. In a two-phase sale the first
- * good report is held: the sale is approved and waits for one decision about the goods.
+ * While an attempt is *sent*, the terminal may report several results. The last result is stored
+ * with its judgement and with whether our acknowledgement has arrived. In a two-phase sale the
+ * first good report is held: the sale is approved and waits for one decision about the goods.
  *
- * Only the terminal's own end finishes it: *charged* when a good report for exactly what was asked
- * is followed by a good completion, *not-charged* when the terminal says so without ever having
- * said the opposite (unless we decided that no goods came out), *in-doubt* in every other case. An
- * attempt in doubt is settled only by proof or by an operator.
+ * Only the terminal's own end finishes the attempt: as *charged* when a good report for exactly
+ * what was requested is followed by a good completion, as *not-charged* when the terminal reports
+ * a failure and never reported the opposite (unless we decided that no goods came out), and as
+ * *in-doubt* otherwise. An attempt in doubt is settled only by proof or by an operator.
  *
  * Not-charged is final, with two exceptions: an operator may correct an operator's finding once,
- * and a sale that the terminal is found to hold charges the attempt or puts it in doubt. A pair of
- * state and input that is not described is a fault of this program and stops it.
+ * and a sale that the terminal is found to hold charges the attempt or puts it in doubt. An input
+ * that a state does not describe is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {

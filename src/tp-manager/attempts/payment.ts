@@ -238,10 +238,7 @@ export interface Suspicion {
   readonly atMs: number;
 }
 
-/**
- * A return (cancel or refund) at the gateway, reserved before it is sent
- * (docs/rules/07-returns.md).
- */
+/** A cancel or refund at the gateway, reserved before it is sent (docs/rules/07-returns.md). */
 export interface OpenReturn {
   readonly operationId: string;
   readonly kind: "cancel" | "refund";

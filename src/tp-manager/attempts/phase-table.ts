@@ -117,7 +117,7 @@ export const phaseTable = {
 export const variantTable = {
   /** A two-phase sale that waits for its goods. */
   approved: { of: "sent", status: "Approved" },
-  /** The outcome of a refund at the gateway is not known. */
+  /** The outcome of a cancel or refund at the gateway is not known. */
   "return-open": {
     of: "charged",
     reversal: "GATEWAY_OPERATION_OPEN",

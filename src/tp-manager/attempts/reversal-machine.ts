@@ -14,14 +14,14 @@ import {
 } from "./payment.ts";
 
 /**
- * Returns the next state of the return of a charged sale (docs/rules/07-returns.md). Pure.
+ * Returns the next state of the reversal of a charged sale (docs/rules/07-returns.md). Pure.
  *
- * A *charged* attempt becomes *reversing*: that is the reservation and the write-ahead record in
- * one, on disk before the command leaves. A good report for the sale's amount followed by a good
- * completion makes it *reversed*, for ever; so does the terminal's report that it had been reversed
- * before. When the terminal says that it did not reverse, the attempt is charged as before.
- * Everything else is *reversal-in-doubt*: the order is unknown until recovery proves one or the
- * other, or an operator settles it. A reversal in doubt is never sent again.
+ * A *charged* attempt becomes *reversing*: this state is both the reservation and the write-ahead
+ * record, on disk before the command leaves. A good report for the sale's amount followed by a good
+ * completion makes the attempt *reversed*, for ever; so does the terminal's report that the sale
+ * had been reversed before. When the terminal reports that it did not reverse, the attempt is
+ * charged again. Every other end makes it *reversal-in-doubt*: the order is unknown until recovery
+ * proves its state or an operator settles it. A reversal in doubt is never sent again.
  */
 export function advanceReversal(
   state: ChargedState | ReversingState | ReversalInDoubtState,

@@ -11,10 +11,11 @@ export type Stored = Pick<Baseline, "identity" | "last">;
 /**
  * The outcome of comparing two transactions that a terminal reported (docs/matching.md). Pure.
  *
- * Receipt number, trace and moment name a transaction together. Terminals spell the same record
- * differently from time to time: a number without its leading zeros, a member left out, a trace cut
- * to six digits. A member that one side lacks says nothing. So the answer has three values, and
- * "unsure" proves nothing: no charge, no absence of one, and no alarm is left out for it.
+ * Receipt number, trace number and time together identify a transaction. Terminals write the same
+ * record differently from time to time: a number without its leading zeros, a member left out, a
+ * trace number cut to six digits. A member that one record lacks says nothing. Therefore the
+ * outcome has three values. "unsure" proves neither a charge nor its absence, and suppresses no
+ * alarm.
  */
 export type Comparison = "same" | "different" | "unsure";
 

@@ -15,8 +15,8 @@ import {
  * The decision table: what the facts of a probe prove about a payment in doubt, a reversal in doubt
  * and an unmatched transaction (docs/matching.md). Pure. The book shows its rows.
  *
- * The first row that holds and has an entry in the inquiry's column is the verdict. "unsure"
- * proves neither a charge nor that there was none, and leaves no alarm out.
+ * The verdict is that of the first row that holds and has an entry in the inquiry's column.
+ * "unsure" proves neither a charge nor its absence, and suppresses no alarm.
  */
 
 interface Grounds {

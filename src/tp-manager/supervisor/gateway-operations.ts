@@ -52,14 +52,14 @@ interface GatewayResult {
 }
 
 /**
- * Confirm, cancel and refund at the gateway (docs/rules/07-returns.md). The reservation of a return
- * is in this journal, as the terminal's reversal is, so that one of the two can happen and only
- * once:
+ * Confirms, cancels and refunds at the gateway (docs/rules/07-returns.md). A return (a cancel or
+ * refund) is reserved in this journal, like a reversal at the terminal, so that only one of the two
+ * can happen, and only once:
  *
  *   resolve ─ reserve ● ─ supervisor: write ahead ●, send once ─ gateway's answer ─ end ●
  *
- * A return whose end is not known keeps its reservation. The supervisor is asked about the
- * operation by its id; it answers what became of it, or makes sure that it is never sent.
+ * A return without a known outcome keeps its reservation. The supervisor is asked about the
+ * operation by its id, and answers with the outcome or makes sure that it is never sent.
  */
 export class GatewayOperations {
   readonly #parts: GatewayOperationsParts;
@@ -304,7 +304,10 @@ export class GatewayOperations {
     if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
       throw new AppError("GATEWAY_OPERATION_OPEN");
     }
-    log.info({ transactionId, orderId: attempt.request.orderId, ...open }, "return reserved");
+    log.info(
+      { transactionId, orderId: attempt.request.orderId, ...open },
+      "a cancel or refund at the gateway was reserved",
+    );
     return open;
   }
 
@@ -373,7 +376,10 @@ export class GatewayOperations {
       returns.endReturn(transactionId, open, returned, event);
       return [known, attempts.read(transactionId)];
     }, "unknown");
-    log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, "return ended");
+    log.info(
+      { transactionId, orderId: attempt.request.orderId, ...detail },
+      "a cancel or refund at the gateway ended",
+    );
     // Meanwhile recovery may have found that the terminal reversed the sale too.
     const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
     if (isNews) alarmReturnedTwice(log, after);

@@ -254,7 +254,10 @@ export class HandOff {
     waiting?.resolve(state);
     // Yields, so that the answer to the kiosk goes first.
     if (waiting) await new Promise((resolve) => setImmediate(resolve));
-    this.#log.info({ transactionId, orderId, what }, "handed off to the supervisor");
+    this.#log.info(
+      { transactionId, orderId, what },
+      "the transaction was handed off to the supervisor",
+    );
     return undefined;
   }
 

@@ -98,7 +98,7 @@ export function returnPoll(
       // Alarms are raised before the page counts as read, because a crash may come in between.
       if (answer.last !== after) noted.forEach(alarmOnce);
       store.setReturnsReadTo(answer.last);
-      for (const one of returns) log.info(one, "money went back at the gateway");
+      for (const one of returns) log.info(one, "the gateway notified that money was paid back");
     }
   };
   const failure = "the supervisor did not report returned money";

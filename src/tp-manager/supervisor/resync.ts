@@ -77,7 +77,7 @@ export class Resync {
     } catch (error) {
       this.#log.warn(
         { err: error },
-        "the supervisor did not take a page of a resync: the page is handed off again",
+        "the supervisor did not accept a page of the resync, which is handed off again",
       );
       return RETRY_MS;
     }

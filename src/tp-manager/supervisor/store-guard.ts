@@ -257,7 +257,7 @@ export class StoreGuard {
         // supervisor learns that this loss is known here.
         const isSame = this.open?.because === gap.because;
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
-        log.info({ orders: orders.length, more }, "orders imported from the supervisor");
+        log.info({ orders: orders.length, more }, "imported a page of the supervisor's orders");
         this.#task.succeeded();
       } catch (error) {
         log.warn({ err: error }, "the supervisor's orders could not be imported yet");
