@@ -170,7 +170,7 @@ export function alarmTwice(
   log.error({ alarm: "order-charged-twice", orderId, transactionId }, `${what}: ${advice}`);
 }
 
-/** Raises the alarm of an approval of something else. `fate`: whether the report was refused. */
+/** Raises the alarm that an approval is not as requested. `fate`: whether it was refused. */
 export function alarmMismatch(
   writer: AttemptWriter,
   { amountMinor }: TransactionReport,

@@ -67,8 +67,8 @@ interface Open {
  * Asks the terminal about everything that only the terminal can clear up, with one probe for all
  * questions that are due (docs/rules/15-not-yet.md). A terminal that is disconnected, busy, locked,
  * out of order or replaced by another has not answered: the questions wait and are asked again when
- * its state changes, and at growing pauses. Between two probes only questions with {@link
- * Question.blocks} hold up financial commands.
+ * its state changes, and at growing pauses. Between two probes, only questions with `blocks` hold up
+ * financial commands.
  */
 export class Inquiries {
   readonly #parts: InquiryParts;
@@ -206,8 +206,7 @@ export class Inquiries {
         else if (due.length === 0 && this.#open.size > 0) await this.#pause();
       }
     } catch (error) {
-      // Only a stop of the connector ends a run early; any other error is a fault that must
-      // surface.
+      // Only a stop of the connector ends a run early; any other error is a fault and must show.
       if (!this.#abort.signal.aborted) throw error;
     } finally {
       this.#isRunning = false;

@@ -71,9 +71,7 @@ export class OneWay {
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /**
-   * Returns the report with those of its facts that contradict the request or an earlier result.
-   */
+  /** Returns the report with its contradictions to the request or an earlier result. */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
     const before = running && "last" in running.state ? running.state.last?.report : undefined;

@@ -87,8 +87,7 @@ export class PaymentRun {
       );
       const ended = writeEnd(this.writer, end, matcher.assumptions, this.#cancelAsked);
       if (this.#cancelAsked && isCharged(ended.state)) {
-        // The approval counts although it was cancelled: the operator must know (docs/design.md
-        // 5.13).
+        // The approval counts despite the cancel: the operator must know (docs/design.md 5.13).
         const detail = { alarm: "approved-after-cancel" };
         this.writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }

@@ -18,7 +18,7 @@ import type { OneWay } from "./one-way.ts";
 /** The kind of event for a run of recovery without proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
-/** The kinds of events by which the terminal ended a command; earlier doubts are past. */
+/** The kinds of events by which the terminal ended a command; earlier events no longer matter. */
 const heardEnds = ["end-completed", "end-aborted"];
 
 type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };

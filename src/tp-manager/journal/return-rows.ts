@@ -29,7 +29,7 @@ export class ReturnRows extends rows("returns", {
   readTo: "SELECT last FROM returns_seen",
   setReadTo:
     "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
-  // Looks at the newest events "reversed", which a crash may have separated from their alarms.
+  // Reads the newest events "reversed", as a crash may have come before their alarms.
   unalarmed: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
       (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
         (SELECT id FROM event INDEXED BY event_reversed
