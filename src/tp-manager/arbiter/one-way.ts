@@ -355,7 +355,6 @@ export class OneWay {
   }
 }
 
-/** Returns the last result among the events of an attempt. */
 function lastResultIn(steps: readonly AttemptStep[]) {
   for (const { atMs, detail } of steps.toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };

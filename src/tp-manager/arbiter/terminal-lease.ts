@@ -217,7 +217,6 @@ export function unwritableBy(fault: WriteProof["known"]): NotReadyReason | undef
   return fault && { code: "STORAGE_FAILED", says: fault.says, charged: "no" };
 }
 
-/** Returns the error that answers a payment which a not-ready reason refuses. */
 function refusalBy({ code, message, details, charged }: NotReadyReason): AppError {
   return new AppError(code, message, { details, ...(charged && { charged }) });
 }

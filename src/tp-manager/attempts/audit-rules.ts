@@ -213,7 +213,6 @@ function note(
   }
 }
 
-/** Returns what an event proves; null when it proves nothing. */
 function provedBy(event: AttemptEvent): Evidence["proved"] {
   switch (event.input) {
     case "proved-charged":

@@ -4,7 +4,6 @@ import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.t
 export const acknowledgedKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
 export type AcknowledgedKind = (typeof acknowledgedKinds)[number];
 
-/** The findings about an unmatched transaction. */
 export const unmatchedFindings = [
   /** The terminal has stored it as a sale: a card was charged for an unknown order. */
   "held",

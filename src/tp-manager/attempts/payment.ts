@@ -245,7 +245,6 @@ export interface OpenReturn {
   readonly amountMinor: number;
   readonly transactionPublicId: string;
   readonly atMs: number;
-  /** The idempotency key that the caller chose. */
   readonly idempotencyKey?: string;
 }
 
@@ -376,7 +375,6 @@ export function bareReport(currency: Currency, amountMinor: number | null): Tran
   return { ...emptyReport(), good: true, amountMinor, currencyNumeric, receipt };
 }
 
-/** Returns a receipt with nothing but the currency. */
 export const bareReceipt = ({ numeric, alpha, exponent }: Currency): Receipt => ({
   ...emptyReceipt(),
   currencyNumCode: numeric,

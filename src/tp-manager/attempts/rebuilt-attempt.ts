@@ -114,7 +114,6 @@ export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   };
 }
 
-/** Returns the request of an order that is imported from the supervisor. */
 export function importedRequest({ transaction }: KnownOrder): PaymentRequest {
   const { orderId, amountMinor, customData, customerEmail } = transaction;
   const bare = bareRequest(orderId, amountMinor, importedCurrency(transaction), IMPORTED);

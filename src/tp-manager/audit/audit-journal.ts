@@ -18,7 +18,6 @@ type Row = Record<string, SQLInputValue>;
 /** The number of faults that are listed at most; all are counted. */
 const LISTED_MAX = 1_000;
 
-/** The findings of an audit. */
 export interface AuditReport {
   readonly attempts: number;
   readonly steps: number;
@@ -111,7 +110,6 @@ function emptyReport() {
   } satisfies AuditReport;
 }
 
-/** Returns one report for all parts. */
 export function joined(reports: readonly AuditReport[]): AuditReport {
   const all = emptyReport();
   const add = (sums: Record<string, number>, more: Readonly<Record<string, number>>): void => {

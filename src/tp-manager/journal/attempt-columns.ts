@@ -91,7 +91,6 @@ const openStatuses = paymentStatuses.filter(
 );
 /** The SQL condition that an attempt has not ended. The index of statuses serves it. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
-/** The statuses of attempts that have ended. */
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
 
 function quoted(values: readonly string[]): string {

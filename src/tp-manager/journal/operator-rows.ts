@@ -272,7 +272,6 @@ export type RefusedHandOff = ReturnType<RefusedRows["list"]>[number];
 interface AuditEntry {
   readonly id: number;
   readonly atMs: number;
-  /** The login of the session. */
   readonly login: string;
   /** The person's name, as typed. */
   readonly name: string;

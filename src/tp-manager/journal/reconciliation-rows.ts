@@ -76,7 +76,6 @@ export function keptLedgerOf(entry: LedgerEntry): KeptLedger {
   return { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity };
 }
 
-/** Returns the entry of a row of `archived_order` that has a ledger. */
 function archivedEntryOf(row: Row): LedgerEntry {
   const { currency, end, ledger } = readJson<Required<Kept>>(row["kept"]);
   const amountMinor = Number(row["amount_minor"]);
@@ -223,7 +222,6 @@ export class ReconciliationRows extends rows("reconciliation", {
   }
 }
 
-/** Returns the comparison in a row of the table `reconciliation`. */
 export function reconciliationOf(row: Row): Reconciliation {
   return {
     id: Number(row["id"]),

@@ -128,7 +128,6 @@ export function takenForGranted(
     return holds.has(name) && !isSpared;
   };
   const assumptions = assumptionNames.flatMap((name) => {
-    /** What switches the assumption; null when nothing does. */
     const { says, switchedBy: offWith = null } = assumptionTexts[name];
     if (assumptionTable[name][family] === "on") return [{ name, says, isOn: isOn(name), offWith }];
     if (name !== "echoes-reference" || !isNameless) return [];

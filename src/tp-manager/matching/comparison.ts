@@ -207,7 +207,6 @@ function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
   return both.includes("agree") ? "mixed" : "differ";
 }
 
-/** Whether both records have both numbers, and both numbers agree. */
 function agreeInBoth(a: NamedRecord, b: NamedRecord): boolean {
   return Object.values(numbersIn(a, b)).every((each) => each === "agree");
 }

@@ -157,7 +157,6 @@ export const lostSince: NextFound = {
   formerReceipt: null,
 };
 
-/** The facts that {@link factsOf} returns. */
 export type Facts = ReturnType<typeof factsOf>;
 
 /**
@@ -208,7 +207,6 @@ export function factsOf(
     noBaseline: before.kind === "not-told",
     /** How the found transaction compares with the one before the command. */
     asBefore: asBefore(inquiry, last, known, silenceLeftMs),
-    /** How the found transaction compares with the good result that was reported. */
     asReported: found && good ? compareReports(found, good) : ("nothing-reported" as const),
     takesBack: found && takesBack(inquiry, found),
     mayBeLater: found !== null && mayBeLater(inquiry, found, known),
@@ -365,7 +363,6 @@ export function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
 }
 
-/** Returns the inquiry about an attempt in doubt. */
 export function inquiryOfAttempt(
   attempt: Attempt,
   state: InDoubtState | ReversalInDoubtState,

@@ -141,7 +141,6 @@ function proofOf(only: Fitting): Proof {
   };
 }
 
-/** Whether the attempt began before the journal was lost or restored. */
 function isBeforeLoss({ transactionId }: Attempt, { records }: JournalView): boolean {
   return records.nextCommand(transactionId) === lostSince;
 }

@@ -125,7 +125,6 @@ export class Matcher {
     return compareKnown(known, { ...now, record: now.report }, this.#parts) === "same";
   }
 
-  /** Whether the record was stored before a command of ours. */
   #wasStoredBefore({ identity }: Stored, record: TransactionReport): boolean {
     const known = this.#parts.records.sharingNumber(record, 0);
     return known.some(

@@ -212,7 +212,6 @@ function mayBeOf(report: TransactionReport, attempt: Attempt): boolean {
   return saysNothing || amountMinor === request.amountMinor;
 }
 
-/** Whether the result agrees with how a person settled the attempt. */
 function agreesWithSettlement({ state }: Attempt, { good }: TransactionReport): boolean {
   return isInDoubt(state) || isCharged(state) === good;
 }

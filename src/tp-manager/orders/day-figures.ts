@@ -11,7 +11,6 @@ import { answerOf } from "./answer.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** The number of attempts with each status. */
 type Counts = Record<PaymentStatus, number>;
 
 interface Sums {

@@ -335,7 +335,6 @@ export class Orders {
     return new AppError("TERMINAL_IN_DOUBT", undefined, { charged: "unknown", details });
   }
 
-  /** Records the attempt as failed, with the reason. */
   #failed(transactionId: string, request: PaymentRequest, reason: AppError): Attempt {
     const { attempts, clock, log } = this.#parts;
     const { code, message } = reason;

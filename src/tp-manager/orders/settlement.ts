@@ -25,7 +25,6 @@ export interface SettlementRequest {
   readonly orderId: string;
   readonly outcome: Settlement;
   readonly note: string;
-  /** The number of the attempt, for an order that has several. */
   readonly attempt?: number | undefined;
   /** What the operator found charged, in minor units. */
   readonly amountMinor?: number | undefined;
