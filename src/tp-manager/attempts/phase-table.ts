@@ -50,8 +50,7 @@ interface PhaseRow {
   readonly settle: readonly Settled[];
   /**
    * Why an attempt has not ended: a command may be running, or only the terminal or an operator
-   * knows about the money. An attempt never leaves "running" without a probe when its process ends.
-   * null: it has ended.
+   * knows about the money. Such an attempt must be probed after a restart. null: it has ended.
    */
   readonly open: "running" | "doubt" | null;
   /**

@@ -8,8 +8,8 @@ import { html, useRef, useState } from "./vendor/htm-preact.js";
  */
 
 /**
- * How a call ended. `done` gives the outcome of an answer 200; without an answer the outcome is that
- * the connector does not answer.
+ * Returns the outcome of a call. `done` gives the outcome of an answer 200; without an answer the
+ * outcome says that the connector does not answer.
  * @param {Texts} texts
  * @param {Call} call
  * @param {(body: any) => { good?: boolean, text: string, detail?: string }} done
@@ -25,7 +25,7 @@ export async function outcomeOf(texts, call, done) {
 }
 
 /**
- * The buttons of one section share the state of an action: what runs, and how the last one ended.
+ * Returns the state that the buttons of one section share: what runs, and the last outcome.
  * @param {Texts} texts
  */
 export function useAction(texts) {
@@ -42,7 +42,7 @@ export function useAction(texts) {
 }
 
 /**
- * The line that says what runs, or how the last action ended.
+ * Shows what runs, or the outcome of the last action, in one line.
  * @param {{ texts: Texts, action: { outcome: Outcome | null, runs: string } }} props
  */
 export function ActionStatus({ texts, action: { outcome, runs } }) {
@@ -80,7 +80,7 @@ export function useReading(texts) {
 }
 
 /**
- * The note that is kept with a decision: the reason and the name of the person.
+ * Returns the note that is stored with a decision: the reason and the name of the person.
  * @param {import("./api.js").Person} person
  */
 export function noteOf({ name, reason }) {

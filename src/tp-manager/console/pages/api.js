@@ -6,16 +6,16 @@
  */
 
 const ANSWER_LIMIT_MS = 30_000;
-/** An end of day with many transactions over a slow line takes minutes. */
+/** How long an answer to an action may take: an end of day over a slow line takes minutes. */
 const ACTION_LIMIT_MS = 900_000;
 const TOKEN = "console-token";
 /**
- * Options of each call. Without cookies, because programs on other ports of this host name may have
+ * The options of each call. No cookies are sent: programs on other ports of this host name may have
  * set some, and the browser would send them here.
  */
 const plainly = /** @type {const} */ ({ cache: "no-store", credentials: "omit" });
 
-/** The calls of the connector, made with the token of this page's session. */
+/** Calls the local API of the connector with the token of this page's session. */
 export class Api {
   /** Called when the session is over: with false when the person logged out. */
   onOver = (/** @type {boolean} */ _isOver) => {};
@@ -42,7 +42,7 @@ export class Api {
     return answer;
   }
 
-  /** The login and role of this session. */
+  /** Resolves with the login and the role of this session. */
   session() {
     return this.#send("GET", "/session");
   }
@@ -54,7 +54,7 @@ export class Api {
   }
 
   /**
-   * The one object that a path of the local API gives.
+   * Resolves with the one object at a path of the local API.
    * @param {string} path
    * @param {number} [limitMs]
    */
@@ -63,7 +63,7 @@ export class Api {
   }
 
   /**
-   * All objects that a path of the local API gives; of a refusal the one object.
+   * Resolves with all objects at a path of the local API; with one object when the call is refused.
    * @param {string} path
    */
   async list(path) {
@@ -101,7 +101,7 @@ export class Api {
   }
 
   /**
-   * The events of the connector as they happen, until `signal` aborts or the connection ends.
+   * Yields the events of the connector as they happen, until `signal` aborts or the connection ends.
    * @param {string} lastId "" for those from now on, "0" for all that are kept
    * @param {AbortSignal} signal
    * @param {() => void} opened
@@ -172,7 +172,7 @@ export class Api {
 }
 
 /**
- * One event of a stream (HTML Living Standard 9.2); undefined for a comment.
+ * Returns one event of a stream (HTML Living Standard 9.2); undefined for a comment.
  * @param {string} block
  * @returns {ServerEvent | undefined}
  */

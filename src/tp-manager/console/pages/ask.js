@@ -10,7 +10,7 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 const NAME = "console-name";
 
 /**
- * The dialogue before every action: it says what will be done, and asks for a name and a reason.
+ * Shows the dialogue before an action: it says what will be done, and asks for name and reason.
  * @param {{ texts: import("./texts.js").Texts, question: Question,
  *   answer: (person: import("./api.js").Person | null) => void }} props
  */

@@ -1,6 +1,6 @@
 /**
- * The rows as CSV (RFC 4180) that a spreadsheet never reads as formulas. A byte order mark stands in
- * front, because spreadsheets know UTF-8 by it.
+ * Returns the rows as CSV (RFC 4180) that a spreadsheet never reads as formulas. A byte order
+ * mark stands in front, because spreadsheets know UTF-8 by it.
  * @param {ReadonlyArray<ReadonlyArray<string | number | null | undefined>>} rows
  */
 export function csvOf(rows) {

@@ -1,7 +1,7 @@
 /** @typedef {{ readonly language: string }} Texts */
 
 /**
- * The browser's own region of the language: "en" without one writes days as in the United States.
+ * Returns the language with the browser's region: "en" alone writes days as in the USA.
  * @param {Texts} texts
  */
 export function localeOf({ language }) {
@@ -9,7 +9,7 @@ export function localeOf({ language }) {
 }
 
 /**
- * The time of day, and before it the day unless that is today.
+ * Returns the time of day, after the day unless the day is today.
  * @param {string | null | undefined} iso
  * @param {Texts} texts
  */
@@ -23,7 +23,7 @@ export function timeOf(iso, texts) {
 }
 
 /**
- * The browser's time zone, in which the page writes every time: "Europe/Berlin (GMT+1)".
+ * Returns the browser's time zone, in which the page writes every time: "Europe/Berlin (GMT+1)".
  * @param {Texts} texts
  */
 export function zoneOf(texts) {
@@ -46,7 +46,7 @@ export function gigabytes(bytes, texts) {
 }
 
 /**
- * A day "2026-11-23" as the language writes it.
+ * Returns a day such as "2026-11-23" as the language writes it.
  * @param {string} date
  * @param {Texts} texts
  */
@@ -73,13 +73,13 @@ export function terminalTimeOf(date, time, texts) {
     minute: "2-digit",
     second: "2-digit",
   });
-  // Of the year 2028, because a leap year has every day.
+  // The year 2028 is a leap year and so has every day.
   const at = Date.UTC(2028, Number(month) - 1, Number(day), Number(hour), Number(minute));
   return form.format(at + 1_000 * Number(second));
 }
 
 /**
- * "12.50 EUR" as the language writes it.
+ * Returns an amount such as "12.50 EUR" as the language writes it.
  * @param {number | null | undefined} amount in major units
  * @param {string} currency
  * @param {Texts} texts
@@ -94,7 +94,7 @@ export function money(amount, currency, texts) {
 }
 
 /**
- * A number for a field: with the language's decimal sign and nothing else.
+ * Returns a number for an input field, with the language's decimal sign and no other sign.
  * @param {number} amount
  * @param {Texts} texts
  */
@@ -115,7 +115,7 @@ export function moneyOfMinor(minor, currency, texts) {
 }
 
 /**
- * An amount in major units: 12.5 of 1250 cents.
+ * Returns an amount in major units: 12.5 for 1250 cents.
  * @param {number} minor
  * @param {string} currency
  */

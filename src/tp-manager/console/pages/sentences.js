@@ -23,7 +23,7 @@ const labels = {
 };
 
 /**
- * The page's own sentence; `otherwise` where it has none.
+ * Returns the page's own sentence, or `otherwise` if the page has none.
  * @param {Texts} texts
  * @param {string} key
  * @param {string} [otherwise]
@@ -36,7 +36,7 @@ export function own(texts, key, otherwise = "", values = {}) {
 }
 
 /**
- * Why something was refused, and what helps.
+ * Returns why a call was refused, and what helps.
  * @param {Texts} texts
  * @param {any} error the member `error` of an answer
  * @returns {Outcome}

@@ -8,7 +8,7 @@
 export const languages = { en: "English", fr: "Français", de: "Deutsch" };
 const CHOSEN = "console-language";
 
-/** The language that was chosen in this tab, else the first one of the browser that there is. */
+/** Returns the language chosen in this tab, or else the browser's first one that the page has. */
 export function firstLanguage() {
   const chosen = sessionStorage.getItem(CHOSEN);
   const wanted = [chosen ?? "", ...navigator.languages.map((one) => one.slice(0, 2))];
@@ -22,7 +22,7 @@ export async function loadTexts(language) {
 }
 
 /**
- * The texts with those of a catalogue that only some views need.
+ * Returns the texts together with those of a catalogue that only some views need.
  * @param {Texts} texts
  * @param {string} name
  */

@@ -1,8 +1,8 @@
 import { majorOf } from "../format.js";
 
 /**
- * The likely end of a payment in doubt, from the same evidence that a person sees. It is a help for
- * the decision; nothing is settled by it.
+ * Returns the likely outcome of a payment in doubt, from the evidence that a person sees. The outcome
+ * helps with the decision and settles nothing.
  * @param {any} found the answer of GET /story/{orderId}
  * @param {readonly any[]} compared
  * @returns {{ verdict: "charged" | "not-charged" | "open", because: string }}

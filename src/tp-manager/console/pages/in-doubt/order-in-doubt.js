@@ -120,7 +120,7 @@ function transaction(last, texts) {
 }
 
 /**
- * A good result in the page's sentence, another one in the text of the terminal.
+ * Returns the page's sentence for a good result, and the terminal's text for any other result.
  * @param {any} report
  * @param {import("../texts.js").Texts} texts
  */
@@ -131,7 +131,7 @@ function resultOf({ good, resultText, resultCode }, texts) {
 }
 
 /**
- * A step in the sentence that the order's timeline has for it.
+ * Returns the sentence for a step, as in the order's timeline.
  * @param {any} event
  * @param {string} currency
  * @param {import("../texts.js").Texts} texts

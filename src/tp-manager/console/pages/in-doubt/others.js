@@ -75,7 +75,7 @@ export function Waiting({ texts, items, act }) {
 }
 
 /**
- * The reason, and what the gateway answered unless the reason names it.
+ * Returns the reason, with the gateway's answer unless the reason contains the answer.
  * @param {any} item
  */
 function reasonOf({ reason, lastTry }) {

@@ -6,7 +6,7 @@ import { Detail } from "../sentences.js";
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 
 /**
- * The state of updates, the actions that end no program, and the commands for the other ones.
+ * Shows the state of updates, the actions that stop no program, and commands for the others.
  * @param {import("../main.js").ViewProps} props
  */
 export function Updates({ api, ask, texts }) {

@@ -1,4 +1,4 @@
-/** Days of the kiosk's clock, which is the browser's: the console is on the same machine. */
+/** Computes with days of the browser's clock, which is the kiosk's: they are one machine. */
 
 /** @param {Date} at */
 export function dateOf(at) {

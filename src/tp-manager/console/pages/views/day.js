@@ -9,7 +9,7 @@ import { Charts } from "./day-charts.js";
 import { EndsOfDay } from "./ends-of-day.js";
 
 const PAGE = 100;
-/** The limit of an export, in pages: more payments than a day can have. */
+/** The largest number of pages in an export, which is more than a day can have. */
 const PAGES_MAX = 500;
 
 /**
