@@ -39,7 +39,8 @@ export function actionText({ call, body }, texts) {
 }
 
 /**
- * Returns the outcome of an action as a sentence. A status from 500 leaves it open.
+ * Returns the outcome of an action as a sentence. Only a status below 500 means that nothing was
+ * done.
  * @param {{ http: number | null, code: string | null }} entry
  * @param {import("../texts.js").Texts} texts
  * @param {(code: string) => string} reasonOf gives the page's sentence for a code
