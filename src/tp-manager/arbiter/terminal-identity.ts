@@ -47,8 +47,9 @@ export class IdentityCheck {
   }
 
   /**
-   * Makes the terminal ready for a financial command and resolves with the baseline. Throws {@link
-   * TerminalUnavailable}, the abort reason of `preparing`, or {@link AppError} TERMINAL_CHANGED.
+   * Makes the terminal ready for a financial command and resolves with the baseline. Throws
+   * {@link TerminalUnavailable}, the abort reason of `preparing`, or {@link AppError}
+   * TERMINAL_CHANGED.
    */
   async prepare(preparing: AbortController): Promise<Baseline> {
     const { terminal, clock, lastAnswer, prepareMs } = this.#parts;
@@ -64,8 +65,8 @@ export class IdentityCheck {
 
   /**
    * Makes the terminal ready for an end of day, like {@link prepare}, but also when the terminal
-   * takes no cards: an end of day unlocks a terminal that is locked until one has run (docs/zvt.md
-   * 11.5). Resolves with undefined for a locked terminal.
+   * takes no cards: an end of day unlocks a terminal that is locked until one has run
+   * (docs/zvt.md 11.5). Resolves with undefined for a locked terminal.
    */
   async prepareToClose(preparing: AbortController): Promise<Baseline | undefined> {
     try {

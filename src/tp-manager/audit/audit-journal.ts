@@ -143,7 +143,7 @@ class Audit {
     }
   }
 
-  /** Checks what single attempts do not show, and the other tables. */
+  /** Checks for faults that only several attempts show, and checks the other tables. */
   readOthers(): void {
     this.#readOrders();
     this.#readNumbers();

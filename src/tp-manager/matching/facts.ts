@@ -28,8 +28,8 @@ import {
 
 /**
  * Collects the facts of an inquiry: what one probe of the terminal shows, what was received on the
- * wire, and what the journal knows (docs/rules/01-baseline.md, docs/rules/02-proof.md; docs/zvt.md
- * 9.2). Pure. Only table.ts decides what the facts prove.
+ * wire, and what the journal knows (docs/rules/01-baseline.md, docs/rules/02-proof.md;
+ * docs/zvt.md 9.2). Pure. Only table.ts decides what the facts prove.
  */
 
 /** The times of an inquiry, by the terminal and by this process. */

@@ -35,7 +35,7 @@ interface FreshnessParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly matcher: { readonly isShared: boolean };
 }
 
-/** Numbers that fall from this near to the maximum to this near to 1 have wrapped. */
+/** How near to the maximum, and then to 1, receipt numbers that have wrapped must be. */
 const WRAP_WINDOW = 100;
 
 /**

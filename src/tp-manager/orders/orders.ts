@@ -71,8 +71,8 @@ interface RunningPayment {
 }
 
 /**
- * Begins payments, limits how long their requests wait, and answers repeated orders (docs/design.md
- * 5.11). A payment belongs to the arbiter and outlives the request that began it.
+ * Begins payments, limits how long their requests wait, and answers repeated orders
+ * (docs/design.md 5.11). A payment belongs to the arbiter and outlives the request that began it.
  */
 export class Orders {
   readonly #parts: OrderParts;

@@ -236,7 +236,7 @@ export class WaitingWrites {
     this.#startTimer();
   }
 
-  /** Makes all waiting writes. Must be called inside a transaction. */
+  /** Executes all delayed writes. Must be called inside a transaction. */
   write(): void {
     for (const { write } of this.#waiting) write();
     this.#written = this.#waiting.length;
