@@ -67,7 +67,7 @@ interface Open {
  * Asks the terminal about everything that only the terminal can clear up, with one probe for all
  * questions that are due (docs/rules/15-not-yet.md). A terminal that is disconnected, busy, locked,
  * out of order or replaced by another has not answered: the questions wait and are asked again when
- * its state changes, and at growing pauses. Between two probes, only questions with `blocks` hold up
+ * its state changes, and at growing pauses. Between two probes, only questions with `blocks` delay
  * financial commands.
  */
 export class Inquiries {

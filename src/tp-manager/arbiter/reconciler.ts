@@ -72,8 +72,8 @@ export class Reconciler {
     reconciliations.keep(jump, "number-missing");
     log.error(
       { alarm: "receipt-number-missing", ...aboutOne(body.suspects) },
-      `no known sale has the receipt numbers between ${body.from} and ${body.to}: at the terminal, ` +
-        `look for ${namesOf(body.suspects)}, answered as not charged`,
+      `no known sale has the receipt numbers between ${body.from} and ${body.to}: look at the ` +
+        `terminal for ${namesOf(body.suspects)}, answered as not charged`,
     );
   }
 

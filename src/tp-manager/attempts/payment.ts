@@ -219,7 +219,7 @@ export interface Attempt {
   /** The terminal before the command; null when the terminal could not be prepared. */
   readonly baseline: Baseline | null;
   readonly ticket: string;
-  /** What the gateway or the bank paid back, in minor units, whoever requested it. */
+  /** What the gateway or the bank paid back, in minor units, at the request of any system. */
   readonly returnedMinor: number;
   /** Whether any money was paid back, even of only one of several copies at the gateway. */
   readonly returnedSome: boolean;

@@ -319,10 +319,10 @@ function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean 
 
 /**
  * Whether the number of the next sale shows that the command in doubt used up no receipt number,
- * which a stored sale would have. null when that command itself reported a number, because the sale may lie
- * between the two or a number was given twice. For an empty storage the earlier numbers decide,
- * except that a next number near 1 shows nothing: a terminal that closes by itself may restart its
- * numbers.
+ * which a stored sale would have. null when that command itself reported a number, because the sale
+ * may lie between the two or a number was given twice. For an empty storage the earlier numbers
+ * decide, except that a next number near 1 shows nothing: a terminal that closes by itself may
+ * restart its numbers.
  */
 function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};

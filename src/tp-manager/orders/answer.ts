@@ -51,7 +51,7 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null) {
     body: {
       status,
       error,
-      // Only a charged or returned payment has a receipt, so that nothing else looks paid.
+      // Only a charged or returned payment has a receipt, so that no other answer seems paid.
       receipt: endReportOf(state)?.receipt ?? bareReceipt(currency),
       ticket: ticket === "" && isCharged(state) ? state.report.fallbackTicket : ticket,
       amount,

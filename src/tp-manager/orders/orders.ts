@@ -223,7 +223,7 @@ export class Orders {
     return { attempt: now, delivery, replayed };
   }
 
-  /** Looks an order up in a journal gap; undefined: the journal knows all of the order. */
+  /** Searches for an order in a journal gap; undefined: the journal knows all of the order. */
   #find(orderId: string): Promise<void> | undefined {
     if (this.#running?.request.orderId === orderId) return undefined;
     return this.#parts.guard.find(orderId);

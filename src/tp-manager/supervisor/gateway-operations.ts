@@ -197,8 +197,7 @@ export class GatewayOperations {
       const reserved = { kind, amountMinor: returnMinor, transactionPublicId };
       open = this.#reserve(attempt, { operationId, ...keyed, ...reserved });
     }
-    // A refund has an explicit amount, so that the amount in the answer can be compared
-    // (docs/rules/21-agree.md).
+    // A refund names its amount, to compare it with the answer's (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
     const request = { operationId, kind, transactionPublicId, amountMinor, exponent };

@@ -15,7 +15,7 @@ export interface LedgerEntry {
   readonly orderId: string;
   /** The newest end of day that began before this attempt; 0 before the first one. */
   readonly afterClosing: number;
-  /** Whether the attempt's phase means charged. Refunds at the gateway are in `returnedMinor` only. */
+  /** Whether the attempt's phase means charged, whatever was refunded (`returnedMinor`). */
   readonly charged: Charged;
   /** The answered status when nothing was charged; null otherwise. */
   readonly answered: NotCharged["status"] | null;
