@@ -188,8 +188,8 @@ export const mutations: readonly Mutation[] = [
     edits: [
       {
         file: `${room}/orders/admission.ts`,
-        from: '  // Before anything is refused: "busy" says',
-        to: '  arbiter.lease.assertFree();\n  // Before anything is refused: "busy" says',
+        from: "  const earlier = storage(",
+        to: "  arbiter.lease.assertFree();\n  const earlier = storage(",
       },
     ],
   },
