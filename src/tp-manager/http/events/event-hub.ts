@@ -21,10 +21,18 @@ export class EventHub {
     this.source = source;
     this.#clock = clock;
     this.#log = log;
-    source.onEvent = (event) => this.#pass(event);
+    source.onEvent = this.announce;
   }
 
-  readonly announce = (event: PassingEvent): void => this.#pass(event);
+  readonly announce = (event: HubEvent): void => {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.#log.error({ err: error, event: event.name }, "a listener of events failed");
+      }
+    }
+  };
 
   /** Calls `listener` for every event from now on, until the returned function is called. */
   subscribe(listener: Listener): () => void {
@@ -37,15 +45,5 @@ export class EventHub {
     return tapAlarms(log, ({ about: _, ...alarm }) =>
       this.source.raise({ ...alarm, source: "tp-manager" }, this.#clock.now()),
     );
-  }
-
-  #pass(event: HubEvent): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(event);
-      } catch (error) {
-        this.#log.error({ err: error, event: event.name }, "a listener of events failed");
-      }
-    }
   }
 }

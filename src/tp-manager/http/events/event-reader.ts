@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
+import type { Logger } from "../../../shared/process/logger.ts";
 import { type Clock, isoTime, type Timer } from "../../../shared/time.ts";
 import type { EventData, PassingEvent } from "../../attempts/event-table.ts";
 import type { EventHub, HubEvent } from "./event-hub.ts";
 
 const HEARTBEAT_MS = 15_000;
-/** How long a reader may take nothing before it is cut off; its Last-Event-ID brings it back. */
+/** After how long without taking anything a reader is cut off; it can reconnect. */
 const BLOCKED_MAX_MS = 30_000;
 /** The most passing events, such as prompts, that wait for a slow reader; the rest is dropped. */
 const WAITING_MAX = 64;
@@ -25,19 +26,13 @@ export class EventReader {
   readonly #clock: Clock;
   readonly #waiting: PassingEvent[] = [];
   readonly #unsubscribe: () => void;
-  readonly #failed: (error: unknown) => void;
+  readonly #log: Logger;
   #sentId: number;
   #blocked: Timer | undefined;
   #heartbeat: Timer | undefined;
 
-  constructor(
-    response: ServerResponse,
-    hub: EventHub,
-    clock: Clock,
-    lastId: number,
-    failed: (error: unknown) => void,
-  ) {
-    this.#failed = failed;
+  constructor(response: ServerResponse, hub: EventHub, clock: Clock, lastId: number, log: Logger) {
+    this.#log = log;
     this.#response = response;
     this.#hub = hub;
     this.#clock = clock;
@@ -75,7 +70,7 @@ export class EventReader {
     try {
       this.#send();
     } catch (error) {
-      this.#failed(error);
+      this.#log.error({ err: error }, "a stream of events was ended by a fault");
       this.#response.destroy();
     }
   }
@@ -123,7 +118,7 @@ export class EventReader {
   }
 }
 
-/** Returns an event's text without its id, which leaves the Last-Event-ID as it is. */
+/** Returns an event's text; without an id before it the reader's Last-Event-ID stays as it is. */
 function textOf({ name, data }: HubEvent, atMs: number): string {
   const body = JSON.stringify({ at: isoTime(atMs), ...data });
   return `event: ${name}\ndata: ${body}\n\n`;

@@ -7,7 +7,7 @@ import type { EventRows } from "../../journal/event-rows.ts";
 import type { Monitor } from "../status/monitor.ts";
 import { EventReader } from "./event-reader.ts";
 
-/** The most readers: a kiosk page, an operator page, a monitor and some that are being cut off. */
+/** The most readers at once: two pages, a monitor, and some that are about to be cut off. */
 const READERS_MAX = 16;
 
 export type EventStreams = ReturnType<typeof eventStreams>;
@@ -28,9 +28,7 @@ export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger)
         // The connection ends with the stream, because nothing may follow it.
         connection: "close",
       });
-      const reader = new EventReader(raw, hub, clock, from, (error) =>
-        log.error({ err: error }, "a stream of events was ended by a fault"),
-      );
+      const reader = new EventReader(raw, hub, clock, from, log);
       readers.add(reader);
       raw.once("close", () => readers.delete(reader));
       reader.begin(watch.now, gap);

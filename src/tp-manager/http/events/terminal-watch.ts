@@ -15,12 +15,12 @@ export class TerminalWatch {
   readonly #terminal: TerminalFacts;
   readonly #clock: Clock;
   readonly #announce: Announce;
-  readonly #stop: () => void;
+  /** Stops watching the terminal. */
+  readonly close: () => void;
+  /** How often the link was lost, and how often the terminal broke its protocol. */
+  readonly faults = { linksLost: 0, protocolFaults: 0 };
   #condition: Condition;
   #sinceMs: number;
-  /** How often the link was lost, and how often the terminal broke its protocol. */
-  #linksLost = 0;
-  #protocolFaults = 0;
 
   constructor(terminal: TerminalFacts, clock: Clock, announce: Announce) {
     this.#terminal = terminal;
@@ -28,11 +28,7 @@ export class TerminalWatch {
     this.#announce = announce;
     this.#condition = conditionOf(terminal.state);
     this.#sinceMs = clock.now();
-    this.#stop = terminal.subscribe((event) => this.#see(event));
-  }
-
-  close(): void {
-    this.#stop();
+    this.close = terminal.subscribe((event) => this.#see(event));
   }
 
   get now(): EventData<"terminal"> {
@@ -40,12 +36,8 @@ export class TerminalWatch {
     return this.#announced;
   }
 
-  get faults(): { readonly linksLost: number; readonly protocolFaults: number } {
-    return { linksLost: this.#linksLost, protocolFaults: this.#protocolFaults };
-  }
-
   #see(event: TerminalEvent): void {
-    if (event.type === "protocol") this.#protocolFaults += 1;
+    if (event.type === "protocol") this.faults.protocolFaults += 1;
     this.#compare();
   }
 
@@ -57,7 +49,7 @@ export class TerminalWatch {
     const condition = conditionOf(this.#terminal.state);
     if (isDeepStrictEqual(condition, this.#condition)) return;
     const [wasUp, isUp] = [this.#condition, condition].map(({ link }) => link === "connected");
-    if (wasUp && !isUp) this.#linksLost += 1;
+    if (wasUp && !isUp) this.faults.linksLost += 1;
     this.#condition = condition;
     if (wasUp || isUp) this.#sinceMs = this.#clock.now();
     this.#announce({ name: "terminal", data: this.#announced });

@@ -23,7 +23,7 @@ export type Health = z.output<typeof health>;
 type Note = Health["notes"][number];
 type Alarm = Health["alarms"][number];
 
-/** The free space below which the disk counts as nearly full: the logs of one day may need it. */
+/** Below this free space the disk counts as nearly full: a day's logs may need as much. */
 const DISK_FREE_MIN_BYTES = 50 * 1024 * 1024;
 
 /** Returns whether a payment can be taken now, or why not, and the state of everything else. */
@@ -36,6 +36,7 @@ export async function healthOf(
   const [facts, disk] = await Promise.all([factsOf(watched), diskOf(dataDirectory)]);
   const { supervisor, tpManager } = facts;
   const payments = tpManager ? facts.payments : null;
+  const inDoubt = payments?.inDoubt ?? 0;
   const conditions = conditionsOf({ supervisor, tpManager: payments ? tpManager : undefined });
   const full = disk !== null && disk.freeBytes < disk.freeMinBytes;
   const notReady = notReadyReasons(arbiter);
@@ -43,7 +44,7 @@ export async function healthOf(
   const notes = [
     ...gapNotes(guard),
     ...(full ? [noteOf("disk-full", "the disk of the data folder is nearly full")] : []),
-    ...inDoubtNote(payments?.inDoubt ?? 0),
+    ...(inDoubt > 0 ? [noteOf("in-doubt", `payments in doubt: ${inDoubt}`, inDoubt)] : []),
   ];
   return {
     status: reasons.length === 0 ? "Ready" : "NotReady",
@@ -64,7 +65,7 @@ export async function healthOf(
     alarms: alarmsOf(watched, conditions, supervisor !== null),
     disk,
     clock: {
-      now: new Date(clock.now()).toISOString(),
+      now: isoTime(clock.now()),
       timeZone: localTimeZone(),
       uptimeSeconds: Math.round(process.uptime()),
     },
@@ -98,11 +99,6 @@ function runningOf(
 
 function noteOf(note: Note["note"], says: string, count: number | null = null): Note {
   return { note, says, count };
-}
-
-function inDoubtNote(count: number): Note[] {
-  if (count === 0) return [];
-  return [noteOf("in-doubt", `payments in doubt: ${count}`, count)];
 }
 
 function gapNotes({ open }: Watched["guard"]): Note[] {
@@ -147,7 +143,7 @@ function updatesOf(supervisor: SupervisorStatus | null): Health["updates"] {
 
 const ALARMS_FOR_MS = 24 * 3_600_000;
 const ALARMS_LISTED_MAX = 5;
-/** How many alarms are read, enough to find that of a condition that has lasted for long. */
+/** How many alarms are read back, to find that of a condition that has lasted for long. */
 const ALARMS_READ = 200;
 
 /**
@@ -179,7 +175,7 @@ function alarmsOf(
       if (endsWhenSeen && isAcknowledged(journal.acknowledged, event)) return [];
       return [{ id, at, ...data, trouble: null, endsWhenSeen }];
     }
-    if (listed.has(condition.name)) return []; // an earlier alarm of the same condition
+    if (listed.has(condition.name)) return []; // a newer alarm of the same condition is listed
     listed.add(condition.name);
     const { says, todo: _, orderIds: _named, ...current } = memberOf(condition);
     const message = `${says} -> ${condition.row.todo}`;

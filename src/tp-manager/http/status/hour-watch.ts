@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 
-/** How often it is checked whether a payment would be taken. */
+/** How often the watch checks whether a payment would be taken. */
 const CHECK_MS = 15_000;
 /** How often the hour's row is written; a process that is killed loses what it counted since. */
 const WRITE_MS = 300_000;
@@ -85,7 +85,7 @@ export class HourWatch {
     return CHECK_MS;
   }
 
-  /** Counts the time since the last check, at most two pauses, for the state that is found now. */
+  /** Adds the time since the last check, at most two intervals, to the state that is found now. */
   #count(): void {
     const { clock, arbiter } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -123,7 +123,7 @@ export class HourWatch {
   }
 }
 
-/** Returns the sum of two rows, as the journal adds them up. */
+/** Returns the sum of two rows of one hour, as DayRows.addHour makes it. */
 function sumOf(written: HourRow | undefined, counted: HourRow): HourRow {
   if (!written) return counted;
   const counts = [written.waitingMax, counted.waitingMax].filter((count) => count !== null);

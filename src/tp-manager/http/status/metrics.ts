@@ -15,7 +15,7 @@ import helps from "./metrics-en.json" with { type: "json" };
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
 /** The most attempts whose phases are timed at once; one runs, the others are in doubt. */
 const TIMED_MAX = 100;
-/** How many counts wait to be carried out together, so that a payment waits for none. */
+/** How many counts are put off at most, because counting delays a payment. */
 const WAITING_MAX = 200;
 
 type FigureName = keyof typeof helps;
@@ -55,11 +55,15 @@ const updateGauges: typeof gauges = {
   },
 };
 
-/** Counters that the watch over the terminal keeps. */
+/** Counters whose values TerminalWatch keeps. */
 const terminalCounters: typeof gauges = {
   terminal_links_lost_total: ({ faults }) => faults.linksLost,
   terminal_protocol_faults_total: ({ faults }) => faults.protocolFaults,
 };
+
+/** Returns a metric for each figure of a table, with the function that reads its value. */
+const all = <T>(table: typeof gauges, make: (name: FigureName) => T) =>
+  Object.entries(table).map(([name, read]) => [make(name as FigureName), read] as const);
 
 /**
  * The figures for Prometheus. No label holds an order or a transaction, because their number would
@@ -71,46 +75,40 @@ export class Metrics {
   readonly #terminal: TerminalWatch;
   readonly #reportedAtMs = new Map<string, number>();
   #waiting: Array<() => void> = [];
-  readonly #read: ReadonlyArray<readonly [Gauge, Read]>;
-  readonly #updates: ReadonlyArray<readonly [Gauge, Read]>;
-  readonly #terminalCounters: ReadonlyArray<readonly [Counter, Read]>;
-  readonly #phases: Histogram<"phase">;
-  readonly #answers: Histogram<"method" | "route" | "status">;
-  readonly #version: Gauge;
-  readonly #conditions: Gauge;
-  readonly #notifications: Counter;
+  // The figures are listed in this order.
+  readonly #outcomes = new Counter(this.#named("payment_states_total", "state"));
+  readonly #alarms = new Counter(this.#named("alarms_total", "alarm"));
+  readonly #compared = new Counter(this.#named("reconciliations_total", "result"));
+  readonly #phases = new Histogram({
+    ...this.#named("payment_phase_seconds", "phase"),
+    buckets: SECONDS,
+  });
+  readonly #answers = new Histogram({
+    ...this.#named("api_answer_seconds", "method", "route", "status"),
+    buckets: SECONDS,
+  });
+  readonly #version = new Gauge(this.#named("version_info", "version"));
+  readonly #conditions = new Gauge(this.#named("trouble", "trouble"));
+  readonly #notifications = new Counter(this.#named("notifications_total", "verdict"));
+  readonly #read = all(gauges, (name) => new Gauge(this.#named(name)));
+  readonly #terminalCounters = all(terminalCounters, (name) => new Counter(this.#named(name)));
+  readonly #updates = all(
+    updateGauges,
+    (name) => new Gauge({ ...this.#named(name), registers: [] }),
+  );
 
   constructor(watched: Watched, terminal: TerminalWatch) {
     this.#watched = watched;
     this.#terminal = terminal;
-    const registers = [this.registry];
-    const named = <L extends string>(name: FigureName, ...labelNames: L[]) => ({
-      name: `connector_${name}`,
-      help: helps[name],
-      labelNames,
-      registers,
-    });
-    const outcomes = new Counter(named("payment_states_total", "state"));
-    const alarms = new Counter(named("alarms_total", "alarm"));
-    const compared = new Counter(named("reconciliations_total", "result"));
-    this.#phases = new Histogram({ ...named("payment_phase_seconds", "phase"), buckets: SECONDS });
-    this.#answers = new Histogram({
-      ...named("api_answer_seconds", "method", "route", "status"),
-      buckets: SECONDS,
-    });
-    this.#version = new Gauge(named("version_info", "version"));
-    this.#conditions = new Gauge(named("trouble", "trouble"));
-    this.#notifications = new Counter(named("notifications_total", "verdict"));
-    const all = <T>(table: typeof gauges, make: (name: FigureName) => T) =>
-      Object.entries(table).map(([name, read]) => [make(name as FigureName), read] as const);
-    this.#read = all(gauges, (name) => new Gauge(named(name)));
-    this.#terminalCounters = all(terminalCounters, (name) => new Counter(named(name)));
-    this.#updates = all(updateGauges, (name) => new Gauge({ ...named(name), registers: [] }));
     watched.hub.subscribe(({ name, data }) => {
-      if (name === "payment") this.#count(() => outcomes.inc({ state: data.state }));
-      if (name === "reconciliation") compared.inc({ result: data.result });
-      if (name === "alarm") alarms.inc({ alarm: data.alarm });
+      if (name === "payment") this.#count(() => this.#outcomes.inc({ state: data.state }));
+      if (name === "reconciliation") this.#compared.inc({ result: data.result });
+      if (name === "alarm") this.#alarms.inc({ alarm: data.alarm });
     });
+  }
+
+  #named<L extends string>(name: FigureName, ...labelNames: L[]) {
+    return { name: `connector_${name}`, help: helps[name], labelNames, registers: [this.registry] };
   }
 
   /** Adds the figures of memory, processor, event loop and open files; once per process. */
