@@ -5,8 +5,7 @@ import { maskPansInText, maskPansInUrl } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
-import { checkedParameters, fault, legible } from "../http/body/input.ts";
-import { plain } from "../http/body/json-body.ts";
+import { checked, fault, legible } from "../http/body/input.ts";
 import { isActing } from "../http/call.ts";
 import type { AuditEntryRows } from "../journal/operator-rows.ts";
 
@@ -72,11 +71,11 @@ function codeIn(payload: unknown): string | null {
 }
 
 function actOf({ method, url, headers, body, session }: FastifyRequest) {
-  const given = checkedParameters(about, {
+  const given = checked(about, {
     "act-name": decoded("act-name", headers["act-name"]),
     "act-reason": decoded("act-reason", headers["act-reason"]),
   });
-  const text = body === undefined ? null : JSON.stringify(plain(body));
+  const text = body === undefined ? null : JSON.stringify(body);
   return {
     login: session?.login ?? "",
     name: given["act-name"],

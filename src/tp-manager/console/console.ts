@@ -2,14 +2,13 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { AppError } from "../../shared/catalog/errors.ts";
 import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
-import { checkedBody } from "../http/body/input.ts";
-import { plain } from "../http/body/json-body.ts";
+import { checked } from "../http/body/input.ts";
 import { refuseLogin } from "../http/door/access.ts";
 import { Credentials } from "../http/door/credentials.ts";
 import { pageLimits } from "../http/door/server-limits.ts";
 import { installSessionDoor, tokenOf } from "../http/door/session-door.ts";
 import { SESSION_IDLE_MS, type Sessions } from "../http/door/sessions.ts";
-import { sendOne } from "../http/envelope.ts";
+import { send } from "../http/envelope.ts";
 import { serveFiles } from "../http/static-files.ts";
 import { keepAuditEntries } from "./audit-entries.ts";
 
@@ -43,21 +42,21 @@ function installLogIn(app: FastifyInstance, sessions: Sessions, options: ApiOpti
     hasOperator: options.operator !== undefined,
   });
   app.post("/session", { config: { open: "log-in" } }, async (request, reply) => {
-    const { login, password } = checkedBody(pair, plain(request.body));
+    const { login, password } = checked(pair, request.body);
     const role = credentials.roleOf(login, password);
     // The kiosk's login may not log in here if the operator has one.
     const isGood = role === "operator" || (role === "kiosk" && options.operator === undefined);
     if (role === undefined || !isGood) return await refuseLogin(options.failures, login, reply);
     app.connections.trust(request.raw.socket);
-    return sendOne(reply, 200, { ...sessionOf(login, role), token: sessions.open(login, role) });
+    return send(reply, 200, { ...sessionOf(login, role), token: sessions.open(login, role) });
   });
   app.get("/session", (request, reply) => {
     const { session } = request;
     if (session === null) throw new AppError("UNAUTHORIZED");
-    return sendOne(reply, 200, sessionOf(session.login, session.role));
+    return send(reply, 200, sessionOf(session.login, session.role));
   });
   app.delete("/session", (request, reply) => {
     sessions.close(tokenOf(request));
-    return sendOne(reply, 200, { status: "Success" });
+    return send(reply, 200, { status: "Success" });
   });
 }

@@ -1,7 +1,8 @@
+import { finished } from "node:stream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { chargedOf } from "../attempts/phase-table.ts";
 import type { PaymentResult } from "../orders/orders.ts";
-import type { CallContext } from "./call-context.ts";
+import type { CallContext } from "./call.ts";
 
 type At = Pick<CallContext, "orders" | "log">;
 
@@ -26,8 +27,8 @@ export function whenWritten(
 }
 
 /**
- * Records whether an answer with a charge arrived at the kiosk (docs/rules/11-unread.md). A
- * repeated answer that does not arrive changes nothing, because the kiosk knows the charge already.
+ * Records whether the answer about a charged order arrived at the kiosk (docs/rules/11-unread.md).
+ * An answer that repeats an earlier one and does not arrive is not recorded.
  */
 export function followCharge(
   { method }: FastifyRequest,
@@ -37,21 +38,14 @@ export function followCharge(
 ): void {
   if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
   const { orderId } = attempt.request;
-  const record = (arrived: boolean): void => {
+  // The connection's end comes as an error if the answer was not written completely before.
+  finished(raw, (error) => {
+    const arrived = !error;
     if (replayed && !arrived) return;
     try {
       orders.chargeAnswered(orderId, arrived);
     } catch (error) {
       log.error({ orderId, err: error }, "the journal did not take whether a charge was read");
     }
-  };
-  let isWritten = false;
-  raw.once("finish", () => {
-    isWritten = true;
-    record(true);
   });
-  raw.once("close", () => {
-    if (!isWritten) record(false);
-  });
-  if (raw.destroyed) record(false);
 }

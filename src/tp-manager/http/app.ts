@@ -1,21 +1,15 @@
-import { type FastifyInstance, fastify } from "fastify";
+import { type FastifyInstance, type FastifyRequest, fastify } from "fastify";
 import { AppError } from "../../shared/catalog/errors.ts";
 import { Connections } from "../../shared/ipc/connections.ts";
-import { readBody } from "./body/request-body.ts";
-import type { CallContext } from "./call-context.ts";
+import { readBody } from "./body/json-body.ts";
+import { type AnyCall, type CallContext, carryOut, methodsOf, pathsOf } from "./call.ts";
+import { calls } from "./calls/calls.ts";
 import { type AccessOptions, installAccess, securityHeaders } from "./door/access.ts";
 import type { Role } from "./door/credentials.ts";
-import {
-  apiLimits,
-  arrivalLimits,
-  harden,
-  refuseUnparsed,
-  type ServerLimits,
-} from "./door/server-limits.ts";
+import { apiLimits, harden, refuseUnparsed, type ServerLimits } from "./door/server-limits.ts";
 import { sendError } from "./envelope.ts";
 import { type About, installErrorAnswers } from "./error-answers.ts";
 import { eventStreams } from "./events/event-streams.ts";
-import { installCalls } from "./route-table.ts";
 import type { Monitor } from "./status/monitor.ts";
 
 export interface ApiOptions extends AccessOptions, Omit<CallContext, "events" | "hasOperator"> {}
@@ -25,9 +19,13 @@ const PATH_PARAMETER_MAX = 300;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** null before authentication. */
+    /** Whose login the request has; null before authentication. */
     role: Role | null;
     about: About | null;
+  }
+  interface FastifyContextConfig {
+    /** The call that a route belongs to. */
+    call?: AnyCall;
   }
   interface FastifyInstance {
     /** The connections of every address that the server listens on. */
@@ -36,7 +34,7 @@ declare module "fastify" {
   }
 }
 
-/** Returns the local API without a port, so that tests call it by `inject`. */
+/** Returns the local API as a server that does not listen yet. */
 export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   const app = createInstance(options, apiLimits);
   await installAccess(app, options);
@@ -45,7 +43,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Returns a server with the bodies and error answers of the API, which checks no caller. */
+/** Returns a server that reads bodies and answers errors as the API does and checks no caller. */
 export function createInstance(
   { orders, log }: Pick<ApiOptions, "orders" | "log">,
   limits: ServerLimits,
@@ -53,14 +51,13 @@ export function createInstance(
   const connections = new Connections({ total: limits.connections });
   const app: FastifyInstance = fastify({
     bodyLimit: BODY_BYTES_MAX,
-    ...arrivalLimits,
     routerOptions: { maxParamLength: PATH_PARAMETER_MAX },
-    // The framework would answer HEAD by calling the GET, which may change something.
+    // By itself fastify answers HEAD by running the GET, which may change something.
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
     http: limits.http,
     clientErrorHandler: (error, socket) => refuseUnparsed(connections, error, socket),
-    // A path that cannot be decoded is refused before the hooks, so its headers are set here.
+    // Fastify refuses a path that it cannot decode before any hook has set the headers.
     frameworkErrors: (_error, _request, reply) => {
       void reply.headers(securityHeaders);
       sendError(reply, new AppError("REQUEST_INVALID", "The path is not one of this API."));
@@ -72,40 +69,93 @@ export function createInstance(
   app.decorateRequest("about", null);
   harden(app.server, connections);
   installErrorAnswers(app, orders, log);
-  installBodyParser(app);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser(
+    "application/json",
+    { parseAs: "buffer" },
+    async ({ headers }: FastifyRequest, body: Buffer) =>
+      body.length === 0 ? undefined : readBody(body, headers),
+  );
   return app;
 }
 
-/** Opens every call of the API below `prefix`, with event streams that end with the server. */
+/**
+ * Opens every call of the API below `prefix`, with event streams that end with the server; other
+ * requests get an error with a hint.
+ */
 export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""): void {
   const events = eventStreams(options.monitor, options.clock, options.log);
   app.addHook("preClose", (done) => {
     events.end();
     done();
   });
-  installCalls(app, { ...options, events, hasOperator: options.operator !== undefined }, prefix);
-}
-
-/** Installs the only parser, that of JSON, whose numbers keep their text (json-body.ts). */
-function installBodyParser(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
-    const { "content-type": type, "content-encoding": encoding } = request.headers;
-    if (body.length === 0) return done(null, undefined);
-    try {
-      done(null, readBody(body as Buffer, type, encoding));
-    } catch (error) {
-      done(error as Error);
+  const context = { ...options, events, hasOperator: options.operator !== undefined };
+  for (const record of calls) {
+    for (const path of pathsOf(record)) {
+      app.route({
+        method: methodsOf(record),
+        url: prefix + path.replace(/\{(\w+)\}/g, ":$1"),
+        config: { call: record },
+        handler: (request, reply) => carryOut(record, request, reply, context),
+      });
     }
+  }
+  app.setNotFoundHandler((request, reply) => {
+    const url = request.url.startsWith(prefix) ? request.url.slice(prefix.length) : request.url;
+    const methods = allowedMethods(url);
+    if (methods.length > 0) void reply.header("allow", methods.join(", "));
+    // A wrong path may mean any order, so whether its order is charged is unknown.
+    const charged = /^\/+payment\/+./i.test(url) ? ({ charged: "unknown" } as const) : {};
+    const error =
+      methods.length > 0
+        ? new AppError("METHOD_NOT_ALLOWED", undefined, charged)
+        : new AppError("NOT_FOUND", hintFor(url), charged);
+    error.orderId = orderIn(url);
+    throw error;
   });
 }
 
 function countAnswers(app: FastifyInstance, { metrics }: Monitor): void {
   app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
-    // A stream lasts until its reader leaves, so its time is no answer time.
+    // The time of a stream is no answer time, because it lasts until its reader leaves.
     if (!routeOptions.config?.call?.streams) {
       metrics.answered(method, routeOptions.url ?? "none", reply.statusCode, reply.elapsedTime);
     }
     done();
   });
+}
+
+/** The pattern and the methods of each path: a path with another method is answered 405. */
+const forms = calls.flatMap((record) =>
+  pathsOf(record).map((path) => ({
+    form: new RegExp(`^${path.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`),
+    methods: methodsOf(record),
+  })),
+);
+
+/** Returns the methods of a path; none: there is no such call. */
+function allowedMethods(url: string): string[] {
+  const path = url.split("?")[0] ?? "";
+  return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
+}
+
+/** Returns the order id in the path of a payment; a slash in it should have been encoded. */
+function orderIn(url: string): string | undefined {
+  const named = /^\/payment\/([^?]+)/.exec(url)?.[1];
+  try {
+    return named && decodeURIComponent(named);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Returns a hint at the right path for one that differs in case or slashes, else undefined. */
+function hintFor(url: string): string | undefined {
+  const path = url.split("?")[0] ?? "";
+  const known = path
+    .toLowerCase()
+    .replace(/\/+/g, "/")
+    .replace(/(.)\/$/, "$1");
+  if (known === path || allowedMethods(known).length === 0) return undefined;
+  return `There is no such call; paths are in lower case without a slash at the end: ${known}`;
 }

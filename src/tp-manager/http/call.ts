@@ -1,16 +1,28 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { z } from "zod";
 import { AppError, type ErrorCode } from "../../shared/catalog/errors.ts";
-import { acceptsNothing, checkedBody, checkedParameters } from "./body/input.ts";
-import { plain } from "./body/json-body.ts";
-import type { CallContext } from "./call-context.ts";
-import { sendList } from "./envelope.ts";
+import type { Logger } from "../../shared/process/logger.ts";
+import type { Clock } from "../../shared/time.ts";
+import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
+import type { AcknowledgedRows, AuditEntryRows, DayRows } from "../journal/operator-rows.ts";
+import type { AfterSale } from "../orders/after-sale.ts";
+import type { Listings } from "../orders/listings.ts";
+import type { Orders, PaymentResult } from "../orders/orders.ts";
+import type { SettlementRequest } from "../orders/settlement.ts";
+import type { GatewayOperations } from "../supervisor/gateway-operations.ts";
+import type { RefusedHandOffs } from "../supervisor/hand-off.ts";
+import type { SupervisorLink } from "../supervisor/supervisor-link.ts";
+import { acceptsNothing, checked } from "./body/input.ts";
+import { send } from "./envelope.ts";
+import type { EventStreams } from "./events/event-streams.ts";
+import type { Maintenance } from "./maintenance/maintenance.ts";
 import type { Known, namedSchemas } from "./openapi/known-answers.ts";
+import type { HourWatch } from "./status/hour-watch.ts";
+import type { Monitor } from "./status/monitor.ts";
 
 export type Method = "GET" | "POST";
 type Role = "kiosk" | "operator";
 type Json = Readonly<Record<string, unknown>>;
-type Headers = Readonly<Record<string, string | undefined>>;
 
 /** The members that a path names in braces. */
 type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -25,11 +37,11 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
 interface CallRecord<Path extends string, Body, Query, Answer> {
   /** As OpenAPI writes it: `/payment/{orderId}`. */
   readonly path: Path;
-  /** A second path of the same call. */
+  /** Another path by which the call can be made. */
   readonly alias?: string;
   /** The former path of a renamed call, which still works and is deprecated. */
   readonly formerPath?: string;
-  /** The methods; missing: GET for a call that reads, else POST. */
+  /** The methods of the call; missing: GET for a call that reads, else POST. */
   readonly methods?: readonly Method[];
   /**
    * The GET of the call changes nothing, so it has HEAD and may be made from a browser's address
@@ -45,9 +57,9 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly role?: "operator" | "own-operator";
   /** What `id` in the path names: a transaction of this installation; missing: an order. */
   readonly idOf?: "transaction";
-  /** The member that may hold an id of the gateway; the order of such an id is not known yet. */
+  /** The member that may name a transaction by the gateway's id, whose order is not known yet. */
   readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
-  /** Returns the orders that a body names in another way; the body may be unchecked. */
+  /** Returns the orders that a body names, without `orderId`; the body may be unchecked. */
   readonly ordersOf?: (body: unknown) => readonly string[];
   /** The schema of the path's members; a member that is missing here may be any text. */
   readonly params?: z.ZodObject;
@@ -56,7 +68,7 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly body?: z.ZodType<Body>;
   /** The handler reads the body itself, because it names every fault at once. */
   readonly readsBody?: true;
-  /** The call changes something and is carried out even while a new version is on probation. */
+  /** The call changes something and is made all the same while a new version is on probation. */
   readonly whileUpdating?: true;
   /** The call answers a payment, so its refusals have the members that every payment has. */
   readonly answersPayment?: true;
@@ -84,18 +96,42 @@ export interface Documented<Answer = unknown> {
   readonly type?: string;
   readonly description?: string;
   /** The error codes of this call; the generator adds those of every call. */
-  readonly errors: readonly ErrorCode[];
+  readonly errors?: readonly ErrorCode[];
+}
+
+/** What the handlers of calls work with: the parts of tp-manager, and settings. */
+export interface CallContext {
+  readonly orders: Orders;
+  readonly listings: Listings;
+  readonly arbiter: TerminalArbiter;
+  readonly afterSale: AfterSale;
+  readonly settle: (request: SettlementRequest) => Promise<PaymentResult>;
+  readonly monitor: Monitor;
+  readonly supervisor: SupervisorLink;
+  readonly refused: RefusedHandOffs;
+  readonly gateway: GatewayOperations;
+  readonly maintenance: Maintenance;
+  readonly auditEntries: AuditEntryRows;
+  readonly acknowledged: AcknowledgedRows;
+  readonly days: DayRows;
+  /** The figures of each hour: those in the journal, and those not written yet. */
+  readonly hours: Pick<HourWatch, "hours">;
+  readonly defaultCurrency: string;
+  /** Whether OPERATOR_LOGIN is set. */
+  readonly hasOperator: boolean;
+  readonly events: EventStreams;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly requestStop: (why: string) => void;
 }
 
 /** One checked request for a call. */
 interface Call<Path extends string, Body, Query> {
   readonly params: ParamsOf<Path>;
   readonly query: Query;
-  /** The headers that the record names. */
-  readonly headers: Headers;
+  /** The headers that the call has a schema for. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Body;
-  /** The body with the texts of its numbers, from which amounts are read. */
-  readonly raw: Readonly<Record<string, unknown>>;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -106,7 +142,7 @@ type Handled<Answer> =
   | FastifyReply
   | Still<NoInfer<Answer>>
   | ReadonlyArray<Still<NoInfer<Answer>>>;
-/** A part of an answer, by the name of its schema. */
+/** The type of an answer, or of a part of one, by the name of its schema. */
 export type Answer<Name extends keyof typeof namedSchemas> = Still<
   z.input<(typeof namedSchemas)[Name]>
 >;
@@ -138,47 +174,36 @@ export function isActing(method: string, record: AnyCall | undefined): boolean {
 }
 
 /** Checks who asks and what is asked, in this order, and carries the call out. */
-export function carryOut(
+export async function carryOut(
   record: AnyCall,
   request: FastifyRequest,
   reply: FastifyReply,
   at: CallContext,
-): FastifyReply | Promise<FastifyReply> {
-  checkRole(record, request.role, at.hasOperator);
-  const query = record.query ? checkedParameters(record.query, request.query) : undefined;
-  const headers = (
-    record.headers ? checkedParameters(record.headers, request.headers) : {}
-  ) as Headers;
-  const raw = request.body as Record<string, unknown> | undefined;
+): Promise<FastifyReply> {
+  if (!mayCall(record, request.role, at.hasOperator)) {
+    const hint = at.hasOperator ? undefined : "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.";
+    throw new AppError("OPERATOR_REQUIRED", hint);
+  }
+  const query = record.query && checked(record.query, request.query, "is not known");
+  const headers = record.headers && checked(record.headers, request.headers, "is not known");
   const { body: schema } = record;
-  if (schema && raw === undefined && !acceptsNothing(schema)) {
+  if (schema && request.body === undefined && !acceptsNothing(schema)) {
     throw new AppError("BODY_NOT_JSON", "The body is missing.");
   }
-  const body = schema && !record.readsBody ? checkedBody(schema, plain(raw)) : undefined;
-  const params = (
-    record.params ? checkedParameters(record.params, request.params) : request.params
-  ) as Record<string, string>;
+  const body = schema && !record.readsBody && checked(schema, request.body);
+  const params = record.params
+    ? checked(record.params, request.params, "is not known")
+    : request.params;
   const mayChange = isActing(request.method, record) && !record.whileUpdating;
   if (mayChange && at.arbiter.lease.updating) throw new AppError("UPDATING");
-  const asked = { params, query, headers, body, raw: raw ?? {}, request, reply };
-  const answer = record.handle(asked, at);
-  return answer instanceof Promise ? answer.then((one) => sent(one, reply)) : sent(answer, reply);
-}
-
-/** Sends a handler's answer, unless it sent one itself: then it gives the reply or undefined. */
-function sent(answer: Handled<object> | undefined, reply: FastifyReply): FastifyReply {
-  if (answer === undefined || answer === reply) return reply;
-  return sendList(reply, reply.statusCode, Array.isArray(answer) ? answer : [answer]);
+  const asked = { params, query, headers, body, request, reply } as Call<string, unknown, unknown>;
+  const answer: object | undefined = await record.handle(asked, at);
+  // A handler that sent its answer returned the reply; to await that gives undefined.
+  if (answer === undefined) return reply;
+  return send(reply, reply.statusCode, ...(Array.isArray(answer) ? answer : [answer]));
 }
 
 /** Whether this role may make a call at all (docs/design.md 5.14). */
 export function mayCall({ role }: AnyCall, given: Role | null, hasOperator: boolean): boolean {
   return role === undefined || (hasOperator ? given === "operator" : role !== "own-operator");
-}
-
-function checkRole(record: AnyCall, given: Role | null, hasOperator: boolean): void {
-  if (mayCall(record, given, hasOperator)) return;
-  throw hasOperator
-    ? new AppError("OPERATOR_REQUIRED")
-    : new AppError("OPERATOR_REQUIRED", "Set OPERATOR_LOGIN and OPERATOR_PWD for this call.");
 }

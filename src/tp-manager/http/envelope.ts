@@ -1,25 +1,18 @@
 import type { FastifyReply } from "fastify";
 import { type AppError, errorTable } from "../../shared/catalog/errors.ts";
+import { isoTime } from "../../shared/time.ts";
 import { answerOf, errorOfAppError } from "../orders/answer.ts";
 import type { PaymentResult } from "../orders/orders.ts";
 
 /** The first member of an answer that is neither a payment nor a list. */
 export const success = { status: "Success" } as const;
 
-/** Sends one object; every body is a JSON array with one object (docs/design.md 5.4). */
-export function sendOne(reply: FastifyReply, http: number, body: object): FastifyReply {
-  return sendList(reply, http, [body]);
-}
-
-export function sendList(reply: FastifyReply, http: number, list: readonly object[]): FastifyReply {
-  return sendText(reply, http, jsonText(list));
-}
-
-/** The longest text that is sent as text; a longer one is encoded here, once instead of twice. */
+/** The longest answer that fastify encodes, which it does twice; longer ones are encoded here. */
 const SHORT_CHARACTERS = 16_384;
 
-/** Sends a JSON text. */
-export function sendText(reply: FastifyReply, http: number, text: string): FastifyReply {
+/** Sends a JSON array of one object, or of any number of them for a list (docs/design.md 5.4). */
+export function send(reply: FastifyReply, http: number, ...list: readonly object[]): FastifyReply {
+  const text = jsonText(list);
   const body = text.length > SHORT_CHARACTERS ? Buffer.from(text) : text;
   return reply.code(http).type("application/json; charset=utf-8").send(body);
 }
@@ -32,16 +25,16 @@ export function sendError(reply: FastifyReply, error: AppError, more: object = {
   const { http } = errorTable[error.code];
   const isUnknown = http === 504 || error.mayBeDone || (http >= 500 && error.charged === "unknown");
   const status = isUnknown ? "Unknown" : "Failed";
-  return sendOne(reply, http, { status, error: errorOfAppError(error), ...more });
+  return send(reply, http, { status, error: errorOfAppError(error), ...more });
 }
 
 export function sendResult(reply: FastifyReply, result: PaymentResult): FastifyReply {
   const { http, body: stored } = answerOf(result.attempt, result.delivery);
   const body = { ...stored, warnings: [...stored.warnings, ...(result.warnings ?? [])] };
-  if (!result.replayed) return sendOne(reply, http, body);
+  if (!result.replayed) return send(reply, http, body);
   void reply.header("idempotent-replay", "true");
-  const answeredAt = new Date(result.attempt.endedAtMs ?? result.attempt.startedAtMs);
-  return sendOne(reply, http, { ...body, replayed: true, answeredAt: answeredAt.toISOString() });
+  const answeredAt = isoTime(result.attempt.endedAtMs ?? result.attempt.startedAtMs);
+  return send(reply, http, { ...body, replayed: true, answeredAt });
 }
 
 /** Returns a JSON text with a line break at its end, so that a shell's prompt comes below. */

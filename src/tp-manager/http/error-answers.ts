@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyError, FastifyInstance, FastifyRequest } from "fastify";
 import { AppError, type Charged, type ErrorCode, errorTable } from "../../shared/catalog/errors.ts";
 import { maskPansInUrl } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
@@ -8,20 +8,19 @@ import type { Orders } from "../orders/orders.ts";
 import type { AnyCall } from "./call.ts";
 import { sendError } from "./envelope.ts";
 
-/** The members that were understood of a request that was refused later. */
+/** The order of a request, as far as it was read before the request was refused. */
 export interface About {
   readonly orderId: string;
   /** The members of the request that the refusal repeats. */
   readonly echo: object;
 }
 
-/** The error codes for codes of the HTTP framework. */
+/** The error codes for those of fastify and its plugin. */
 const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: "BODY_TOO_LARGE",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "CONTENT_TYPE_REFUSED",
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: "BODY_NOT_JSON",
   FST_ERR_CTP_EMPTY_JSON_BODY: "BODY_NOT_JSON",
-  FST_BASIC_AUTH_MISSING_OR_BAD_AUTHORIZATION_HEADER: "UNAUTHORIZED",
 };
 
 export function installErrorAnswers(app: FastifyInstance, orders: Orders, log: Logger): void {
@@ -62,23 +61,17 @@ async function proofOf(orderId: string, orders: Orders): Promise<Proof> {
     const { receipt, ticket, notificationGatewaySent } = answerOf(attempt, delivery).body;
     return { receipt, ticket, notificationGatewaySent };
   } catch {
-    return noProof; // the order is not stored or cannot be read, as the error itself says
+    return noProof; // the order is not stored or cannot be read, which the refusal says already
   }
 }
 
 function toAppError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  const { code, statusCode, message } = error as {
-    code?: string;
-    statusCode?: number;
-    message?: string;
-  };
-  const known = code === undefined ? undefined : frameworkCodes[code];
+  const { code = "", statusCode = 0, message } = error as Partial<FastifyError>;
+  const known = frameworkCodes[code];
   if (known) return new AppError(known);
   if (statusCode === 401) return new AppError("UNAUTHORIZED");
-  if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
-    return new AppError("REQUEST_INVALID", message);
-  }
+  if (statusCode >= 400 && statusCode < 500) return new AppError("REQUEST_INVALID", message);
   return new AppError("INTERNAL", undefined, { cause: error });
 }
 

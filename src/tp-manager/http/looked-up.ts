@@ -1,28 +1,20 @@
 import { AppError } from "../../shared/catalog/errors.ts";
-import type { GatewayHistory, GatewayState } from "../../shared/ipc/contract.ts";
+import type { GatewayHistory } from "../../shared/ipc/contract.ts";
 import { type Currency, majorOf } from "../../shared/money.ts";
 import { isoTime } from "../../shared/time.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 import { answerOf, type Warning, warningsOf } from "../orders/answer.ts";
 import type { FoundOrder } from "../orders/orders.ts";
-import type { Answer } from "./call.ts";
-import type { CallContext } from "./call-context.ts";
+import type { Answer, CallContext } from "./call.ts";
 
-interface LookedUp {
-  readonly found: FoundOrder;
-  /** The status of the order's own answer. */
-  readonly http: number;
-  readonly body: Answer<"lookup">;
-  /** The warnings whose texts are in the body. */
-  readonly warnings: readonly Warning[];
-  /** The order's state at the gateway; undefined: the gateway never got the order. */
-  readonly gatewayState: GatewayState | undefined;
-}
-
-/** Returns an order with every attempt, its evidence and its state at the gateway. */
-export async function lookedUp(at: CallContext, orderId: string): Promise<LookedUp> {
+/**
+ * Returns an order with every attempt, its evidence and its state at the gateway. `http`: the
+ * status of the order's own answer; `warnings`: those whose texts are in the body.
+ */
+export async function lookedUp(at: CallContext, orderId: string) {
   await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-    if (!(error instanceof AppError)) throw error; // the return stays open, as the answer shows
+    // The answer shows that the return at the gateway is still open.
+    if (!(error instanceof AppError)) throw error;
   });
   const found = await at.orders.lookUp(orderId);
   const { http, body } = answerOf(found.attempt, found.delivery);
@@ -32,7 +24,6 @@ export async function lookedUp(at: CallContext, orderId: string): Promise<Looked
     found,
     http,
     warnings,
-    gatewayState: gateway?.state,
     body: {
       ...body,
       warnings: warnings.map(({ says }) => says),
@@ -67,7 +58,7 @@ function eventOf({ atMs, kind, detail }: FoundOrder["attempts"][number]["events"
   return { at: isoTime(atMs), kind, ...own, ...others } as Answer<"attemptEvent">;
 }
 
-/** States in which the gateway has given money back, asked by us or by another program. */
+/** States of an order whose money the gateway has given back, in part or as a whole. */
 const returnedStates: readonly GatewayHistory["state"][] = [
   "partly-refunded",
   "refunded",

@@ -7,7 +7,7 @@ export const orderActions = ["reverse", "capture", "cancel", "refund", "settle"]
 type OrderAction = (typeof orderActions)[number];
 
 /** The path of the call that carries out each action. */
-const paths: Readonly<Record<OrderAction, string>> = {
+export const pathOfAction: Readonly<Record<OrderAction, string>> = {
   reverse: "/reversal",
   capture: "/gateway/confirm",
   cancel: "/gateway/cancel",
@@ -15,18 +15,15 @@ const paths: Readonly<Record<OrderAction, string>> = {
   settle: "/payment/{orderId}/settle",
 };
 
-interface Circumstances {
-  /** Whether the terminal cannot reverse. */
-  readonly lacksReversal: boolean;
-  /** The order's state at the gateway; undefined: the gateway never got the order. */
-  readonly gatewayState: GatewayState | undefined;
-}
-
-/** Returns the actions that an order's phase allows; each call checks again. */
+/**
+ * Returns the actions that an order's phase allows; each call checks again. `lacksReversal`: the
+ * terminal cannot reverse; `gatewayState` undefined: the gateway never got the order.
+ */
 export function actionsOf(
   attempt: Attempt,
-  { lacksReversal, gatewayState }: Circumstances,
-): ReadonlyArray<{ readonly act: OrderAction; readonly path: string }> {
+  lacksReversal: boolean,
+  gatewayState: GatewayState | undefined,
+): OrderAction[] {
   const row = rowOf(attempt);
   const isWhole = !attempt.openReturn && !attempt.returnedSome;
   const allowed: Record<OrderAction, boolean> = {
@@ -36,5 +33,5 @@ export function actionsOf(
     refund: row.gateway === "begin",
     settle: row.settle.length > 0,
   };
-  return orderActions.filter((act) => allowed[act]).map((act) => ({ act, path: paths[act] }));
+  return orderActions.filter((act) => allowed[act]);
 }

@@ -3,12 +3,11 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { useTicket } from "../../shared/process/kiosk-ticket.ts";
 import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
-import { checkedBody } from "../http/body/input.ts";
-import { plain } from "../http/body/json-body.ts";
+import { checked } from "../http/body/input.ts";
 import { refuseLogin } from "../http/door/access.ts";
 import { pageLimits } from "../http/door/server-limits.ts";
 import { installSessionDoor } from "../http/door/session-door.ts";
-import { sendOne } from "../http/envelope.ts";
+import { send } from "../http/envelope.ts";
 import { serveApp } from "./app-files.ts";
 
 /** The time without a call after which a session is over; a page calls every few seconds. */
@@ -32,12 +31,12 @@ export function createKiosk(options: KioskOptions): FastifyInstance {
   const app = createInstance(options, pageLimits);
   const sessions = installSessionDoor(app, options, SESSION_IDLE_MS);
   app.post("/session", { config: { open: "log-in" } }, async (request, reply) => {
-    const { ticket } = checkedBody(ticketBody, plain(request.body));
+    const { ticket } = checked(ticketBody, request.body);
     if (!useTicket(runDirectory, ticket, clock.now())) {
       return await refuseLogin(failures, "kiosk ticket", reply);
     }
     app.connections.trust(request.raw.socket);
-    return sendOne(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
+    return send(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
   });
   serveApp(app, { folder: options.folder, dataDirectory: dirname(runDirectory) });
   // With an operator set, the kiosk's session has the kiosk's rights only.

@@ -87,15 +87,15 @@ export interface SearchPosition {
   readonly before: number | null;
 }
 
-/** The values that a search looks for; null stands for any value. */
+/** The values that a search looks for; undefined stands for any value. */
 interface Search {
-  readonly status: PaymentStatus | null;
+  readonly status?: PaymentStatus | undefined;
   /** A part of the order id, in upper or lower case. */
-  readonly order: string | null;
+  readonly order?: string | undefined;
   /** The amount requested or charged, in major units. */
-  readonly amount: number | null;
+  readonly amount?: number | undefined;
   /** The last digits of the masked card number. */
-  readonly card: string | null;
+  readonly card?: string | undefined;
   readonly fromMs: number;
   readonly untilMs: number;
   readonly limit: number;
@@ -109,7 +109,7 @@ interface Search {
  * `searchedToMs`: the start of the oldest attempt that was read; null when none was.
  */
 export function searchPayments(listings: Listings, search: Search) {
-  const { fromMs: sinceMs, untilMs, limit, position, status, card } = search;
+  const { fromMs: sinceMs, untilMs, limit, position, status = null, card } = search;
   const found: Array<ListedAttempt & { archived: boolean }> = [];
   let searchedToMs: number | null = null;
   let left = SEARCHED_MAX;
@@ -117,7 +117,7 @@ export function searchPayments(listings: Listings, search: Search) {
   while (next) {
     const { archived, before }: SearchPosition = next;
     // The archive has no card numbers.
-    if (archived && card !== null) return { found, next: null, searchedToMs };
+    if (archived && card !== undefined) return { found, next: null, searchedToMs };
     if (left === 0 || found.length === limit) break;
     const page = { sinceMs, untilMs, before, limit: left, status };
     const listed: ListedAttempt[] = archived ? listings.listArchived(page) : listings.list(page);
@@ -138,11 +138,11 @@ export function searchPayments(listings: Listings, search: Search) {
 
 function isWanted(attempt: Attempt, { order, amount, card }: Search): boolean {
   const { orderId, echo, currency } = attempt.request;
-  if (order !== null && !orderId.toLowerCase().includes(order.toLowerCase())) return false;
+  if (order !== undefined && !orderId.toLowerCase().includes(order.toLowerCase())) return false;
   // Terminals mask card numbers with different characters at the end.
   const digits = cardOf(attempt)?.replace(/\D+$/, "");
-  if (card !== null && !digits?.endsWith(card)) return false;
-  if (amount === null || echo.amount === amount) return true;
+  if (card !== undefined && !digits?.endsWith(card)) return false;
+  if (amount === undefined || echo.amount === amount) return true;
   return majorOf(chargedMinorOf(attempt), currency) === amount;
 }
 

@@ -293,15 +293,17 @@ export type PaymentEnd =
   | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
 
 /** What a result that is not good, or an abort, means to the customer. */
-export type AbortReason =
-  | "declined"
-  | "cancelled"
-  | "customer-timeout"
-  | "terminal-fault"
+export const abortReasons = [
+  "declined",
+  "cancelled",
+  "customer-timeout",
+  "terminal-fault",
   /** The terminal does not take the currency that was asked for. */
-  | "wrong-currency"
+  "wrong-currency",
   /** Of a reversal: the sale had been reversed before. */
-  | "already-reversed";
+  "already-reversed",
+] as const;
+export type AbortReason = (typeof abortReasons)[number];
 
 /** Advice for a customer who was turned away. */
 export interface DeclineAdvice {

@@ -5,7 +5,7 @@ import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
 import { AmountError, type Currency, parseAmount } from "../../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
-import { JsonNumber } from "./json-body.ts";
+import { numberText } from "./json-body.ts";
 
 /** One fault of a request, as `error.details.faults` lists it. */
 export interface Fault {
@@ -17,7 +17,7 @@ declare module "zod" {
   interface GlobalMeta {
     /** The schema that the document shows in place of one that JSON Schema cannot express. */
     documented?: unknown;
-    /** The two members of an object of which exactly one must be there. */
+    /** The two members of which an object must have exactly one. */
     exactlyOne?: readonly [string, string];
   }
 }
@@ -29,22 +29,20 @@ export function fault(field: string, message: string): AppError {
   });
 }
 
-/** Whether a body may be missing. */
+/** Whether a schema accepts a missing body. */
 export function acceptsNothing(schema: z.ZodType): boolean {
   return schema.safeParse(undefined).success;
 }
 
-/** Returns a body, whose numbers are plain, as its schema reads it. Throws the first fault. */
-export function checkedBody<T>(schema: z.ZodType<T>, body: unknown): T {
-  return checked(schema, body, "is not a known field");
-}
-
-/** Returns a query or headers as their schema reads them. Throws the first fault. */
-export function checkedParameters<T>(schema: z.ZodType<T>, given: unknown): T {
-  return checked(schema, given, "is not known");
-}
-
-function checked<T>(schema: z.ZodType<T>, value: unknown, notKnown: string): T {
+/**
+ * Returns a body or parameters as their schema reads them. `notKnown`: what is said of a member
+ * that the schema has not. Throws the first fault.
+ */
+export function checked<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  notKnown = "is not a known field",
+): T {
   const { success, data, error } = schema.safeParse(value);
   if (success) return data;
   const [first] = faultsOf(schema, error, notKnown);
@@ -76,7 +74,7 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
     const { message } = issue;
     return [{ field: String(field ?? issue.path.join(".")), message, holdsCardData }];
   });
-  // One field can break two rules with the same message.
+  // A field that breaks two rules with the same message is listed once.
   const listed = new Set<string>();
   return [...unknown, ...wrong]
     .map((one) => ({ holdsCardData: false, ...one }))
@@ -88,25 +86,20 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
 }
 
 /**
- * Returns the minor units of an amount, read from the text that was sent; undefined: there is none.
- * Throws {@link AmountError}.
+ * Returns the minor units of a body's `amount`, read from the text that was sent; undefined: there
+ * is none. Throws a fault of `amount`.
  */
-export function minorOf(value: unknown, currency: Currency): number | undefined {
-  if (!(value instanceof JsonNumber)) return undefined;
-  return parseAmount(value.source, currency, RECEIPT_AMOUNT_DIGITS);
-}
-
-/** Like {@link minorOf}, but throws a fault of `amount`. */
-export function readAmount(value: unknown, currency: Currency): number | undefined {
+export function readAmount(body: unknown, currency: Currency): number | undefined {
+  const text = numberText(body, "amount");
   try {
-    return minorOf(value, currency);
+    return text === undefined ? undefined : parseAmount(text, currency, RECEIPT_AMOUNT_DIGITS);
   } catch (error) {
     if (error instanceof AmountError) throw fault("amount", error.message);
     throw error;
   }
 }
 
-/** Returns a schema for any value, which only the document describes more closely. */
+/** Returns a schema that accepts any value; the document shows `documented` in its place. */
 export function taken(documented: z.ZodType): z.ZodType {
   return z.unknown().meta({ documented });
 }
@@ -154,7 +147,7 @@ const orderIdForm = /^[^\p{Cc}\p{Cs}]*$/u;
 const orderIdRules = <T extends z.ZodString>(schema: T): T =>
   schema.max(ORDER_ID_CHARACTERS_MAX, orderIdMessage).regex(orderIdForm, orderIdMessage);
 
-/** The order id of a new payment, which was searched for card numbers before. */
+/** The order id of a new payment, whose whole body has been searched for card numbers. */
 export const newOrderId = orderIdRules(z.string(orderIdMessage).min(1, orderIdMessage));
 /** The order id of a payment that is asked about. */
 export const orderId = orderIdRules(text());
@@ -173,7 +166,7 @@ export function legible(charactersMax: number): z.ZodString {
 
 export const yesOrNo = z.boolean("must be true or false");
 
-/** Returns the schema of an amount in major units, whose text {@link minorOf} reads later. */
+/** Returns the schema of an amount in major units, whose text {@link readAmount} reads. */
 export function amount(
   error: string | MessageOf = "must be a number, for example 1.50",
 ): z.ZodNumber {
@@ -190,7 +183,7 @@ export function oneOf<const T extends readonly string[]>(
   return z.enum(values, `must be one of ${values.join(", ")}`);
 }
 
-/** A time in a query, read as milliseconds since 1970 UTC. */
+/** The schema of a time in a query, which is read as milliseconds since 1970 UTC. */
 export const instant = judged(
   z.iso.datetime({ offset: true }).or(z.iso.date()),
   "must be a time like 2026-01-31T00:00:00Z",
@@ -198,7 +191,7 @@ export const instant = judged(
 
 const wholeForm = /^[1-9]\d{0,15}$/;
 
-/** Returns the schema of a whole number in a query, where it is a text. */
+/** Returns the schema of a whole number in a query, whose members are all texts. */
 export function wholeNumber(max: number, documented: z.ZodType = z.int().min(1).max(max)) {
   const isWhole = (value: unknown): boolean =>
     typeof value === "string" && wholeForm.test(value) && Number(value) <= max;
@@ -208,7 +201,7 @@ export function wholeNumber(max: number, documented: z.ZodType = z.int().min(1).
     .meta({ documented });
 }
 
-/** The most entries of a listing without `limit`. */
+/** How many entries a listing has at most if its query has no `limit`. */
 const PAGE_DEFAULT = 50;
 
 export function pageLimit(max: number) {

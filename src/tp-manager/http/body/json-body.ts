@@ -1,91 +1,121 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { AppError } from "../../../shared/catalog/errors.ts";
 
+/** The most levels of a body: the body is the first, its members are the second. */
+const NESTING_MAX = 32;
+
+/** The numbers of parsed bodies as they were written, by the object or list that holds them. */
+const numberTexts = new WeakMap<object, Map<string, string>>();
+
 /**
- * A JSON number with the text it was written as, so that no amount passes through a float. Every
- * number of a parsed body is a JsonNumber until {@link plain} is called.
+ * Returns the text of a number that a parsed body, or a part of it, has under a name, so that no
+ * amount passes through a float. Undefined: there is no number of that name.
  */
-export class JsonNumber {
-  readonly source: string;
+export function numberText(holder: unknown, name: string): string | undefined {
+  return numberTexts.get(holder as object)?.get(name);
+}
 
-  constructor(source: string) {
-    this.source = source;
+/**
+ * Returns the JSON object of a request body. Only UTF-8 without compression is accepted, because
+ * other readers could understand anything else differently. Throws {@link AppError}.
+ */
+export function readBody(
+  bytes: Buffer,
+  { "content-type": type = "", "content-encoding": encoding }: IncomingHttpHeaders,
+): Record<string, unknown> {
+  const charset = /;\s*charset\s*=\s*"?([^";\s]*)/i.exec(type)?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset)) {
+    throw new AppError("CONTENT_TYPE_REFUSED", "The body must be UTF-8; leave the charset out.");
   }
+  if (encoding !== undefined && encoding !== "identity") {
+    throw new AppError("CONTENT_TYPE_REFUSED", "The body must not be compressed.");
+  }
+  const text = decode(bytes);
+  const body = parse(text);
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw new AppError("BODY_NOT_JSON", "The body must be one JSON object.");
+  }
+  const { levels, twice } = structureOf(text);
+  if (levels > NESTING_MAX) {
+    throw new AppError("BODY_NOT_JSON", `The body is nested deeper than ${NESTING_MAX} levels.`);
+  }
+  if (twice !== undefined) {
+    throw new AppError("BODY_NOT_JSON", `The body names ${JSON.stringify(twice)} twice.`);
+  }
+  return body as Record<string, unknown>;
+}
 
-  get value(): number {
-    return Number(this.source);
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+function decode(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    throw new AppError("BODY_NOT_JSON", "The body is not UTF-8.");
   }
 }
 
-const NESTING_MAX = 32;
-
-/**
- * Parses a request body: one JSON object. It refuses keys that reach into prototypes, and integers
- * that a float would change, so that the answer echoes exactly what came.
- */
-export function parseJsonBody(text: string): Record<string, unknown> {
-  let body: unknown;
+function parse(text: string): unknown {
   try {
-    body = JSON.parse(text, (key, value: unknown, context?: { source?: string }) => {
-      if (key === "__proto__") throw new SyntaxError("the key __proto__ is not allowed");
-      if (typeof value !== "number") return value;
-      const source = context?.source ?? String(value);
-      if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-        throw new AppError("REQUEST_INVALID", `the number ${source} is too large`);
-      }
-      return new JsonNumber(source);
-    });
+    return JSON.parse(text, keepNumber);
   } catch (error) {
     if (error instanceof AppError) throw error;
     // A RangeError comes from a body that is nested too deeply for the parser.
     throw new AppError("BODY_NOT_JSON", `The body is not JSON: ${(error as Error).message}`);
   }
-  if (!isObject(body)) throw new AppError("BODY_NOT_JSON", "The body must be one JSON object.");
-  if (depthOf(body) > NESTING_MAX) {
-    throw new AppError("BODY_NOT_JSON", `The body is nested deeper than ${NESTING_MAX} levels.`);
+}
+
+/**
+ * Keeps the text of a number for {@link numberText}. Refuses keys that reach into prototypes, and
+ * integers that a float would change, so that the answer echoes exactly what came.
+ */
+function keepNumber(this: object, key: string, value: unknown, context?: { source?: string }) {
+  if (key === "__proto__") throw new SyntaxError("the key __proto__ is not allowed");
+  if (typeof value !== "number") return value;
+  const source = context?.source ?? String(value);
+  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
+    throw new AppError("REQUEST_INVALID", `the number ${source} is too large`);
   }
-  return body;
+  const texts = numberTexts.get(this) ?? new Map<string, string>();
+  numberTexts.set(this, texts.set(key, source));
+  return value;
 }
 
-/** Whether a value is a JSON object; an array and a {@link JsonNumber} are none. */
-function isObject(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof JsonNumber)
-  );
+/** Yields every text and number in a parsed body with its path; keys count as texts. */
+export function* leaves(holder: object, path = ""): Generator<{ path: string; text: string }> {
+  const isList = Array.isArray(holder);
+  for (const [key, value] of Object.entries(holder)) {
+    if (!isList) yield { path: `a key of ${path || "the body"}`, text: key };
+    const here = isList ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
+    const text = typeof value === "string" ? value : numberText(holder, key);
+    if (text !== undefined) yield { path: here, text };
+    else if (typeof value === "object" && value !== null) yield* leaves(value, here);
+  }
 }
 
-/** Returns the value with ordinary numbers in place of every {@link JsonNumber}. */
-export function plain(value: unknown): unknown {
-  if (value instanceof JsonNumber) return value.value;
-  if (Array.isArray(value)) return value.map(plain);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, plain(member)]));
-}
-
-/** Yields every text and number in a value with its path; keys count as texts. */
-export function* leaves(value: unknown, path: string): Generator<{ path: string; text: string }> {
-  if (typeof value === "string") yield { path, text: value };
-  else if (value instanceof JsonNumber) yield { path, text: value.source };
-  else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) yield* leaves(item, `${path}[${index}]`);
-  } else if (isObject(value)) {
-    for (const [key, member] of Object.entries(value)) {
-      yield { path: `a key of ${path || "the body"}`, text: key };
-      yield* leaves(member, path === "" ? key : `${path}.${key}`);
+/**
+ * Returns how many levels a JSON text has, and the first member that it names twice in one object;
+ * undefined: there is none. `JSON.parse` keeps the last value silently, other readers keep the
+ * first, and a payment must not depend on that. Pure; the text must be valid JSON.
+ */
+export function structureOf(json: string): { levels: number; twice: string | undefined } {
+  /** One set of names for each open object; null for an open list. */
+  const open: Array<Set<string> | null> = [];
+  let levels = 1;
+  let twice: string | undefined;
+  // Only strings and brackets matter; a name is a string before a colon.
+  const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?|[{[]\s*[}\]]|[{}[\]]/gs;
+  for (const [token, colon] of json.matchAll(tokens)) {
+    if (token === "{" || token === "[") {
+      open.push(token === "{" ? new Set() : null);
+      levels = Math.max(levels, open.length + 1);
+    } else if (token === "}" || token === "]") open.pop();
+    else if (colon !== undefined) {
+      const name = JSON.parse(token.slice(0, token.length - colon.length)) as string;
+      const names = open.at(-1);
+      if (names?.has(name)) twice ??= name;
+      names?.add(name);
     }
   }
-}
-
-function depthOf(root: unknown): number {
-  let depth = 0;
-  let level: unknown[] = [root];
-  while (level.length > 0 && depth <= NESTING_MAX) {
-    depth += 1;
-    level = level.flatMap((value) =>
-      Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [],
-    );
-  }
-  return depth;
+  return { levels, twice };
 }

@@ -1,14 +1,15 @@
 import { z } from "zod";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { containsPan } from "../../../shared/masking/mask.ts";
-import { AmountError, type Currency, currencyOf } from "../../../shared/money.ts";
+import { AmountError, type Currency, currencyOf, parseAmount } from "../../../shared/money.ts";
 import { newId } from "../../../shared/new-id.ts";
+import { RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
 import type { Echo, PaymentRequest } from "../../attempts/payment.ts";
 import { cartOf } from "../../orders/basket-check.ts";
-import { amount, type Fault, faultsOf, judged, minorOf, newOrderId, taken } from "./input.ts";
-import { leaves, plain } from "./json-body.ts";
+import { amount, type Fault, faultsOf, judged, newOrderId, taken } from "./input.ts";
+import { leaves, numberText } from "./json-body.ts";
 
-/** The longest time for the goods; the terminal waits a little longer (docs/zvt.md 8.2). */
+/** The most seconds until POST /delivery; the terminal waits a little longer (docs/zvt.md 8.2). */
 const DELIVERY_SECONDS_MAX = 180;
 const EMAIL_CHARACTERS_MAX = 254;
 
@@ -29,7 +30,7 @@ export const basket = z.union([cartObject, z.array(cartObject)]).nullable();
 const personName = z.string("must be a text").nullish();
 const emailMessage = "must be an e-mail address";
 
-/** The customer; two spellings of the names are read, and other members are only echoed. */
+/** The customer: names in two spellings, id and e-mail; other members are only echoed. */
 export const customer = z.looseObject(
   {
     firstname: personName,
@@ -83,17 +84,14 @@ export const paymentRequest = z.strictObject({
  * Checks a payment request and names every fault at once. Throws {@link AppError} REQUEST_INVALID
  * or CARD_DATA_REFUSED.
  */
-export function readPaymentRequest(
-  raw: Readonly<Record<string, unknown>>,
-  defaultCurrency: string,
-): PaymentRequest {
-  refuseCardData(raw);
-  const body = plain(raw) as Record<string, unknown>;
+export function readPaymentRequest(given: unknown, defaultCurrency: string): PaymentRequest {
+  const body = given as Readonly<Record<string, unknown>>;
+  refuseCardData(body);
   const { data, error } = paymentRequest.safeParse(body);
   const faults: Fault[] = error ? faultsOf(paymentRequest, error, "is not a known field") : [];
   const alpha = body["currency"] ?? defaultCurrency;
   const currency = typeof alpha === "string" ? currencyOf(alpha) : undefined;
-  const amountMinor = currency && readAmount(raw["amount"], currency, faults);
+  const amountMinor = currency && readAmount(body, currency, faults);
   if (faults.length > 0 || !data || !currency || amountMinor === undefined) {
     throw invalid(faults);
   }
@@ -113,7 +111,7 @@ export function readPaymentRequest(
   };
 }
 
-/** The order in which faults are listed; unknown members come first. */
+/** The members in the order in which their faults are listed, after those of unknown members. */
 const listedOrder = ["currency", "amount", "orderId", "customer", "customData", "delivery"];
 
 function invalid(faults: readonly Fault[]): AppError {
@@ -126,9 +124,10 @@ function invalid(faults: readonly Fault[]): AppError {
 }
 
 /** Returns the minor units, read from the text that was sent; a fault is added to `faults`. */
-function readAmount(value: unknown, currency: Currency, faults: Fault[]): number | undefined {
+function readAmount(body: unknown, currency: Currency, faults: Fault[]): number | undefined {
+  const text = numberText(body, "amount");
   try {
-    return minorOf(value, currency);
+    return text === undefined ? undefined : parseAmount(text, currency, RECEIPT_AMOUNT_DIGITS);
   } catch (error) {
     if (!(error instanceof AmountError)) throw error;
     faults.push({ field: "amount", message: error.message });
@@ -142,8 +141,8 @@ const articleNumber = /^\d{8,14}$/;
 
 /** Throws if a request holds a card number, which would get to logs, disk and gateway. */
 function refuseCardData(body: Readonly<Record<string, unknown>>): void {
-  for (const { path, text } of leaves(body, "")) {
-    // One article number in ten looks like a card number.
+  for (const { path, text } of leaves(body)) {
+    // By its check digit one article number in ten could be a card number.
     if (articlePath.test(path) && articleNumber.test(text)) continue;
     if (containsPan(text)) {
       throw new AppError("CARD_DATA_REFUSED", `${path} holds what looks like a card number.`, {
@@ -153,8 +152,8 @@ function refuseCardData(body: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Returns the members that the answer echoes: those that were sent. */
-function echoOf(body: Record<string, unknown>): Echo {
+/** Returns the members of the request that the answer repeats as they came. */
+function echoOf(body: Readonly<Record<string, unknown>>): Echo {
   const { amount, basket, customer, customData } = body;
   return {
     amount: amount as number,

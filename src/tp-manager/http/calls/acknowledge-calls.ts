@@ -5,8 +5,7 @@ import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { storage } from "../../attempts/failures.ts";
 import { type AcknowledgedKind, acknowledgedKinds } from "../../attempts/findings.ts";
 import { note, oneOf } from "../body/input.ts";
-import { type AnyCall, call } from "../call.ts";
-import type { CallContext } from "../call-context.ts";
+import { type AnyCall, type CallContext, call } from "../call.ts";
 import { success } from "../envelope.ts";
 
 const ITEMS_MAX = 100;
@@ -42,7 +41,7 @@ export const acknowledgeCalls: readonly AnyCall[] = [
   }),
 ];
 
-/** A body of the kinds whose items are order ids. */
+/** The bodies of POST /seen whose items are order ids. */
 const aboutOrders = z.object({ kind: z.enum(["charge", "return"]), items: z.array(z.unknown()) });
 
 function ordersIn(body: unknown): string[] {
@@ -50,7 +49,7 @@ function ordersIn(body: unknown): string[] {
   return items.filter((item) => typeof item === "string");
 }
 
-/** Acknowledges one item; false: it did not wait. A charge counts as read by the kiosk then. */
+/** Acknowledges one item; false: it did not wait. An acknowledged charge counts as read. */
 function mark(
   kind: AcknowledgedKind,
   item: string,

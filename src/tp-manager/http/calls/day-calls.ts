@@ -5,13 +5,12 @@ import type { ClosingOfDay } from "../../journal/operator-rows.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
 import type { Listings } from "../../orders/listings.ts";
 import { fault, judged } from "../body/input.ts";
-import { type AnyCall, call } from "../call.ts";
-import type { CallContext } from "../call-context.ts";
+import { type AnyCall, type CallContext, call } from "../call.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
-/** How many attempts are read at once; a payment that begins meanwhile waits for one page. */
+/** How many attempts are read at once: a payment that begins meanwhile waits so long. */
 const PAGE = 200;
-/** The most attempts of a day that are added up; more than that would be one every four seconds. */
+/** The most attempts of a day that are added up: one every four seconds. */
 const ATTEMPTS_MAX = 20_000;
 
 const date = judged(z.iso.date(), "must be a date like 2026-01-31");
@@ -27,7 +26,7 @@ export const dayCalls: readonly AnyCall[] = [
       const { listings, days, hours, clock } = at;
       const { fromMs, untilMs } = rangeOf(query.date, clock);
       const figures = new DayFigures(fromMs, untilMs);
-      const complete = await addAll(figures, listings, clock, { fromMs, untilMs });
+      const complete = await addAll(figures, listings, clock, { sinceMs: fromMs, untilMs });
       const read = storage(
         () => ({ hours: hours.hours(fromMs, untilMs), closings: days.closings(fromMs, untilMs) }),
         "unknown",
@@ -51,16 +50,11 @@ export const dayCalls: readonly AnyCall[] = [
 
 /** Returns begin and end of a day on the kiosk's clock. Throws for a date before 1970. */
 function rangeOf(given: string | undefined, clock: Clock): { fromMs: number; untilMs: number } {
-  const now = new Date(clock.now());
-  const parts = given?.split("-").map(Number);
-  const [year = 0, month = 1, day = 1] = parts ?? [
-    now.getFullYear(),
-    now.getMonth() + 1,
-    now.getDate(),
-  ];
+  const at = new Date(given === undefined ? clock.now() : `${given}T00:00`);
+  const year = at.getFullYear();
   if (year < 1970) throw fault("date", "must be a date like 2026-01-31");
-  const fromMs = new Date(year, month - 1, day).getTime();
-  return { fromMs, untilMs: new Date(year, month - 1, day + 1).getTime() };
+  const beginOf = (date: number) => new Date(year, at.getMonth(), date).getTime();
+  return { fromMs: beginOf(at.getDate()), untilMs: beginOf(at.getDate() + 1) };
 }
 
 function dateOf(ms: number): string {
@@ -69,23 +63,18 @@ function dateOf(ms: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-interface Range {
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
-/** Adds up attempts, with pauses in which a payment can begin. False: there are too many. */
+/** Adds attempts to the figures, page by page. False: more than {@link ATTEMPTS_MAX} were left. */
 async function addAll(
   figures: DayFigures,
   listings: Listings,
   clock: Clock,
-  { fromMs, untilMs }: Range,
+  range: { readonly sinceMs: number; readonly untilMs: number },
 ): Promise<boolean> {
   let left = ATTEMPTS_MAX;
   for (const list of ["list", "listArchived"] as const) {
     let before: number | null = null;
     for (;;) {
-      const page = { sinceMs: fromMs, untilMs, status: null, limit: PAGE, before };
+      const page = { ...range, status: null, limit: PAGE, before };
       const listed: ReturnType<Listings["list"]> = listings[list](page);
       for (const { attempt } of listed) figures.add(attempt);
       if (listed.length < PAGE) break;

@@ -32,7 +32,9 @@ const target = {
   orderId: orderId.optional(),
   transactionPublicId: z.string(publicIdMessage).regex(publicIdForm, publicIdMessage).optional(),
 };
-const either = ["orderId", "transactionPublicId"] as const;
+/** Returns the schema of a body that names either an order or a transaction of the gateway. */
+const bodyWith = <T extends z.core.$ZodLooseShape>(members: T) =>
+  exactlyOne(z.strictObject({ ...target, ...members }), "orderId", "transactionPublicId");
 const gatewayId = { in: "body", name: "transactionPublicId" } as const;
 
 const operating: readonly ErrorCode[] = [
@@ -54,7 +56,7 @@ const keyed = {
     .describe("The caller's own: with the same key and body nothing is sent again."),
 };
 
-/** The calls about the gateway (docs/design.md 5.14), for the operator's login if there is one. */
+/** The calls about the gateway (docs/design.md 5.14), which need OPERATOR_LOGIN if that is set. */
 export const gatewayCalls: readonly AnyCall[] = [
   ...gatewayOperationKindSchema.options.map(operation),
 
@@ -62,10 +64,7 @@ export const gatewayCalls: readonly AnyCall[] = [
     path: "/gateway/settle",
     gatewayId,
     role: "own-operator",
-    body: exactlyOne(
-      z.strictObject({ ...target, happened: yesOrNo, note: note(NOTE_CHARACTERS_MAX) }),
-      ...either,
-    ),
+    body: bodyWith({ happened: yesOrNo, note: note(NOTE_CHARACTERS_MAX) }),
     document: ({ orderExample, operationId, publicId, like }) => ({
       bodyExample: { ...orderExample, happened: true, note: "seen in the merchant account" },
       answer: z.object({
@@ -177,10 +176,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
     path: `/gateway/${kind}`,
     gatewayId,
     role: "operator",
-    body: exactlyOne(
-      z.strictObject({ ...target, ...part, ...keyed, ...(isRefund ? { again } : {}) }),
-      ...either,
-    ),
+    body: bodyWith({ ...part, ...keyed, ...(isRefund ? { again } : {}) }),
     document: ({ orderExample, operationDone }) => ({
       bodyExample: orderExample,
       answer: operationDone,
@@ -191,7 +187,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
         ...(isRefund ? (["REFUND_REPEATED"] as const) : []),
       ],
     }),
-    async handle({ body, raw, reply }, { gateway }) {
+    async handle({ body, request, reply }, { gateway }) {
       const { orderId, transactionPublicId, idempotencyKey } = body;
       const amount = "amount" in body ? body.amount : null;
       const again = "again" in body && body.again === true;
@@ -202,7 +198,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
       const result = await gateway.ask(
         kind,
         target,
-        (currency) => readAmount(raw["amount"], currency),
+        (currency) => readAmount(request.body, currency),
         { idempotencyKey, again, asked: JSON.stringify(asked) },
       );
       const { operation, currency, amountMinor } = result;

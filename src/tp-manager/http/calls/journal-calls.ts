@@ -17,7 +17,7 @@ const UNMATCHED_LISTED_MAX = 100;
 const ARCHIVE = "archive-";
 
 const cursorMessage = `must be a whole number from 1 to ${Number.MAX_SAFE_INTEGER}`;
-/** A cursor of the listing of attempts, which goes on in the archive. */
+/** The schema of a cursor in the list of attempts, or in the archive, which continues the list. */
 export const cursor = z
   .string(cursorMessage)
   .regex(new RegExp(`^(${ARCHIVE})?[1-9]\\d{0,15}$`), cursorMessage)
@@ -44,7 +44,7 @@ export const journalCalls: readonly AnyCall[] = [
       limit: pageLimit(PAGE_MAX),
       cursor: cursor.optional(),
     }),
-    document: ({ listedPayment }) => ({ answer: listedPayment, list: true, errors: [] }),
+    document: ({ listedPayment }) => ({ answer: listedPayment, list: true }),
     /** An attempt that is archived between the two reads is listed twice, never left out. */
     handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
@@ -71,7 +71,6 @@ export const journalCalls: readonly AnyCall[] = [
     document: ({ unmatchedTransaction }) => ({
       answer: unmatchedTransaction,
       list: true,
-      errors: [],
     }),
     handle({ query: { waiting } }, { listings, acknowledged }) {
       const listed = waiting

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { NAME_CHARACTERS_MAX } from "../../../shared/masking/legible.ts";
-import { logLevels } from "../../../shared/process/log-file.ts";
-import { judged, legible, oneOf, pageLimit } from "../body/input.ts";
+import { judged, legible } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { success } from "../envelope.ts";
+import { logQuery } from "../maintenance/log-lines.ts";
 
-const LINES_MAX = 1_000;
 const person = legible(NAME_CHARACTERS_MAX);
 const day = judged(z.iso.date(), "must be a day like 2026-01-31");
 
@@ -15,7 +14,7 @@ export const maintenanceCalls: readonly AnyCall[] = [
     path: "/settings",
     reads: true,
     role: "operator",
-    document: ({ setting }) => ({ answer: setting, list: true, errors: [] }),
+    document: ({ setting }) => ({ answer: setting, list: true }),
     handle: (_, { maintenance }) => maintenance.settings(),
   }),
 
@@ -23,13 +22,8 @@ export const maintenanceCalls: readonly AnyCall[] = [
     path: "/logs",
     reads: true,
     role: "operator",
-    query: z.strictObject({
-      program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
-      level: oneOf(logLevels).default("info"),
-      contains: z.string().max(200, "is too long").default(""),
-      limit: pageLimit(LINES_MAX),
-    }),
-    document: ({ logLine }) => ({ answer: logLine, list: true, errors: [] }),
+    query: logQuery,
+    document: ({ logLine }) => ({ answer: logLine, list: true }),
     handle: ({ query }, { maintenance }) => maintenance.logs(query),
   }),
 
@@ -37,7 +31,7 @@ export const maintenanceCalls: readonly AnyCall[] = [
     path: "/doctor",
     reads: true,
     role: "operator",
-    document: ({ doctor }) => ({ answer: doctor, errors: [] }),
+    document: ({ doctor }) => ({ answer: doctor }),
     handle: (_, { maintenance }) => maintenance.doctor(),
   }),
 
@@ -49,7 +43,6 @@ export const maintenanceCalls: readonly AnyCall[] = [
       type: "application/gzip",
       answer: z.string(),
       description: "tar.gz",
-      errors: [],
     }),
     async handle({ reply }, { maintenance }) {
       const archive = await maintenance.supportBundle();
@@ -58,50 +51,37 @@ export const maintenanceCalls: readonly AnyCall[] = [
     },
   }),
 
-  call({
-    path: "/update/check",
-    role: "operator",
-    body: z.strictObject({}).optional(),
-    document: ({ done }) => ({
-      answer: z.object({ ...done, done: z.boolean() }),
-      example: { status: "Success", done: true, message: "version 0.2.0 is ready" },
-      errors: ["NOT_SUPPORTED"],
-    }),
-    handle: async (_, { maintenance }) => ({
-      ...success,
-      ...(await maintenance.update("--check")),
-    }),
-  }),
+  update("check", z.strictObject({}).optional(), "version 0.2.0 is ready"),
+  update(
+    "hold",
+    z.strictObject({ until: day.optional(), by: person.optional() }).optional(),
+    "updates: held by kiosk",
+    { until: "2026-01-31", by: "Anna" },
+  ),
+  update("unhold", z.strictObject({}).optional(), "updates: the hold of Anna is over"),
+];
 
-  call({
-    path: "/update/hold",
+/** Returns the call for `launch.sh update --OPTION`; `message`, `bodyExample`: for the document. */
+function update(
+  option: "check" | "hold" | "unhold",
+  body: z.ZodType<{ until?: string | undefined; by?: string | undefined } | undefined>,
+  message: string,
+  bodyExample?: { readonly until: string; readonly by: string },
+): AnyCall {
+  return call({
+    path: `/update/${option}`,
     role: "operator",
-    body: z.strictObject({ until: day.optional(), by: person.optional() }).optional(),
+    body,
     document: ({ done }) => ({
-      bodyExample: { until: "2026-01-31", by: "Anna" },
+      ...(bodyExample ? { bodyExample } : {}),
       answer: z.object({ ...done, done: z.boolean() }),
-      example: { status: "Success", done: true, message: "updates: held by kiosk" },
-      errors: ["CARD_DATA_REFUSED", "NOT_SUPPORTED"],
+      example: { status: "Success", done: true, message },
+      errors: bodyExample ? ["CARD_DATA_REFUSED", "NOT_SUPPORTED"] : ["NOT_SUPPORTED"],
     }),
     async handle({ body: { until, by } = {} }, { maintenance }) {
       // A name and its value are one argument, because a person's name may begin with a dash.
       const named = [...(until ? [`--until=${until}`] : []), ...(by ? [`--by=${by}`] : [])];
-      return { ...success, ...(await maintenance.update("--hold", ...named)) };
+      return { ...success, ...(await maintenance.update(`--${option}`, ...named)) };
     },
-  }),
-
-  call({
-    path: "/update/unhold",
-    role: "operator",
-    body: z.strictObject({}).optional(),
-    document: ({ done }) => ({
-      answer: z.object({ ...done, done: z.boolean() }),
-      example: { status: "Success", done: true, message: "updates: the hold of Anna is over" },
-      errors: ["NOT_SUPPORTED"],
-    }),
-    handle: async (_, { maintenance }) => ({
-      ...success,
-      ...(await maintenance.update("--unhold")),
-    }),
-  }),
-];
+  });
+}

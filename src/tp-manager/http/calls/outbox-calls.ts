@@ -16,10 +16,10 @@ import { note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { success } from "../envelope.ts";
 
-/** The largest cursor, above every number that the supervisor gives an item. */
+/** The largest cursor; the supervisor numbers no item so high. */
 const CURSOR_MAX = 1e15;
 
-/** The state of a transaction that the supervisor refuses, in addition to its outbox's. */
+/** The state of a transaction that the supervisor refuses, so that it is not in the outbox. */
 const REFUSED = "refused" as const;
 
 const aboutItem: readonly ErrorCode[] = [

@@ -6,7 +6,7 @@ import { followCharge, whenWritten } from "../answer-arrival.ts";
 import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../body/input.ts";
 import { paymentRequest, readPaymentRequest } from "../body/payment-request.ts";
 import { type AnyCall, call } from "../call.ts";
-import { sendOne, sendResult, success } from "../envelope.ts";
+import { send, sendResult, success } from "../envelope.ts";
 import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
 
 /**
@@ -20,7 +20,7 @@ export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment",
     alias: "/",
-    // Known orders are answered; the lease refuses new ones.
+    // A known order is answered at any time; the lease refuses a new one during probation.
     whileUpdating: true,
     body: paymentRequest,
     readsBody: true,
@@ -42,8 +42,8 @@ export const paymentCalls: readonly AnyCall[] = [
         "GOODS_NOT_DELIVERED",
       ],
     }),
-    async handle({ raw, request, reply }, at) {
-      const order = readPaymentRequest(raw, at.defaultCurrency);
+    async handle({ request, reply }, at) {
+      const order = readPaymentRequest(request.body, at.defaultCurrency);
       const { orderId, generatedId, currency, echo } = order;
       const repeated = { currency: currency.alpha, ...echo };
       const named = { orderId, ...repeated };
@@ -54,8 +54,8 @@ export const paymentCalls: readonly AnyCall[] = [
         followCharge(request, reply, at, result);
         return sendResult(reply, result);
       } catch (error) {
-        // A payment may be stored under this id, and without the id nobody could look it up: the
-        // answer that has the id must not count as read before it was (docs/rules/11-unread.md).
+        // The payment may be stored. Its generated id is in this refusal only, so the refusal is
+        // recorded as read once it is written (docs/rules/11-unread.md).
         if (generatedId && error instanceof AppError && error.code === "STORAGE_FAILED") {
           request.about = { orderId, echo: named };
           whenWritten(request, reply, at, orderId);
@@ -85,8 +85,8 @@ export const paymentCalls: readonly AnyCall[] = [
       const { found, http, body } = await lookedUp(at, orderId);
       if (found.attempt.request.generatedId) whenWritten(request, reply, at, orderId);
       followCharge(request, reply, at, found);
-      // The lookup succeeded, so its status is 200, except for an outcome that is still open.
-      return sendOne(reply, http === 504 ? 504 : 200, body);
+      // The lookup itself succeeded, even of a declined order; 504 says that the outcome is open.
+      return send(reply, http === 504 ? 504 : 200, body);
     },
   }),
 
@@ -129,10 +129,10 @@ export const paymentCalls: readonly AnyCall[] = [
         ...errors.notCharged,
       ],
     }),
-    async handle({ body: { orderId, delivered, amount }, raw, request, reply }, at) {
+    async handle({ body: { orderId, delivered, amount }, request, reply }, at) {
       request.about = { orderId, echo: {} };
       const part = (): number | undefined =>
-        readAmount(raw["amount"], at.orders.latest(orderId).request.currency);
+        readAmount(request.body, at.orders.latest(orderId).request.currency);
       const amountMinor = amount === 0 ? 0 : part();
       const result = await at.afterSale.deliver(orderId, delivered, amountMinor);
       followCharge(request, reply, at, result);
@@ -182,11 +182,11 @@ export const paymentCalls: readonly AnyCall[] = [
       answer: paymentAnswer,
       errors: ["ORDER_NOT_FOUND", "NOTHING_TO_SETTLE", "CARD_DATA_REFUSED", "SETTLED_NOT_CHARGED"],
     }),
-    async handle({ params: { orderId }, body, raw, request, reply }, at) {
+    async handle({ params: { orderId }, body, request, reply }, at) {
       const { outcome, note, attempt } = body;
       request.about = { orderId, echo: {} };
       const { currency } = at.orders.latest(orderId).request;
-      const amountMinor = readAmount(raw["amount"], currency);
+      const amountMinor = readAmount(request.body, currency);
       return sendResult(reply, await at.settle({ orderId, outcome, note, attempt, amountMinor }));
     },
   }),

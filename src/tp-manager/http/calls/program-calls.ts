@@ -26,7 +26,6 @@ export const programCalls: readonly AnyCall[] = [
     document: ({ done }) => ({
       answer: z.object({ ...done, stopped: z.boolean() }),
       example: { status: "Success", stopped: true, message: "The terminal manager stops." },
-      errors: [],
     }),
     handle({ reply }, { arbiter, requestStop }) {
       const running = arbiter.lease.current !== undefined;
@@ -42,7 +41,7 @@ export const programCalls: readonly AnyCall[] = [
   call({
     path: "/health",
     reads: true,
-    document: ({ health }) => ({ answer: health, also: [503], errors: [] }),
+    document: ({ health }) => ({ answer: health, also: [503] }),
     async handle({ reply }, { monitor }) {
       const health = await monitor.health();
       if (health.status !== "Ready") void reply.code(503);
@@ -57,7 +56,6 @@ export const programCalls: readonly AnyCall[] = [
       type: "text/plain",
       answer: z.string(),
       description: "Prometheus text format 0.0.4.",
-      errors: [],
     }),
     async handle({ reply }, { monitor: { metrics } }) {
       const text = await metrics.text();
@@ -81,7 +79,7 @@ export const programCalls: readonly AnyCall[] = [
       description: "See x-events for the vocabulary.",
       errors: ["TOO_MANY_READERS"],
     }),
-    /** The header wins: a reconnecting EventSource sends the new header with its first query. */
+    /** Prefers the header: an EventSource that reconnects updates the header, not the query. */
     handle({ query, headers, reply }, { events }) {
       const given = headers["last-event-id"] ?? query.lastEventId;
       return events.open(reply, given ? Number(given) : undefined);
@@ -95,7 +93,6 @@ export const programCalls: readonly AnyCall[] = [
       type: "application/json",
       answer: openApi,
       description: "OpenAPI 3.1.",
-      errors: [],
     }),
     handle: async ({ reply }) =>
       reply.type("application/json; charset=utf-8").send(await readFile(openApiFile, "utf8")),

@@ -7,12 +7,11 @@ import type { Suspect } from "../../attempts/reconciliation/ledger-policy.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { ComparedDay } from "../../orders/listings.ts";
 import { oneOf, pageLimit, wholeNumber } from "../body/input.ts";
-import { type Answer, type AnyCall, call } from "../call.ts";
-import type { CallContext } from "../call-context.ts";
+import { type Answer, type AnyCall, type CallContext, call } from "../call.ts";
 
 const PAGE_MAX = 500;
 
-/** The query member `waiting` of a list: `yes` for the entries that wait for a person. */
+/** The schema of a list's query member `waiting`: `yes` lists what waits for a person only. */
 export const onlyWaiting = oneOf(["yes"]).optional();
 
 /** Returns when a person acknowledged an entry; null: nobody did. */
@@ -34,7 +33,7 @@ export const reconciliationCalls: readonly AnyCall[] = [
       limit: pageLimit(PAGE_MAX),
       cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1)).optional(),
     }),
-    document: ({ reconciliation }) => ({ answer: reconciliation, list: true, errors: [] }),
+    document: ({ reconciliation }) => ({ answer: reconciliation, list: true }),
     handle({ query: { waiting, limit, cursor = null }, reply }, { listings, acknowledged }) {
       const listed = waiting
         ? storage(() => acknowledged.waitingDifferences(limit), "no").map((one) =>

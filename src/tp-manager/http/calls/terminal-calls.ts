@@ -4,15 +4,14 @@ import { osName, versionNumber } from "../../../shared/process/installation.ts";
 import { isoTime } from "../../../shared/time.ts";
 import { type TerminalStatus, TerminalUnavailable } from "../../terminal/terminal.ts";
 import { oneOf } from "../body/input.ts";
-import { type AnyCall, call } from "../call.ts";
-import type { CallContext } from "../call-context.ts";
-import { jsonText, sendText, success } from "../envelope.ts";
+import { type AnyCall, type CallContext, call } from "../call.ts";
+import { success } from "../envelope.ts";
 import { reconciliationView } from "./reconciliation-calls.ts";
 
-/** How long `/check` waits for the terminal. */
+/** How long `/check` waits for the terminal's answer. */
 const CHECK_LIMIT_MS = 10_000;
 
-/** The type of an unattended terminal's connector (docs/design.md 12.8). */
+/** The `type` of this program in its version: "tpa", unattended terminals (docs/design.md 12.8). */
 const APPLICATION_TYPE = "tpa";
 
 const version = {
@@ -20,8 +19,6 @@ const version = {
   type: z.literal(APPLICATION_TYPE),
   os: z.string(),
 };
-/** The answer of `/version`, which stays the same while the program runs. */
-const versionText = jsonText([versionBody()]);
 const versionExample = { version: "0.1.0-tpa-linux_x64", type: "tpa", os: "linux_x64" } as const;
 
 /** The calls about the terminal: restart, end of day, identity and status. */
@@ -102,7 +99,7 @@ export const terminalCalls: readonly AnyCall[] = [
     query: z.strictObject({
       fresh: oneOf(["yes"]).optional(),
     }),
-    document: ({ check }) => ({ answer: check, errors: [] }),
+    document: ({ check }) => ({ answer: check }),
     async handle({ query: { fresh } }, at) {
       const { status, atMs } = await check(at, fresh === "yes");
       return { ...asAPaymentFinds(status, at), asOf: isoTime(atMs) };
@@ -125,7 +122,6 @@ export const terminalCalls: readonly AnyCall[] = [
         }),
         versionExample,
       ),
-      errors: [],
     }),
     handle(_, { arbiter }) {
       const { version: terminalVersion, ...identity } = arbiter.terminal.state.identity;
@@ -136,19 +132,19 @@ export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/version",
     reads: true,
-    document: () => ({ answer: z.object(version), example: versionExample, errors: [] }),
-    handle: ({ reply }) => sendText(reply, 200, versionText),
+    document: () => ({ answer: z.object(version), example: versionExample }),
+    handle: versionBody,
   }),
 ];
 
-/** Returns the status for a payment: a ready terminal needs action if it would be refused. */
+/** Returns the status; a ready terminal "needs action" (2) while a payment would be refused. */
 function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): TerminalStatus {
   const [reason] = arbiter.notReadyReasons;
   if (status.cr !== "0" || !reason) return status;
   return { ...status, cr: "2", detail: reason.says };
 }
 
-/** Returns the terminal's status; without a link or during a payment, the one that is known. */
+/** Returns the terminal's status; it is not asked without a link or while a payment runs. */
 async function check(
   { arbiter, clock }: CallContext,
   isFresh: boolean,

@@ -10,7 +10,7 @@ import type { TransactionReport } from "../../terminal/terminal.ts";
 import { instant, judged, newOrderId, oneOf, pageLimit } from "../body/input.ts";
 import { type AnyCall, call, mayCall } from "../call.ts";
 import { lookedUp } from "../looked-up.ts";
-import { actionsOf } from "../order-actions.ts";
+import { actionsOf, pathOfAction } from "../order-actions.ts";
 import { gatewayCalls } from "./gateway-calls.ts";
 import { cursor, cursorOf } from "./journal-calls.ts";
 import { paymentCalls } from "./payment-calls.ts";
@@ -47,17 +47,13 @@ export const timelineCalls: readonly AnyCall[] = [
       limit: pageLimit(PAGE_MAX),
       cursor: cursor.optional(),
     }),
-    document: ({ search }) => ({ answer: search, errors: [] }),
+    document: ({ search }) => ({ answer: search }),
     handle({ query }, { listings, clock }) {
       const untilMs = query.until ?? clock.now() + 1;
       const { found, next, searchedToMs } = searchPayments(listings, {
+        ...query,
         fromMs: query.from ?? Math.max(0, untilMs - DAYS_DEFAULT * DAY_MS),
         untilMs,
-        order: query.order ?? null,
-        amount: query.amount ?? null,
-        card: query.card ?? null,
-        status: query.status ?? null,
-        limit: query.limit,
         position: query.cursor ?? newest,
       });
       return {
@@ -81,15 +77,13 @@ export const timelineCalls: readonly AnyCall[] = [
       errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE", "TERMINAL_IN_DOUBT"],
     }),
     async handle({ params: { orderId }, request }, at) {
-      const { body, found, warnings, gatewayState } = await lookedUp(at, orderId);
+      const { body, found, warnings } = await lookedUp(at, orderId);
       const { attempt } = found;
       const lacksReversal = at.arbiter.lease.lackOf("reverse") !== undefined;
-      const may = actionsOf(attempt, { lacksReversal, gatewayState })
-        .filter(({ path }) => {
-          const record = acting.find((one) => one.path === path);
-          return record !== undefined && mayCall(record, request.role, at.hasOperator);
-        })
-        .map(({ act }) => act);
+      const may = actionsOf(attempt, lacksReversal, body.gateway?.state).filter((act) => {
+        const record = acting.find(({ path }) => path === pathOfAction[act]);
+        return record !== undefined && mayCall(record, request.role, at.hasOperator);
+      });
       return {
         ...body,
         card: maskedCardOf(found),
@@ -111,7 +105,7 @@ function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request 
   return { note: warning, says, amount, at: isoTime(atMs ?? null), count: count ?? null };
 }
 
-/** Returns an order's masked card; that of a decline is in the attempt's events. null: none. */
+/** Returns an order's masked card, of a decline from its events; null: none was reported. */
 function maskedCardOf({ attempt, attempts }: FoundOrder): string | null {
   const own = attempts.find((one) => one.transactionId === attempt.transactionId);
   const events = own?.events ?? [];

@@ -4,7 +4,7 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 import { isActing } from "../call.ts";
 import { Credentials, type Pair, type Role } from "./credentials.ts";
 import type { FailureDelay } from "./failure-delay.ts";
-import { hostCheck, isAllowedOrigin, sourceHeaders } from "./origin-check.ts";
+import { isAllowedOrigin, isOurHost } from "./origin-check.ts";
 
 /** The headers of every answer: no other site may store, frame, sniff or read it. */
 export const securityHeaders = {
@@ -22,7 +22,7 @@ export interface AccessOptions {
   readonly kiosk: Pair;
   readonly operator: Pair | undefined;
   readonly allowedOrigins: readonly string[];
-  /** The delay that all doors with a login and password share. */
+  /** The delay after a wrong login, which the API and the pages share. */
   readonly failures: FailureDelay;
 }
 
@@ -41,19 +41,13 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
     app.connections.trust(request.raw.socket);
     request.role = role;
   };
-  const isOurHost = hostCheck(options.port);
   app.addHook("onRequest", (request, reply, done) => {
     void reply.headers(securityHeaders);
-    checkSource(request, reply, options, isOurHost);
-    done();
-  });
-  // Many programs send POST /cancel with a content type and no body.
-  app.addHook("onRequest", ({ raw: { headers } }, _reply, done) => {
+    checkSource(request, reply, options);
+    const { headers } = request.raw;
     const isEmpty = headers["content-length"] === "0" && !headers["transfer-encoding"];
+    // Fastify refuses a content type without a body, which many programs send.
     if (isEmpty) delete headers["content-type"];
-    done();
-  });
-  app.addHook("onRequest", (request, reply, done) => {
     if (isPreflight(request)) {
       void reply.code(204).send();
       return;
@@ -82,17 +76,15 @@ export async function refuseLogin(
 function checkSource(
   request: FastifyRequest,
   reply: FastifyReply,
-  options: AccessOptions,
-  isOurHost: (host: string | undefined) => boolean,
+  { port, allowedOrigins }: AccessOptions,
 ): void {
-  checkHost(request, isOurHost);
-  const headers = sourceHeaders(request);
-  const { origin } = headers;
+  checkHost(request, port);
+  const { origin } = request.headers;
   const acting = isActing(request.method, request.routeOptions.config.call);
-  if (!isAllowedOrigin(headers, options.allowedOrigins, acting)) {
+  if (!isAllowedOrigin(request.headers, allowedOrigins, acting)) {
     throw new AppError("ORIGIN_REFUSED");
   }
-  if (origin === undefined || !options.allowedOrigins.includes(origin)) return;
+  if (origin === undefined || !allowedOrigins.includes(origin)) return;
   void reply.headers({
     "access-control-allow-origin": origin,
     "access-control-expose-headers": "idempotent-replay, next-cursor",
@@ -109,12 +101,11 @@ function checkSource(
   }
 }
 
-/** Throws if Host does not name this machine, or a header of {@link singles} comes twice. */
-export function checkHost(
-  { raw, headers }: FastifyRequest,
-  isOurHost: (host: string | undefined) => boolean,
-): void {
-  if (isAmbiguous(raw.rawHeaders) || !isOurHost(headers.host)) throw new AppError("HOST_REFUSED");
+/** Throws unless Host names this machine and port, and each of {@link singles} comes once. */
+export function checkHost({ raw, headers }: FastifyRequest, port: number): void {
+  if (isAmbiguous(raw.rawHeaders) || !isOurHost(headers.host, port)) {
+    throw new AppError("HOST_REFUSED");
+  }
 }
 
 /** The headers that decide who may call: of two, node and other readers may each read another. */

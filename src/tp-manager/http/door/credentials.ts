@@ -7,29 +7,19 @@ export interface Pair {
   readonly password: string;
 }
 
-/** Digests of a login and a password, which have the same length for every input. */
-interface DigestPair {
-  readonly login: Buffer;
-  readonly password: Buffer;
+/** The digests of one role's login and password, and of the header made of them. */
+interface Known {
+  readonly role: Role;
+  readonly pair: Buffer;
+  readonly header: Buffer;
 }
-
-/** The longest header that is compared as it stands; a longer one is decoded each time. */
-const HEADER_BYTES_MAX = 512;
-const LENGTH_BYTES = 2;
 
 /** Checks Basic credentials in constant time. */
 export class Credentials {
-  readonly #kiosk: DigestPair;
-  readonly #operator: DigestPair | undefined;
-  readonly #kioskHeader: Buffer;
-  readonly #operatorHeader: Buffer;
-  readonly #given = Buffer.alloc(LENGTH_BYTES + HEADER_BYTES_MAX);
+  readonly #known: readonly Known[];
 
   constructor(kiosk: Pair, operator: Pair | undefined) {
-    this.#kiosk = digestsOf(kiosk);
-    this.#operator = operator && digestsOf(operator);
-    this.#kioskHeader = headerOf(kiosk);
-    this.#operatorHeader = operator ? headerOf(operator) : unknownHeader;
+    this.#known = [knownOf("kiosk", kiosk), ...(operator ? [knownOf("operator", operator)] : [])];
   }
 
   /**
@@ -37,51 +27,33 @@ export class Credentials {
    * right pair. Undefined: the header has to be decoded, and may still be right.
    */
   roleOfHeader(header = ""): Role | undefined {
-    if (header.length > HEADER_BYTES_MAX) return undefined;
-    writeHeader(this.#given, header);
-    const kiosk = timingSafeEqual(this.#given, this.#kioskHeader);
-    const operator = timingSafeEqual(this.#given, this.#operatorHeader);
-    if (operator) return "operator";
-    return kiosk ? "kiosk" : undefined;
+    return this.#roleOf("header", header);
   }
 
   /** Returns the role of a login and password; undefined: they are wrong. */
   roleOf(login: string, password: string): Role | undefined {
-    const given = digestsOf({ login, password });
-    // Both pairs are always compared, so that the time does not show which one was similar.
-    const kiosk = samePair(given, this.#kiosk);
-    const operator = this.#operator ? samePair(given, this.#operator) : false;
-    if (operator) return "operator";
-    return kiosk ? "kiosk" : undefined;
+    return this.#roleOf("pair", JSON.stringify([login, password]));
+  }
+
+  #roleOf(kind: "pair" | "header", given: string): Role | undefined {
+    const digest = hash("sha256", given, "buffer");
+    let role: Role | undefined;
+    // Every role is always compared, so that the time does not show which one was similar.
+    for (const one of this.#known) if (timingSafeEqual(one[kind], digest)) role = one.role;
+    return role;
   }
 }
 
-/** A buffer that equals no given header, because no header has its length. */
-const unknownHeader = Buffer.alloc(LENGTH_BYTES + HEADER_BYTES_MAX, 0xff);
+/** Stands for the header of a pair whose header is always decoded: no digest equals it. */
+const noDigest = Buffer.alloc(32);
 
-/** Returns the usual header of a pair, filled up so that every comparison takes the same time. */
-function headerOf({ login, password }: Pair): Buffer {
+function knownOf(role: Role, { login, password }: Pair): Known {
   const header = `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
-  // A login with a colon, or a control character, is decoded to another pair or to none.
+  // A header with a colon in the login, or a control character, is read otherwise or not at all.
   const isPlain = !login.includes(":") && !/\p{Cc}/u.test(login + password);
-  if (!isPlain || header.length > HEADER_BYTES_MAX) return unknownHeader;
-  const filled = Buffer.alloc(LENGTH_BYTES + HEADER_BYTES_MAX);
-  writeHeader(filled, header);
-  return filled;
-}
-
-function writeHeader(into: Buffer, header: string): void {
-  into.fill(0);
-  into.writeUInt16LE(header.length);
-  into.write(header, LENGTH_BYTES);
-}
-
-function samePair(given: DigestPair, expected: DigestPair): boolean {
-  const login = timingSafeEqual(given.login, expected.login);
-  const password = timingSafeEqual(given.password, expected.password);
-  return login && password;
-}
-
-function digestsOf({ login, password }: Pair): DigestPair {
-  return { login: hash("sha256", login, "buffer"), password: hash("sha256", password, "buffer") };
+  return {
+    role,
+    pair: hash("sha256", JSON.stringify([login, password]), "buffer"),
+    header: isPlain ? hash("sha256", header, "buffer") : noDigest,
+  };
 }

@@ -1,11 +1,11 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type Clock, sleep } from "../../../shared/time.ts";
 
 const DELAY_MIN_MS = 100;
 const DELAY_MAX_MS = 5_000;
-/** The time without a failure after which a login's failures are forgotten. */
+/** After how long without a failure the failures of a login are forgotten. */
 const FORGOTTEN_AFTER_MS = 60_000;
-/** The most failed requests that wait at the same time. */
+/** The most refusals that are delayed at the same time; others are answered at once. */
 const WAITING_MAX = 64;
 /** The most logins with a count of their own; all others share one count. */
 const LOGINS_MAX = 256;
@@ -53,12 +53,12 @@ export class FailureDelay {
   #failed(login: string): number {
     const nowMs = this.#clock.monotonicMs();
     this.#forget(nowMs);
-    const own = createHash("sha256").update(login).digest("base64");
+    const own = hash("sha256", login, "base64");
     // A new login never replaces a known one, or a flood of logins would make it forgotten.
     const isRoom = this.#failures.has(own) || this.#failures.size < LOGINS_MAX;
     const key = isRoom ? own : OTHERS;
     const count = (this.#failures.get(key)?.count ?? 0) + 1;
-    // Deleted first, so that the map keeps the order of the last failures.
+    // The entry moves to the end, so that the map is ordered by the last failure.
     this.#failures.delete(key);
     this.#failures.set(key, { count, lastMs: nowMs });
     return count;

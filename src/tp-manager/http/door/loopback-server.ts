@@ -40,7 +40,7 @@ export async function listenOnLoopback(
   return {
     async close() {
       connections.end();
-      // Both close together: streams of events on either server end when the app closes.
+      // Both servers close at once: closing the app ends the event streams on either.
       await Promise.all([hasSix ? six[Symbol.asyncDispose]() : undefined, app.close()]);
     },
   };

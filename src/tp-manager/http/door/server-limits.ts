@@ -1,4 +1,10 @@
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
+import {
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
 import type { Connections } from "../../../shared/ipc/connections.ts";
@@ -9,17 +15,17 @@ import { securityHeaders } from "./access.ts";
 
 /** The most connections of the local API; a kiosk needs a handful. */
 const CONNECTIONS_MAX = 256;
-/** The time within which a request must arrive completely, or its connection is closed. */
+/** How long a request may take to arrive completely, before its connection is closed. */
 const REQUEST_ARRIVAL_MAX_MS = 10_000;
 const HEADERS_ARRIVAL_MAX_MS = 5_000;
-/** How often node checks for late requests. */
+/** How often node checks for requests that take too long to arrive. */
 const ARRIVAL_CHECK_MS = 500;
 const KEEP_ALIVE_MS = 30_000;
 const HEADER_BYTES_MAX = 16 * 1024;
-/** The most connections of a port with pages; they hold at most 48 MiB of headers. */
+/** The most connections of a port with pages; their headers take at most 48 MiB. */
 const PAGE_CONNECTIONS_MAX = 64;
 const HEADERS_MAX = 100;
-/** The most connections that the system queues, so that a flood does not displace the kiosk. */
+/** How many connections the system queues, so that a flood does not push out the kiosk's. */
 export const BACKLOG = 2_048;
 
 export interface ServerLimits {
@@ -32,7 +38,7 @@ export interface ServerLimits {
 const apiOptions: ServerOptions = {
   maxHeaderSize: HEADER_BYTES_MAX,
   connectionsCheckingInterval: ARRIVAL_CHECK_MS,
-  // A missing Host header is answered like a wrong one, with a body.
+  // By itself node answers a missing Host header without a body.
   requireHostHeader: false,
   insecureHTTPParser: false,
 };
@@ -45,11 +51,6 @@ export const pageLimits: ServerLimits = {
   connections: PAGE_CONNECTIONS_MAX,
 };
 
-export const arrivalLimits = {
-  requestTimeout: REQUEST_ARRIVAL_MAX_MS,
-  keepAliveTimeout: KEEP_ALIVE_MS,
-} as const;
-
 /** Gives a server its limits and refusals, which are the same on 127.0.0.1 and ::1. */
 export function harden(server: Server, connections: Connections): void {
   server.requestTimeout = REQUEST_ARRIVAL_MAX_MS;
@@ -60,11 +61,11 @@ export function harden(server: Server, connections: Connections): void {
   server.prependListener("connection", (socket: Duplex) => {
     if (!connections.admit(socket)) socket.destroy();
   });
-  // This runs first: when the parser gives up, the requests that have begun must be known.
+  // This listener runs first, so that refuseUnparsed knows each request that has begun.
   server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
     connections.begin(response),
   );
-  // No tunnel is opened; an expectation other than 100-continue is ignored.
+  // CONNECT is refused; an expectation other than 100-continue is ignored.
   server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
     refuseOnSocket(socket, "METHOD_NOT_ALLOWED"),
   );
@@ -100,20 +101,13 @@ const parserCodes: Readonly<Record<string, ErrorCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "REQUEST_TOO_SLOW",
 };
 
-const reasons: Readonly<Record<number, string>> = {
-  400: "Bad Request",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  431: "Request Header Fields Too Large",
-};
-
 function refuseOnSocket(socket: Duplex, code: ErrorCode): void {
   const { http } = errorTable[code];
   const text = code === "REQUEST_INVALID" ? "The request is not HTTP/1.1." : undefined;
   const error = errorOfAppError(new AppError(code, text));
   const body = jsonText([{ status: "Failed", error }]);
   const head = [
-    `HTTP/1.1 ${http} ${reasons[http] ?? "Error"}`,
+    `HTTP/1.1 ${http} ${STATUS_CODES[http]}`,
     "content-type: application/json; charset=utf-8",
     `content-length: ${Buffer.byteLength(body)}`,
     ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { ServerResponse } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import type { Clock } from "../../../shared/time.ts";
 import { checkHost, securityHeaders } from "./access.ts";
-import { hostCheck, isOwnPage, sourceHeaders } from "./origin-check.ts";
+import { isOwnPage } from "./origin-check.ts";
 import { SESSION_IDLE_MS, type Session, Sessions } from "./sessions.ts";
 
 declare module "fastify" {
@@ -14,7 +15,7 @@ declare module "fastify" {
     open?: "file" | "log-in";
   }
   interface FastifyRequest {
-    /** The session of the request; null: it has none, or was not checked yet. */
+    /** The session of the request; null: it has none, or has not been checked yet. */
     session: Session | null;
   }
 }
@@ -31,7 +32,6 @@ export function installSessionDoor(
   idleMs = SESSION_IDLE_MS,
 ): Sessions {
   const sessions = new Sessions(clock, idleMs);
-  const isOurHost = hostCheck(port);
   app.addHook("preClose", (done) => {
     sessions.endAll();
     done();
@@ -39,34 +39,28 @@ export function installSessionDoor(
   app.decorateRequest("session", null);
   app.addHook("onRequest", (request, reply, done) => {
     void reply.headers(securityHeaders);
-    checkHost(request, isOurHost);
-    const { open } = request.routeOptions.config;
-    if (open !== "file" && !isOwnPage(sourceHeaders(request), open === "log-in")) {
+    checkHost(request, port);
+    const { open, call } = request.routeOptions.config;
+    if (open !== "file" && !isOwnPage(request.headers, open === "log-in")) {
       throw new AppError("ORIGIN_REFUSED");
     }
-    if (open === undefined) letIn(app, sessions, request, reply);
+    if (open !== undefined) return done();
+    const session = sessions.find(tokenOf(request), request.headers["user-active"] === "yes");
+    if (!session) throw new AppError("UNAUTHORIZED", "The session is over: log in again.");
+    app.connections.trust(request.raw.socket);
+    request.role = session.role;
+    request.session = session;
+    if (call?.streams) endStream(session.over, reply.raw);
     done();
   });
   return sessions;
 }
 
-function letIn(
-  app: FastifyInstance,
-  sessions: Sessions,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
-  const isActive = request.headers["user-active"] === "yes";
-  const session = sessions.find(tokenOf(request), isActive);
-  if (!session) throw new AppError("UNAUTHORIZED", "The session is over: log in again.");
-  app.connections.trust(request.raw.socket);
-  request.role = session.role;
-  request.session = session;
-  if (!request.routeOptions.config.call?.streams) return;
-  const { raw } = reply;
-  const cut = () => raw.end();
-  session.over.addEventListener("abort", cut);
-  raw.once("close", () => session.over.removeEventListener("abort", cut));
+/** Ends a stream when the session of its reader is over. */
+function endStream(over: AbortSignal, stream: ServerResponse): void {
+  const cut = () => stream.end();
+  over.addEventListener("abort", cut);
+  stream.once("close", () => over.removeEventListener("abort", cut));
 }
 
 /** Returns the token of a request; empty: there is none. */

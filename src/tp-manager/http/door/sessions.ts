@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { Role } from "./credentials.ts";
 
@@ -42,23 +42,24 @@ export class Sessions {
     const token = randomBytes(TOKEN_BYTES).toString("base64url");
     const digest = digestOf(token);
     const end = new AbortController();
-    const lastActiveMs = this.#clock.monotonicMs();
-    const timer = this.#watch(digest, this.#idleMs);
-    this.#byDigest.set(digest, { login, role, over: end.signal, end, lastActiveMs, timer });
+    this.#byDigest.set(digest, { login, role, over: end.signal, end, ...this.#active(digest) });
     return token;
   }
 
-  /** Returns a token's session. `active`: a person touched key or pointer since the last call. */
+  /** Returns a token's session. `active`: a person has used key or pointer since the last call. */
   find(token: string, active: boolean): Session | undefined {
     const digest = digestOf(token);
     const found = this.#byDigest.get(digest);
     if (!found) return undefined;
     // After a sleep of the machine the timer may be late.
-    if (this.#leftMs(found) <= 0) {
+    if (this.#clock.monotonicMs() - found.lastActiveMs >= this.#idleMs) {
       this.#end(digest);
       return undefined;
     }
-    if (active) found.lastActiveMs = this.#clock.monotonicMs();
+    if (active) {
+      found.timer.clear();
+      Object.assign(found, this.#active(digest));
+    }
     return found;
   }
 
@@ -70,19 +71,12 @@ export class Sessions {
     for (const digest of [...this.#byDigest.keys()]) this.#end(digest);
   }
 
-  #leftMs({ lastActiveMs }: Kept): number {
-    return lastActiveMs + this.#idleMs - this.#clock.monotonicMs();
-  }
-
-  /** Starts the timer of a session, which is started again if the session was active meanwhile. */
-  #watch(digest: string, delayMs: number): Timer {
-    return this.#clock.startTimer("idle session", delayMs, () => {
-      const kept = this.#byDigest.get(digest);
-      if (!kept) return;
-      const leftMs = this.#leftMs(kept);
-      if (leftMs > 0) kept.timer = this.#watch(digest, leftMs);
-      else this.#end(digest);
-    });
+  /** Returns the current time as the last activity, and the timer that ends the idle session. */
+  #active(digest: string): Pick<Kept, "lastActiveMs" | "timer"> {
+    return {
+      lastActiveMs: this.#clock.monotonicMs(),
+      timer: this.#clock.startTimer("idle session", this.#idleMs, () => this.#end(digest)),
+    };
   }
 
   #end(digest: string): void {
@@ -94,5 +88,5 @@ export class Sessions {
 }
 
 function digestOf(token: string): string {
-  return createHash("sha256").update(token).digest("base64");
+  return hash("sha256", token, "base64");
 }

@@ -1,25 +1,27 @@
 import { join } from "node:path";
-import type { z } from "zod";
-import type { Program } from "../../../shared/ipc/contract.ts";
+import { z } from "zod";
 import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
 import type { Installation } from "../../../shared/process/installation.ts";
 import { linesAtEnd, logLevels } from "../../../shared/process/log-file.ts";
+import { oneOf, pageLimit } from "../body/input.ts";
 import type { logLine } from "../openapi/console.ts";
 
-type LogLevel = (typeof logLevels)[number];
+/** The most lines that one call lists. */
+const LINES_MAX = 1_000;
 
-export interface LogQuery {
-  readonly program: Program;
-  /** The lowest level that is listed. */
-  readonly level: LogLevel;
+export const logQuery = z.strictObject({
+  program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
+  /** The least severe level that is listed. */
+  level: oneOf(logLevels).default("info"),
   /** The text that a line must have, in small or capital letters. */
-  readonly contains: string;
-  readonly limit: number;
-}
+  contains: z.string().max(200, "is too long").default(""),
+  limit: pageLimit(LINES_MAX),
+});
+export type LogQuery = z.output<typeof logQuery>;
 
 export type LogLine = z.input<typeof logLine>;
 
-/** How much of the end of a log is read: some hours of a busy kiosk. */
+/** How many bytes at the end of a log are read: some hours of a busy kiosk. */
 const BYTES_MAX = 1024 * 1024;
 
 /** Returns the lines of a log that match, newest first; none if there is no log. */
@@ -36,7 +38,7 @@ export async function readLog(
   for (const line of lines) {
     if (found.length >= limit) break;
     if (!line.toLowerCase().includes(wanted)) continue;
-    // The cleaned line is searched again, so that no search finds what was masked.
+    // The masked line is searched as well, so that no search finds what masking removed.
     const clean = cleanLine(line);
     if (!clean.toLowerCase().includes(wanted)) continue;
     const read = lineOf(clean);

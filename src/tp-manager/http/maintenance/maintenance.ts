@@ -6,14 +6,14 @@ import { promisify } from "node:util";
 import type { z } from "zod";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { finding } from "../../../shared/catalog/findings.ts";
-import type { ConfigFields } from "../../../shared/config/config-field.ts";
+import { type ConfigFields, mayBePrinted, metaOf } from "../../../shared/config/config-field.ts";
+import { readEntries } from "../../../shared/config/config-file.ts";
 import { type Installation, versionNumber } from "../../../shared/process/installation.ts";
 import { isDelivery, programFile } from "../../../shared/version-files.ts";
-import type { doctor } from "../openapi/console.ts";
+import type { doctor, setting } from "../openapi/console.ts";
 import { type LogLine, type LogQuery, readLog } from "./log-lines.ts";
-import { readSettings, type Setting } from "./settings.ts";
 
-/** The longest time for the doctor, who waits for terminal, gateway and scheduler. */
+/** How long the doctor may take, who waits for terminal, gateway and scheduler. */
 const DOCTOR_LIMIT_MS = 120_000;
 const CHECK_LIMIT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
@@ -23,11 +23,12 @@ export interface MaintenanceParts {
   /** Every name of the setup file. */
   readonly fields: ConfigFields;
   /** Runs the launcher with these arguments; missing: this installation's launcher. */
-  readonly launcher?: (args: readonly string[], timeout: number) => Promise<Ended>;
+  readonly launcher?: typeof runLauncher;
   /** Whether versions are updated; missing: in a delivery they are, in a checkout not. */
   readonly isUpdated?: boolean;
 }
 
+type Setting = z.output<typeof setting>;
 /** The output of `launch.sh doctor --json`. */
 type DoctorReport = z.input<typeof doctor>;
 
@@ -53,38 +54,34 @@ export class Maintenance {
     return readLog(this.#parts.installation, query);
   }
 
-  /** Returns the doctor's report; if there is none, a report with that finding. */
+  /** Returns the doctor's report; without one, a report whose finding says that it is missing. */
   doctor(): Promise<DoctorReport> {
-    return this.#joined("doctor", () => this.#examine());
+    return this.#joined("doctor", async () => {
+      const { stdout, stderr } = await this.#launcher(["doctor", "--json"], DOCTOR_LIMIT_MS);
+      try {
+        return JSON.parse(stdout) as DoctorReport;
+      } catch {
+        const findings = [finding("doctor-no-report", { detail: stderr })];
+        return { version: versionNumber, well: false, findings };
+      }
+    });
   }
 
   /** Returns a support archive (tar.gz) of `launch.sh doctor --bundle`. Throws without one. */
   supportBundle(): Promise<Buffer> {
-    return this.#joined("support bundle", () => this.#bundle());
-  }
-
-  async #examine(): Promise<DoctorReport> {
-    const { stdout, stderr } = await this.#launcher(["doctor", "--json"], DOCTOR_LIMIT_MS);
-    try {
-      return JSON.parse(stdout) as DoctorReport;
-    } catch {
-      const findings = [finding("doctor-no-report", { detail: stderr })];
-      return { version: versionNumber, well: false, findings };
-    }
-  }
-
-  async #bundle(): Promise<Buffer> {
-    const folder = await mkdtemp(join(tmpdir(), "support-"));
-    const file = join(folder, "support.tar.gz");
-    try {
-      const args = ["doctor", "--json", "--bundle", file];
-      const { stderr } = await this.#launcher(args, DOCTOR_LIMIT_MS);
-      return await readFile(file).catch((cause: unknown) => {
-        throw new Error(`no support bundle was written: ${stderr.trim()}`, { cause });
-      });
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    return this.#joined("support bundle", async () => {
+      const folder = await mkdtemp(join(tmpdir(), "support-"));
+      const file = join(folder, "support.tar.gz");
+      try {
+        const args = ["doctor", "--json", "--bundle", file];
+        const { stderr } = await this.#launcher(args, DOCTOR_LIMIT_MS);
+        return await readFile(file).catch((cause: unknown) => {
+          throw new Error(`no support bundle was written: ${stderr.trim()}`, { cause });
+        });
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
   }
 
   /**
@@ -124,13 +121,11 @@ interface Ended {
   readonly code: number;
 }
 
-const runLauncher: NonNullable<MaintenanceParts["launcher"]> = (args, timeout) =>
-  run([programFile("launcher"), ...args], timeout);
-
-/** Runs Node.js with these arguments and returns the output, however the process ends. */
-async function run(args: readonly string[], timeout: number): Promise<Ended> {
+/** Runs this installation's launcher and returns its output, however the process ends. */
+async function runLauncher(args: readonly string[], timeout: number): Promise<Ended> {
   const options = { timeout, windowsHide: true, maxBuffer: OUTPUT_BYTES_MAX };
-  const running = promisify(execFile)(process.execPath, [...args], options);
+  const command = [programFile("launcher"), ...args];
+  const running = promisify(execFile)(process.execPath, command, options);
   const end = (): boolean => running.child.kill();
   process.once("exit", end);
   try {
@@ -141,4 +136,29 @@ async function run(args: readonly string[], timeout: number): Promise<Ended> {
   } finally {
     process.off("exit", end);
   }
+}
+
+/** Returns every setting with its help, and the unknown names in the setup file. */
+export async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {
+  const { entries } = readEntries(await readFile(file, "utf8").catch(() => ""));
+  const known = Object.entries(fields).map(([name, field]): Setting => {
+    const { value = "" } = entries.find((entry) => entry.name === name) ?? {};
+    const isVisible = mayBePrinted({ name, value }, fields);
+    const usual = field.safeParse(undefined);
+    const byDefault = usual.success && usual.data !== undefined ? String(usual.data) : null;
+    return {
+      name,
+      value: value !== "" && isVisible ? value : null,
+      state: value === "" ? "default" : isVisible ? "set" : "hidden",
+      default: byDefault === "" ? null : byDefault,
+      help: metaOf(field).help,
+    };
+  });
+  const unknown = entries.filter(({ name }) => !Object.hasOwn(fields, name));
+  return [
+    ...known,
+    ...unknown.map(
+      ({ name }): Setting => ({ name, value: null, state: "unknown", default: null, help: "" }),
+    ),
+  ];
 }

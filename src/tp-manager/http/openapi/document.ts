@@ -59,7 +59,10 @@ export function textsOf({ path }: Pick<AnyCall, "path">): CallTexts {
   return found;
 }
 
-/** Returns the OpenAPI 3.1 document of the local API, made from the call records. Pure. */
+/**
+ * Returns the OpenAPI 3.1 document of the local API, made from the call records. Members that are
+ * undefined are not in its JSON. Pure.
+ */
 export function openApiDocument(): Json {
   const errors = Object.entries(apiErrors).map(([code, one]) => [`Error_${code}`, one] as const);
   const schemas = { ...named(namedSchemas), ...Object.fromEntries(errors) };
@@ -155,25 +158,17 @@ function operation(record: AnyCall, path: string, method: Method, book: SchemaBo
   const { summary, description, answer } = textsOf(record);
   const documented = record.document(known);
   const parameters = parametersOf(record, path, book);
+  const requestBody = body && {
+    required: !acceptsNothing(body),
+    content: { "application/json": { schema: book.of(body), example: documented.bodyExample } },
+  };
   return {
     operationId: operationId(method, path),
     summary,
-    ...(path === record.formerPath ? { deprecated: true } : {}),
+    deprecated: path === record.formerPath || undefined,
     description: [description, roleText(role)].filter(Boolean).join("\n\n"),
-    ...(parameters.length > 0 ? { parameters } : {}),
-    ...(body && method === "POST"
-      ? {
-          requestBody: {
-            required: !acceptsNothing(body),
-            content: {
-              "application/json": {
-                schema: book.of(body),
-                ...(documented.bodyExample ? { example: documented.bodyExample } : {}),
-              },
-            },
-          },
-        }
-      : {}),
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody: method === "POST" ? requestBody : undefined,
     responses: {
       "200": goodResponse(documented, book, answer),
       ...refusals(record, method, documented, book),
@@ -192,8 +187,7 @@ function parametersOf(record: AnyCall, path: string, book: SchemaBook): Json[] {
   const { parameters = {} } = textsOf(record);
   const listed = (where: string, schema: z.ZodType | undefined): Json[] =>
     Object.entries((schema as z.ZodObject | undefined)?.shape ?? {}).map(([name, member]) => {
-      const description = parameters[name];
-      return { name, in: where, ...(description ? { description } : {}), schema: book.of(member) };
+      return { name, in: where, description: parameters[name], schema: book.of(member) };
     });
   return [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => {
@@ -214,7 +208,7 @@ function roleText(role: AnyCall["role"]): string {
 }
 
 function goodResponse(documented: Documented, book: SchemaBook, said: Texts = {}): Json {
-  const { answer, example, list, type, description, errors } = documented;
+  const { answer, example, list, type, description, errors = [] } = documented;
   if (type !== undefined) {
     return { description, content: { [type]: { schema: book.of(answer) } } };
   }
@@ -235,7 +229,7 @@ function goodResponse(documented: Documented, book: SchemaBook, said: Texts = {}
 function refusals(
   record: AnyCall,
   method: Method,
-  { answer, also = [], errors }: Documented,
+  { answer, also = [], errors = [] }: Documented,
   book: SchemaBook,
 ): Json {
   const { role, answersPayment, whileUpdating } = record;
@@ -252,14 +246,10 @@ function refusals(
   for (const status of also) if (!byStatus.has(status)) byStatus.set(status, []);
   return Object.fromEntries(
     [...byStatus].map(([status, here]) => {
-      const early = here.filter((code) => always.includes(code));
+      const plain = answersPayment ? here.filter((code) => always.includes(code)) : here;
       const kinds = [
         ...(answersPayment && here.length > 0 ? [refusal(here, true)] : []),
-        ...(answersPayment
-          ? early.length > 0
-            ? [refusal(early, false)]
-            : []
-          : [refusal(here, false)]),
+        ...(plain.length > 0 ? [refusal(plain, false)] : []),
         ...(also.includes(status) ? [answer] : []),
       ];
       const lines = here.map((code) => `- \`${code}\`: ${errorTable[code].meaning}`);
@@ -267,9 +257,8 @@ function refusals(
         String(status),
         {
           description: lines.join("\n") || "The answer.",
-          ...(status === 401
-            ? { headers: { "WWW-Authenticate": { schema: { type: "string" } } } }
-            : {}),
+          headers:
+            status === 401 ? { "WWW-Authenticate": { schema: { type: "string" } } } : undefined,
           content: {
             "application/json": { schema: arrayOf(kinds.map((kind) => book.of(kind))) },
           },
@@ -301,19 +290,8 @@ function descriptionText(): string {
     .filter((record) => methodsOf(record).includes("HEAD"))
     .flatMap(pathsOf)
     .map((path) => `\`${path}\``);
-  return [
-    "Card payments for kiosks. Every JSON body is a list with one object, errors included; lists",
-    "have more or none.",
-    "",
-    `This is version ${API_VERSION} of the API. Within a version members, calls and error codes`,
-    "may be added, never removed or changed in meaning: a program ignores members that are new to",
-    "it, and goes by `charged` and `retry` of an error code that is new to it.",
-    "",
-    "A GET that only reads has HEAD too, with the same status and headers and without a body:",
-    `${withHead.join(", ")}.`,
-    "",
-    "| Code | HTTP | charged | retry | Meaning |",
-    "|---|---|---|---|---|",
-    ...rows,
-  ].join("\n");
+  return texts.description
+    .replace("{version}", API_VERSION)
+    .replace("{paths}", withHead.join(", "))
+    .replace("{codes}", rows.join("\n"));
 }

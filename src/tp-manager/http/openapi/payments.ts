@@ -5,7 +5,7 @@ import { unmatchedFindings } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import { warningNames } from "../../orders/answer.ts";
 import { settlements } from "../../orders/settlement.ts";
-import type { AbortReason } from "../../terminal/terminal.ts";
+import { abortReasons } from "../../terminal/terminal.ts";
 import { customData, customer } from "../body/payment-request.ts";
 import { orderActions } from "../order-actions.ts";
 import { exampleOf, like, listOf } from "./examples.ts";
@@ -27,15 +27,6 @@ import {
 /** The answers about payments and about the terminal's transactions. */
 
 const text = z.string().nullable();
-
-const abortReasons: readonly AbortReason[] = [
-  "declined",
-  "cancelled",
-  "customer-timeout",
-  "terminal-fault",
-  "wrong-currency",
-  "already-reversed",
-];
 
 export const transactionReport = z.object({
   good: z.boolean(),
@@ -185,7 +176,7 @@ const payment = {
   chargedAmount,
   currency: z.string().length(3),
   orderId: z.string(),
-  // Members of the request that an answer repeats as they came; absent ones were not sent.
+  // These three are repeated as they came in the request, if they came.
   basket: z.unknown().optional().describe("The kiosk's own, whatever it was."),
   customer: customer.nullish(),
   customData: customData.nullish(),

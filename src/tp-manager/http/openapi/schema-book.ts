@@ -21,26 +21,24 @@ export class SchemaBook {
   /** `texts`: the texts of the named schemas. */
   constructor(named: Readonly<Record<string, z.ZodType>>, texts: Readonly<Record<string, Texts>>) {
     for (const [id, schema] of Object.entries(named)) {
-      this.#registry.add(schema, { id });
-      this.#written.set(id, {});
-    }
-    for (const id of Object.keys(named)) {
-      const schema = this.#written.get(id) as Json;
-      this.components[id] = schema;
-      this.#texts.push([schema, texts[id] ?? {}]);
+      this.components[id] = this.#write(id, schema, texts[id]);
     }
   }
 
   /** Returns the schema, or a reference to it; `texts`: the texts of a schema without a name. */
-  of(schema: z.core.$ZodType, texts: Texts = {}): Json {
+  of(schema: z.core.$ZodType, texts?: Texts): Json {
     const name = this.#registry.get(schema)?.id;
     if (name !== undefined && name in this.components) return refTo(name);
-    const id = name ?? `inline-${this.#written.size}`;
-    const schemaHere = this.#written.get(id) ?? {};
-    this.#written.set(id, schemaHere);
+    return this.#write(name ?? `inline-${this.#written.size}`, schema, texts);
+  }
+
+  /** Returns the JSON Schema with this id, which {@link fill} writes. */
+  #write(id: string, schema: z.core.$ZodType, texts: Texts = {}): Json {
+    const json = this.#written.get(id) ?? {};
+    this.#written.set(id, json);
     this.#registry.add(schema, { id });
-    this.#texts.push([schemaHere, texts]);
-    return schemaHere;
+    this.#texts.push([json, texts]);
+    return json;
   }
 
   fill(): void {
@@ -69,34 +67,26 @@ export class SchemaBook {
       const { $schema: _, ...said } = name ? refTo(name) : z.toJSONSchema(replacing, options);
       Object.assign(json, { ...said, ...json });
     }
-    if (meta.exactlyOne) Object.assign(json, withEither(json as Json, meta.exactlyOne));
+    if (meta.exactlyOne) splitInTwo(json, meta.exactlyOne);
   }
 }
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-/** Returns the JSON Schema of an object with exactly one of two members: one of two objects. */
-function withEither(json: Json, names: readonly [string, string]): Json {
-  const {
-    properties,
-    required = [],
-    additionalProperties,
-    type,
-  } = json as {
-    properties: Json;
-    required?: string[];
-    additionalProperties?: boolean;
-    type: string;
-  };
+/** Replaces the JSON Schema of an object with exactly one of two members by one of two objects. */
+function splitInTwo(json: z.core.JSONSchema.BaseSchema, names: readonly [string, string]): void {
+  const { type, properties, required = [], additionalProperties } = json;
   const oneOf = names.map((name) => {
-    const other = names.find((one) => one !== name) as string;
-    const { [other]: _, ...members } = properties;
-    return { type, properties: members, required: [...required, name], additionalProperties };
+    const members = Object.entries(properties ?? {}).filter(
+      ([member]) => member === name || !names.includes(member),
+    );
+    const its = { properties: Object.fromEntries(members), required: [...required, name] };
+    return { type, ...its, additionalProperties };
   });
   for (const member of ["properties", "required", "additionalProperties", "type"]) {
     delete json[member];
   }
-  return { oneOf };
+  Object.assign(json, { oneOf });
 }
 
 /** Writes the texts into a schema. Throws for a text about a member that the schema has not. */

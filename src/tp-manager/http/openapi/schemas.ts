@@ -66,7 +66,7 @@ const outcome = z
   .object({ terminalCode: z.string(), ...declineAdvice.shape })
   .partial()
   .describe("Where the terminal ended the payment: its code, and what the customer can do.");
-/** Another order with its own `charged`. */
+/** An order other than the requested one, and whether it is charged. */
 const otherOrder = z.object({ orderId: z.string(), charged });
 const aboutOrder = otherOrder.partial();
 const operation = z
@@ -182,7 +182,7 @@ export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType<ApiError, Ap
 
 export const seenAt = time.nullable().describe("When a person acknowledged it; null: nobody did.");
 
-/** A condition that is present; null for an alarm about one moment or one order. */
+/** A condition that is present, as an alarm names it. */
 export const condition = z.object({
   trouble: z.enum(conditionNames),
   since: time.nullable().describe("null: not known."),
