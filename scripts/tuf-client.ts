@@ -11,8 +11,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { systemClock } from "../src/shared/time.ts";
-import { MetadataStore, TufClient } from "../src/update/tuf-client.ts";
-import { WebSource } from "../src/update/web-source.ts";
+import { MetadataStore, withTargets } from "../src/update/tuf-client.ts";
 import { readArguments } from "./command-line.ts";
 
 const { values, positionals } = readArguments({
@@ -38,16 +37,16 @@ function storeSettings() {
   return { folder: resolve(needed("metadata-dir")), alarm };
 }
 
-function client(): TufClient {
+function client() {
   const ca = values["ca-file"] === undefined ? undefined : readFileSync(values["ca-file"], "utf8");
-  return new TufClient({
+  return {
     ...storeSettings(),
+    ca,
     clock: systemClock,
     metadataUrl: needed("metadata-url"),
-    source: new WebSource({ ca, clock: systemClock }),
     builtMs: 0,
     remembersTime: false,
-  });
+  };
 }
 
 const FILE_NAME_MAX = 200;
@@ -66,11 +65,11 @@ async function run(): Promise<void> {
     new MetadataStore(storeSettings()).begin(readFileSync(root));
     return;
   }
-  if (command === "refresh") return client().withTargets(() => Promise.resolve());
+  if (command === "refresh") return withTargets(client(), () => Promise.resolve());
   if (command !== "download") throw new Error("init ROOT, refresh or download");
   const names = values["target-name"] ?? [];
   if (names.length === 0) throw new Error("--target-name is missing");
-  await client().withTargets(async (targets) => {
+  await withTargets(client(), async (targets) => {
     for (const name of names) {
       const target = await targets.find(name);
       await targets.download(target, needed("target-base-url"), fileOf(name));

@@ -24,7 +24,7 @@ const supervisor = {
   uptimeMs: 0,
   outbox,
 } as const;
-const state = stateOf({ tpManager: "silent", supervisor, dropped: 0 });
+const state = stateOf({ tpManager: "silent", supervisor, conditions: [], dropped: 0 });
 const login = { user: undefined, password: undefined, certificate: undefined, key: undefined };
 
 for (let i = first; i < first + count; i++) {

@@ -5,7 +5,7 @@ import { newId } from "../../src/shared/new-id.ts";
 import { openDatabase } from "../../src/shared/store/sqlite.ts";
 import { sleep } from "../../src/shared/time.ts";
 import { noDetails, type Transaction } from "../../src/shared/transaction.ts";
-import { BrokerFault, type ConnectToBroker } from "../../src/supervisor/fleet/broker.ts";
+import type { ConnectToBroker } from "../../src/supervisor/fleet/broker.ts";
 import { FleetLink } from "../../src/supervisor/fleet/fleet-link.ts";
 import { openFleetStore } from "../../src/supervisor/fleet/fleet-store.ts";
 import { type Exchange, judge } from "../../src/supervisor/gateway/faults.ts";
@@ -198,7 +198,7 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
     clock.monotonicMs() >= BEFORE_MS && clock.monotonicMs() < BEFORE_MS + OUTAGE_MS;
   const connect: ConnectToBroker = (_, __, listener) => {
     times.push(clock.monotonicMs());
-    if (isDown()) return Promise.reject(new BrokerFault("no connection"));
+    if (isDown()) return Promise.reject(new Error("no connection"));
     losses.push(() => listener.lost("failed", "the connection was lost"));
     const sent = () => Promise.resolve("taken" as const);
     return Promise.resolve({ window: 16, send: sent, close: () => Promise.resolve() });

@@ -6,9 +6,8 @@ import { join, normalize } from "node:path";
 import { systemClock } from "../../src/shared/time.ts";
 import { chosenRelease } from "../../src/update/offer-policy.ts";
 import { type OfferedRelease, releasesIn, runtimeNameOf } from "../../src/update/release.ts";
-import { TufClient } from "../../src/update/tuf-client.ts";
+import { withTargets } from "../../src/update/tuf-client.ts";
 import { unpack } from "../../src/update/unpack.ts";
-import { WebSource } from "../../src/update/web-source.ts";
 import { daysLeft, type Repository, type Role } from "./repository.ts";
 
 type Tell = (line: string) => void;
@@ -29,18 +28,17 @@ export async function verify(repository: Repository, root: string, tell: Tell): 
   const work = mkdtempSync(join(tmpdir(), "updates-"));
   const server = await serve(repository.folder);
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const client = new TufClient({
+  const settings = {
     folder: join(work, "metadata"),
     trustedRoot: readFileSync(root),
     metadataUrl: `${url}/metadata`,
-    source: new WebSource({ clock: systemClock }),
     clock: systemClock,
     builtMs: 0,
     remembersTime: false,
     alarm: tell,
-  });
+  };
   try {
-    await client.withTargets(async ({ all, download }) => {
+    await withTargets(settings, async ({ all, download }) => {
       for (const target of all) {
         const archive = join(work, "target.tar.gz");
         await download(target, `${url}/targets`, archive);

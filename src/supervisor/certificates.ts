@@ -2,7 +2,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { getCACertificates } from "node:tls";
 import type { Config } from "../shared/config/config.ts";
-import type { ResponseOf, supervisorMessages } from "../shared/ipc/contract.ts";
+import type { SupervisorAnswer } from "../shared/ipc/contract.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 
@@ -52,7 +52,7 @@ const WARN_MS = 30 * 86_400_000;
 export function certificateEnds(
   { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Settings,
   clock: Clock,
-): () => ResponseOf<typeof supervisorMessages, "status">["certificates"] {
+): () => SupervisorAnswer<"status">["certificates"] {
   const ends = [
     // A chain ends with the first of its certificates that ends.
     ...endsOf("FLEET_CERT_FILE", fleet && own, Math.min),

@@ -73,7 +73,7 @@ function masking(config: Config): Mask {
 
 /** Masks a line of a log, which is JSON or a text. */
 function maskedLine(line: string, mask: Mask): string {
-  // Card numbers are masked before parsing, where a long number loses digits.
+  // Card numbers are masked before parsing, because parsing rounds long numbers.
   const safe = maskPansInText(line);
   try {
     return JSON.stringify(maskedValue(JSON.parse(safe), mask));

@@ -7,7 +7,7 @@ import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Installation, versionNumber } from "../shared/process/installation.ts";
 import { updateFolderOf } from "../shared/process/probation.ts";
 import { syncFolder } from "../shared/store/store-file.ts";
-import { type Clock, systemClock } from "../shared/time.ts";
+import { systemClock } from "../shared/time.ts";
 import { installationRoot, versionFolder } from "../shared/version-files.ts";
 import {
   clearOldVersions,
@@ -27,7 +27,7 @@ import {
   releasesIn,
   runtimeNameOf,
 } from "./release.ts";
-import { type TrustedTargets, TufClient } from "./tuf-client.ts";
+import { type TrustedTargets, withTargets } from "./tuf-client.ts";
 import { unpack } from "./unpack.ts";
 import {
   changeState,
@@ -40,31 +40,26 @@ import {
   whenWanted,
   writeReady,
 } from "./update-state.ts";
-import { WebSource } from "./web-source.ts";
+import type { WebSettings } from "./web-source.ts";
 
-export interface CheckSettings {
+interface CheckSettings extends WebSettings {
   readonly dataDirectory: string;
   /** The folder with `versions` and `runtimes`. */
   readonly root: string;
   /** UPDATE_URL: the folder with `metadata` and `targets`. */
   readonly url: string;
   readonly channel: string;
-  /** PEM text of UPDATE_CA_FILE. */
-  readonly ca?: string | undefined;
-  readonly clock: Clock;
   /** The version that runs the check. */
   readonly version: string;
   /** "ask": answers what would be taken. "fetch": downloads it for the launcher too. */
   readonly how: "ask" | "fetch";
-  /** Gets the damage that was mended, and the releases whose metadata are wrong. */
+  /** Called with each damage that was mended and each release whose metadata are wrong. */
   readonly alarm: (message: string) => void;
-  /** Ends the check without a trace; the next check continues the downloads. */
-  readonly signal?: AbortSignal;
   /** Free bytes of the disk; missing: those that the system reports. */
   readonly freeBytes?: () => number;
 }
 
-export interface CheckResult {
+interface CheckResult {
   /** The version that this installation takes; undefined: it has the newest that it may have. */
   readonly version: string | undefined;
   readonly notes: string;
@@ -86,9 +81,10 @@ export async function checkNow(
   alarm: CheckSettings["alarm"],
 ): Promise<CheckResult | undefined> {
   if (url === undefined) {
-    throw new ProgramExit(exitCodes.configuration, "nobody is asked: UPDATE_URL is not set");
+    const why = "there is no check for an update: UPDATE_URL is not set";
+    throw new ProgramExit(exitCodes.configuration, why);
   }
-  // A switch that was cut off is ended by the next launcher, whose lock it is.
+  // The next launcher ends a switch that was cut off, and needs the lock for that.
   const lock = readSwitch(dataDirectory) ? undefined : tryUpdateLock(dataDirectory);
   if (!lock) return undefined;
   const over = new AbortController();
@@ -116,7 +112,7 @@ function certificatesIn(path: string): string {
   }
 }
 
-/** The result of a check, for people. */
+/** Returns the result of a check as a text for people. */
 export function checkText({ version, notes, isReady }: CheckResult): string {
   if (version === undefined) return "there is no newer version for this installation";
   const more = notes === "" ? "" : ` (${notes})`;
@@ -152,22 +148,19 @@ export async function checkForUpdate(settings: CheckSettings): Promise<CheckResu
 }
 
 async function check(settings: CheckSettings): Promise<CheckResult> {
-  const { dataDirectory, root, url, ca, clock, version, alarm, signal } = settings;
+  const { dataDirectory, root, url, clock, version, alarm } = settings;
   const ownFolder = versionFolder(version, root);
   const own = deliveryIn(ownFolder);
   const rootFile = join(ownFolder, "trusted-root.json");
-  const client = new TufClient({
+  const tuf = {
+    ...settings,
     folder: metadataFolderOf(dataDirectory),
     trustedRoot: existsSync(rootFile) ? readFileSync(rootFile) : undefined,
     metadataUrl: `${withoutSlash(url)}/metadata`,
-    source: new WebSource({ clock, ca }),
-    signal,
-    clock,
     builtMs: own.builtMs,
     remembersTime: true,
-    alarm,
-  });
-  return await client.withTargets(async (targets) => {
+  };
+  return await withTargets(tuf, async (targets) => {
     changeState(dataDirectory, () => ({ freshMs: clock.now() }));
     const release = chosen(settings, own, releasesIn(targets.all, alarm));
     if (!release) {
@@ -188,7 +181,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
   });
 }
 
-/** The release to take; its offer is remembered, so that a lowered share does not take it back. */
+/** Returns the release to take; its offer is kept, so that a lowered share changes nothing. */
 function chosen(
   { dataDirectory, channel, clock, version }: CheckSettings,
   { platform, builtMs }: Delivery,
@@ -211,7 +204,7 @@ function chosen(
   return taken;
 }
 
-/** A runtime unpacks to some three times its archive, which is there at the same time. */
+/** The room for a runtime, as a multiple of its archive: three times that, and the archive. */
 const RUNTIME_GROWTH = 4;
 
 /**
@@ -273,7 +266,7 @@ function targetOf(all: readonly TargetFile[], path: string): TargetFile {
   throw new UpdateError("no-target", `the signed metadata name no target ${path}`);
 }
 
-/** Removes the folder and throws when it holds another version than the signed metadata name. */
+/** Throws, and removes the folder, when it holds another version than the signed metadata name. */
 function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: string): void {
   const delivery = deliveryIn(folder);
   const [named] = lineIn(join(folder, "runtime"));
@@ -286,7 +279,7 @@ function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: 
 const downloadsIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "downloads");
 
-/** The folder for a version's downloads, where parts of them stay; those of others are removed. */
+/** Returns the folder for the downloads of a version, and removes those of other versions. */
 function downloadsFor(dataDirectory: string, version: string): string {
   const folder = downloadsIn(dataDirectory);
   makeFolder(folder);
@@ -299,12 +292,12 @@ const withoutSlash = (url: string): string => url.replace(/\/+$/, "");
 const roles = ["root", "targets", "snapshot", "timestamp"] as const;
 const metadataSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
 
-/** The folder with the metadata that an installation has verified (docs/updates.md 2.1). */
+/** Returns the folder with the verified metadata of an installation (docs/updates.md 2.1). */
 function metadataFolderOf(dataDirectory: string): string {
   return join(updateFolderOf(dataDirectory), "metadata");
 }
 
-/** When the first of the kept metadata expires; null: they are not all there. */
+/** Returns when the first of the kept metadata expires; null: not all of them are there. */
 function nextExpiryMs(dataDirectory: string): number | null {
   try {
     const times = roles.map((role) => {

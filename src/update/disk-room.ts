@@ -12,14 +12,12 @@ const MARGIN_BYTES = 50 * MEGABYTE;
 const SWITCH_MARGIN_BYTES = 5 * MEGABYTE;
 /** The factor by which the next version may be larger than this one. */
 const GROWTH = 1.25;
-/**
- * The copies of each store: for the self-test, before the switch, and after a version that failed.
- */
+/** How many copies of each store there may be: of the self-test, the switch, a failed version. */
 const STORE_COPIES = 3;
 
 /**
- * The bytes that another version needs in addition to the two that are there: its folder, its
- * archives, and the copies of the stores (docs/updates.md 4.4).
+ * Returns the bytes that another version needs in addition to the two that are there: its
+ * folder, its archives, and the copies of the stores (docs/updates.md 4.4).
  */
 export function roomNeeded(
   dataDirectory: string,
@@ -31,7 +29,7 @@ export function roomNeeded(
   return Math.ceil(programs + archiveBytes + stores + MARGIN_BYTES);
 }
 
-/** The bytes that a switch needs for its copies of the stores: for going back, and of a failure. */
+/** Returns the bytes that a switch needs for its two copies of the stores. */
 export function roomForSwitch(dataDirectory: string): number {
   return sizeOfStores(dataDirectory) * (STORE_COPIES - 1) + SWITCH_MARGIN_BYTES;
 }
@@ -42,6 +40,7 @@ function sizeOfStores(dataDirectory: string): number {
     .reduce((sum, name) => sum + sizeOf(join(dataDirectory, name)), 0);
 }
 
+/** Returns whether an error says that the disk, or a quota, is full. */
 export function isDiskFull(error: unknown): boolean {
   return ["ENOSPC", "EDQUOT"].includes((error as NodeJS.ErrnoException).code ?? "");
 }
@@ -86,7 +85,8 @@ export function clearOldVersions(
   remove: (path: string) => void = removeWhole,
 ): void {
   const versions = join(root, "versions");
-  const needed = new Set([...kept, ...named(root)]);
+  const named = ["current", "previous"].flatMap((name) => lineIn(join(root, name)));
+  const needed = new Set([...kept, ...named]);
   for (const entry of readdirSync(versions, { withFileTypes: true })) {
     if (!entry.isDirectory() || needed.has(entry.name)) continue;
     quietly(() => {
@@ -107,9 +107,7 @@ export function clearOldVersions(
 
 const REMOVING = ".removing";
 
-/**
- * Renames a runtime before it is removed: the rest of one after a cut is never taken for a runtime.
- */
+/** Renames a runtime before it is removed, so that a rest of it is never used. Returns its path. */
 function withoutName(runtimes: string, name: string): string {
   if (name.endsWith(REMOVING)) return join(runtimes, name);
   const to = join(runtimes, `${name}${REMOVING}`);
@@ -119,11 +117,7 @@ function withoutName(runtimes: string, name: string): string {
   return to;
 }
 
-function named(root: string): string[] {
-  return ["current", "previous"].flatMap((name) => lineIn(join(root, name)));
-}
-
-/** The one line of a file; none when the file is not there. */
+/** Returns the one line of a file; empty: the file is not there. */
 export function lineIn(file: string): string[] {
   return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
 }
@@ -133,6 +127,6 @@ function quietly(remove: () => void): void {
   try {
     remove();
   } catch {
-    // Left for the next time.
+    // The next call tries again.
   }
 }

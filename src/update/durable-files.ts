@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { dirname, join } from "node:path";
 import { replaceSynced, syncFile, syncFolder } from "../shared/store/store-file.ts";
 
-/** Files of a folder without folders in it, and their names, are on disk when this returns. */
+/** Syncs the files, and their names, of a folder that has no folders in it. */
 export function syncFlatFolder(folder: string): void {
   for (const name of readdirSync(folder)) syncFile(join(folder, name));
   syncFolder(folder);
@@ -17,7 +17,7 @@ export function removeWhole(path: string): void {
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** The bytes of a file, or of all files of a folder; 0: nothing is there. */
+/** Returns the bytes of a file, or of all files of a folder; 0: nothing is there. */
 export function sizeOf(path: string): number {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return stat?.size ?? 0;

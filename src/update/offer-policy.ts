@@ -48,8 +48,8 @@ interface Choice<R extends Release> {
 }
 
 /**
- * Which offered release an installation takes (docs/updates.md 3.2): the newest that it may have,
- * else the newest that the publisher has marked as the way back from its version.
+ * Returns the offered release that an installation takes (docs/updates.md 3.2): the newest that it
+ * may have, else the newest that the publisher has marked as the way back from its version.
  */
 export function chosenRelease<R extends Release>(
   releases: readonly R[],
@@ -101,9 +101,9 @@ const PERCENT = 100;
 const UINT32 = 2 ** 32;
 
 /**
- * The share of the rollout from which an installation has a version, from 0 to just below 100: the
- * same at every check, and another one for each version, so that the same kiosks are not always the
- * first ones (docs/updates.md 3.3).
+ * Returns the share of a rollout, from 0 to just below 100, from which an installation has a
+ * version: the same at every check, and another for each version, so that the same kiosks are not
+ * always the first (docs/updates.md 3.3).
  */
 function rolloutPercent(installation: string, version: string): number {
   const hash = createHash("sha256").update(`${installation}\n${version}`).digest();
@@ -116,7 +116,7 @@ export function isVersion(text: string): boolean {
   return versionForm.test(text);
 }
 
-/** Numbers by size; a version with a suffix comes before the same one without. */
+/** Orders versions: numbers by size; one with a suffix comes before the same one without. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [partsOf(left), partsOf(right)];
   for (const [i, part] of a.entries()) {
@@ -129,7 +129,7 @@ export function compareVersions(left: string, right: string): number {
   return a.length - b.length;
 }
 
-/** The three numbers, 0 or 1 for a version with or without a suffix, and the suffix's parts. */
+/** Returns the three numbers, 0 or 1 with or without a suffix, and the parts of the suffix. */
 function partsOf(version: string): readonly string[] {
   const [, major = "0", minor = "0", patch = "0", suffix] = versionForm.exec(version) ?? [];
   return [major, minor, patch, suffix === undefined ? "1" : "0", ...(suffix?.split(".") ?? [])];

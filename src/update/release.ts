@@ -43,7 +43,7 @@ const deliverySchema = z
   .transform(({ builtAt, ...rest }) => ({ ...rest, builtMs: Date.parse(builtAt) }));
 export type Delivery = z.infer<typeof deliverySchema>;
 
-/** The facts of a version, from delivery.json in its folder. Throws when the file is damaged. */
+/** Returns the facts of a version, from its delivery.json. Throws when the file is damaged. */
 export function deliveryIn(folder: string): Delivery {
   return deliverySchema.parse(JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8")));
 }
@@ -62,9 +62,9 @@ export interface OfferedRelease extends Release {
 }
 
 /**
- * The releases among the targets. Targets of kinds that are not known here are left out, because a
- * later publisher may have more of them. A release whose metadata are wrong is left out too, and
- * reported to `wrong`.
+ * Returns the releases among the targets. Targets of unknown kinds are left out, because a later
+ * publisher may have more kinds. A release whose metadata are wrong is left out too, and reported
+ * to `wrong`.
  */
 export function releasesIn(
   targets: readonly Target[],
@@ -73,17 +73,16 @@ export function releasesIn(
   return targets.flatMap(({ path, custom }) => {
     if ((custom as { kind?: unknown } | undefined)?.kind !== "programs") return [];
     const read = releaseSchema.safeParse(custom);
-    if (read.success) return [offeredRelease(path, read.data)];
-    wrong(`${path} is left out: ${z.prettifyError(read.error)}`);
-    return [];
+    if (!read.success) {
+      wrong(`${path} is left out: ${z.prettifyError(read.error)}`);
+      return [];
+    }
+    const { notBefore, ...note } = read.data;
+    return [{ ...note, target: path, notBeforeMs: Date.parse(notBefore) }];
   });
 }
 
-function offeredRelease(target: string, { notBefore, ...note }: ReleaseNote): OfferedRelease {
-  return { ...note, target, notBeforeMs: Date.parse(notBefore) };
-}
-
-/** The name of the runtime's folder. Throws when the target is no runtime for the platform. */
+/** Returns the name of a runtime's folder. Throws when the target is none for the platform. */
 export function runtimeNameOf({ path, custom }: Target, platform: string): string {
   const read = runtimeSchema.safeParse(custom);
   if (read.success && read.data.platform === platform) return read.data.name;

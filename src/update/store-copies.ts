@@ -29,7 +29,7 @@ const asideIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "stores-given-up");
 const listIn = (dataDirectory: string): string => join(folderIn(dataDirectory), "list.json");
 
-/** The files of the stores that are there, by their path in the data folder. */
+/** Returns the files of the stores that exist, by their path in the data folder. */
 function storeFiles(dataDirectory: string): string[] {
   const files = databases.flatMap((name) => [name, `${name}-wal`]);
   const marks = join(dataDirectory, "stores");
@@ -43,8 +43,7 @@ function storeFiles(dataDirectory: string): string[] {
 
 /**
  * Copies the stores, on disk when it returns; no program may have them open. A restore that was cut
- * off is finished first, else the new version would move its copy, and the copy would be missing
- * next to the older stores.
+ * off is finished first: the new version would finish it, and use up the copy that is restored.
  */
 export function copyStores(dataDirectory: string): void {
   for (const name of databases) finishPutBack(join(dataDirectory, name));
@@ -59,7 +58,7 @@ export function copyStores(dataDirectory: string): void {
   }
 }
 
-/** Whether whole copies are there. */
+/** Returns whether whole copies are there. */
 export function haveCopies(dataDirectory: string): boolean {
   return existsSync(listIn(dataDirectory));
 }
@@ -99,10 +98,10 @@ export function putStoresBack(dataDirectory: string): void {
     keepAside(dataDirectory);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    // Nothing came on the probation, so only what the failure looked like is not kept.
+    // Nothing came on the probation, so only traces of the failure are lost.
     makeRoom(dataDirectory, { storesToo: false });
   }
-  // SQLite would play a log into a database of the same name that it does not belong to.
+  // SQLite would play an old log into the database that is put back, so each log is removed.
   for (const name of databases) {
     for (const ending of ["", "-wal", "-shm"]) {
       removeHeld(join(dataDirectory, `${name}${ending}`));
@@ -127,12 +126,12 @@ export function forgetGivenUpStores(dataDirectory: string): void {
   removeWhole(asideIn(dataDirectory));
 }
 
-/** Whether the programs that made the copies can go on with the stores as they are now. */
+/** Returns whether the programs that made the copies can use the stores as they are now. */
 export function areReadableByOlder(dataDirectory: string): boolean {
   return areReadableBy(readList(dataDirectory).schemas, dataDirectory);
 }
 
-/** Whether programs that know these schemas can go on with the stores as they are now. */
+/** Returns whether programs that know these schemas can use the stores as they are now. */
 export function areReadableBy(
   schemas: Readonly<Record<string, number>>,
   dataDirectory: string,

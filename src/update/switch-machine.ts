@@ -3,7 +3,7 @@ import type { SwitchRecord } from "./update-state.ts";
 type SwitchStep = SwitchRecord["step"];
 
 /** The members of the record that its steps change. */
-export type SwitchState = Pick<SwitchRecord, "step" | "probations" | "why" | "bars" | "withStores">;
+type SwitchState = Pick<SwitchRecord, "step" | "probations" | "why" | "bars" | "withStores">;
 
 export type SwitchEvent =
   | { readonly event: "carried-out" }
@@ -50,9 +50,10 @@ const afterFailure: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
 };
 
 /**
- * The record with its next step. Before `switching` nothing of the present version has changed, so
- * whatever fails ends there; from `switching` to `staying` the new version is run or the older one
- * comes back. Throws for an event that the step does not know: a fault of the program.
+ * Returns the record with its next step. Before `switching` nothing of the present version has
+ * changed, so whatever fails ends there; from `switching` to `staying` the new version is run or
+ * the older one comes back. Throws for an event that the step does not know: a fault of the
+ * program.
  */
 export function nextSwitchState<S extends SwitchState>(record: S, event: SwitchEvent): S {
   const { step, probations } = record;
@@ -69,7 +70,7 @@ export function nextSwitchState<S extends SwitchState>(record: S, event: SwitchE
       return { ...record, ...afterCut(record) };
     case "given-up":
       if (step !== "giving-up") return unknown(record, event);
-      // News that came since must not be lost, and programs that cannot read it cannot come back.
+      // What came since must not be lost, and programs that cannot read the stores cannot run.
       if (!event.received) return { ...record, step: "going-back", withStores: true };
       return { ...record, step: event.readableByOlder ? "going-back" : "staying" };
   }

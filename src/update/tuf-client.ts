@@ -6,112 +6,91 @@ import { Updater } from "tuf-js";
 import { DownloadHTTPError, ExpiredMetadataError, PersistError } from "tuf-js/dist/error.js";
 import { z } from "zod";
 import { readJsonIfWhole, writeSynced } from "../shared/store/store-file.ts";
-import { type Clock, isoTime } from "../shared/time.ts";
+import { isoTime } from "../shared/time.ts";
 import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
-import { allowedAddress, downloadTarget, type WebSource } from "./web-source.ts";
+import { allowedAddress, downloadTarget, readWebFile, type WebSettings } from "./web-source.ts";
 
 /** The time limit for one file of metadata, which are small. */
 const METADATA_DEADLINE_MS = 5 * 60_000;
 
-export interface TufClientSettings extends MetadataStoreSettings {
-  readonly clock: Clock;
+interface TufSettings extends MetadataStoreSettings, WebSettings {
   readonly metadataUrl: string;
-  readonly source: WebSource;
   /** Metadata cannot be younger than the program that reads them: its build date, or 0. */
   readonly builtMs: number;
   /** Whether the newest time of fresh metadata counts for later checks (docs/updates.md 2.2). */
   readonly remembersTime: boolean;
-  readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Plain TUF (theupdateframework.io): verification is tuf-js's, storage, network and the time that
- * counts are ours. Channel, platform and share lie above it (`offer-policy.ts`).
+ * Brings the metadata of TUF (theupdateframework.io) up to date and lets `use` work with them.
+ * tuf-js verifies; storage, network and the time by which metadata expire are ours. Files that were
+ * verified before a failure are kept, as TUF demands: a new root counts although a later file is
+ * refused. `offer-policy.ts` decides by channel, platform and share.
  */
-export class TufClient {
-  readonly #settings: TufClientSettings;
-  readonly #store: MetadataStore;
-
-  constructor(settings: TufClientSettings) {
-    this.#settings = settings;
-    this.#store = new MetadataStore(settings);
-  }
-
-  /**
-   * Brings the metadata up to date and lets `use` work with them. Files that were verified before
-   * a failure are kept, as TUF demands: a new root counts although a later file is refused.
-   */
-  async withTargets<T>(use: (targets: TrustedTargets) => Promise<T>): Promise<T> {
-    const work = this.#store.beginWork();
-    const nowMs = this.#nowMs();
-    let freshMs: number | undefined;
+export async function withTargets<T>(
+  settings: TufSettings,
+  use: (targets: TrustedTargets) => Promise<T>,
+): Promise<T> {
+  const { clock, builtMs, remembersTime, alarm } = settings;
+  const store = new MetadataStore(settings);
+  const work = store.beginWork();
+  // A clock that was set back makes no old metadata fresh. A clock that ran ahead does no lasting
+  // harm: its time is remembered only when metadata were fresh at it, and later metadata of the
+  // publisher live longer than these.
+  const nowMs = Math.max(clock.now(), builtMs, remembersTime ? store.newestMs() : 0);
+  let freshMs: number | undefined;
+  try {
+    const updater = updaterFor(settings, work, nowMs);
+    await updater.refresh();
+    freshMs = remembersTime ? nowMs : undefined;
+    const result = await use(trustedTargets(settings, updater, work));
+    store.commit(freshMs);
+    return result;
+  } catch (error) {
     try {
-      const updater = this.#updaterFor(work, nowMs);
-      await updater.refresh();
-      freshMs = this.#settings.remembersTime ? nowMs : undefined;
-      const result = await use(trustedTargets(this.#settings, updater, work));
-      this.#store.commit(freshMs);
-      return result;
-    } catch (error) {
-      this.#keepVerified(error, freshMs);
-      throw readable(error, nowMs);
-    }
-  }
-
-  /**
-   * A clock that was set back must not make old metadata fresh. A clock that ran ahead cannot do
-   * lasting harm: its time is remembered only when metadata were fresh at it, and later metadata of
-   * the publisher live longer than these.
-   */
-  #nowMs(): number {
-    const { clock, builtMs, remembersTime } = this.#settings;
-    return Math.max(clock.now(), builtMs, remembersTime ? this.#store.newestMs() : 0);
-  }
-
-  #updaterFor(work: string, nowMs: number): Updater {
-    const { metadataUrl, source, signal } = this.#settings;
-    allowedAddress(metadataUrl);
-    const updater = new Updater({
-      metadataDir: work,
-      metadataBaseUrl: metadataUrl,
-      fetcher: {
-        downloadBytes: (url, lengthMax) =>
-          source
-            .read(url, { lengthMax, deadlineMs: METADATA_DEADLINE_MS, signal })
-            .catch((error: unknown) => {
-              const status = error instanceof UpdateError ? error.status : undefined;
-              if (status === undefined) throw error;
-              throw new DownloadHTTPError((error as UpdateError).message, status);
-            }),
-        downloadFile: () => Promise.reject(new Error("targets are not downloaded by tuf-js")),
-      },
-    });
-    setReferenceTime(updater, new Date(nowMs));
-    return updater;
-  }
-
-  #keepVerified(error: unknown, freshMs: number | undefined): void {
-    try {
-      if (error instanceof PersistError) this.#store.abandon();
-      else this.#store.commit(freshMs);
+      if (error instanceof PersistError) store.abandon();
+      else store.commit(freshMs);
     } catch (cause) {
-      // The first error says more; the store is as it was.
-      this.#settings.alarm(`the metadata of updates were not stored: ${(cause as Error).message}`);
+      // The error that is thrown below says more; the store is as it was.
+      alarm(`the metadata of updates were not stored: ${(cause as Error).message}`);
     }
+    throw readable(error, nowMs);
   }
+}
+
+function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater {
+  const { metadataUrl } = settings;
+  allowedAddress(metadataUrl);
+  const updater = new Updater({
+    metadataDir: work,
+    metadataBaseUrl: metadataUrl,
+    fetcher: {
+      downloadBytes: (url, lengthMax) =>
+        readWebFile(settings, url, { deadlineMs: METADATA_DEADLINE_MS, lengthMax }).catch(
+          (error: unknown) => {
+            const status = error instanceof UpdateError ? error.status : undefined;
+            if (status === undefined) throw error;
+            throw new DownloadHTTPError((error as UpdateError).message, status);
+          },
+        ),
+      downloadFile: () => Promise.reject(new Error("targets are not downloaded by tuf-js")),
+    },
+  });
+  setReferenceTime(updater, new Date(nowMs));
+  return updater;
 }
 
 /** The targets of verified metadata, as long as the work with them lasts. */
 export type TrustedTargets = Readonly<ReturnType<typeof trustedTargets>>;
 
-function trustedTargets({ source, signal }: TufClientSettings, updater: Updater, work: string) {
+function trustedTargets(web: TufSettings, updater: Updater, work: string) {
   const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
   const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
   return {
     /** Every target of the top-level role. */
     all: Object.values(targets.signed.targets),
-    /** Answers a target of a delegated role too; may read metadata from the server. */
+    /** Returns a target, also one of a delegated role, whose metadata are read for it. */
     async find(name: string): Promise<TargetFile> {
       const target = await updater.getTargetInfo(name);
       if (target) return target;
@@ -120,19 +99,19 @@ function trustedTargets({ source, signal }: TufClientSettings, updater: Updater,
     /** Downloads a target into `file`, whole and verified, or not at all. */
     download(target: TargetFile, baseUrl: string, file: string): Promise<void> {
       const url = targetUrl(baseUrl, target, root.signed.consistentSnapshot);
-      return downloadTarget({ source, url, file, target, signal });
+      return downloadTarget({ web, url, file, target });
     },
   };
 }
 
-/** tuf-js takes the system's time; there is no other way to give it ours. */
+/** Gives tuf-js the time by which metadata expire: it has no setting for that. */
 function setReferenceTime(updater: Updater, time: Date): void {
   const { trustedSet } = updater as unknown as { trustedSet?: { referenceTime?: unknown } };
   if (!(trustedSet?.referenceTime instanceof Date)) throw new Error("tuf-js keeps time elsewhere");
   trustedSet.referenceTime = time;
 }
 
-/** Consistent snapshots name a target by one of its hashes (TUF 1.0, 6.2). */
+/** Returns the address of a target, which may have a hash in its name (TUF 1.0, 6.2). */
 function targetUrl(baseUrl: string, target: TargetFile, isConsistent: boolean): string {
   const parts = target.path.split("/");
   const name = parts.pop() ?? "";
@@ -141,7 +120,7 @@ function targetUrl(baseUrl: string, target: TargetFile, isConsistent: boolean): 
   return `${baseUrl.replace(/\/+$/, "")}/${path.map(encodedPart).join("/")}`;
 }
 
-/** A part of a path; letters that it may hold as they are stay (RFC 3986, pchar). */
+/** Returns a part of a path, in which allowed characters stay as they are (RFC 3986, pchar). */
 function encodedPart(part: string): string {
   return encodeURIComponent(part).replace(/%(24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
 }
@@ -150,7 +129,7 @@ function jsonOf(folder: string, role: string) {
   return JSON.parse(readFileSync(join(folder, `${role}.json`), "utf8"));
 }
 
-/** tuf-js passes the reason of a refused snapshot or targets file on as text only. */
+/** Returns an error of tuf-js as ours. Of some refused files tuf-js gives the reason as text. */
 function readable(error: unknown, nowMs: number): unknown {
   if (error instanceof UpdateError || (error as Error).name === "AbortError") return error;
   const message = (error as Error).message.replace(/^Unable to load .*? error (\w+: )*/, "");
@@ -175,9 +154,9 @@ type Seal = z.infer<typeof sealSchema>;
 
 interface MetadataStoreSettings {
   readonly folder: string;
-  /** The root that a delivery ships: what to begin with when nothing else is left. */
+  /** The root that a delivery ships, which metadata begin with when nothing else is left. */
   readonly trustedRoot?: Buffer | undefined;
-  /** Damage that was mended, for the log and the alarm. */
+  /** Called with each damage that was mended. */
   readonly alarm: (message: string) => void;
 }
 
@@ -200,14 +179,14 @@ export class MetadataStore {
     this.#settings = settings;
   }
 
-  /** A copy to work in; what an earlier work has left is gone. */
+  /** Makes and returns a copy to work in, without leftovers of an earlier work. */
   beginWork(): string {
     this.#makeWhole();
     this.#copyToWork(this.#folder);
     return this.#work;
   }
 
-  /** A folder of metadata that begins with this root; other metadata that are there stay. */
+  /** Begins the metadata with this root; other metadata that are there stay. */
   begin(root: Buffer): void {
     this.#finishRename();
     if (existsSync(this.#folder)) this.#copyToWork(this.#folder);
@@ -216,7 +195,7 @@ export class MetadataStore {
     this.commit();
   }
 
-  /** The newest time at which metadata were found fresh; 0: never, or not remembered. */
+  /** Returns the newest time at which metadata were fresh; 0: none is remembered. */
   newestMs(): number {
     return sealOf(this.#folder)?.newestMs ?? 0;
   }
@@ -244,7 +223,7 @@ export class MetadataStore {
     removeWhole(this.#work);
   }
 
-  /** Damaged metadata give way to the copy before them, and that to the shipped root. */
+  /** Replaces damaged metadata by their previous copy, or else by the shipped root. */
   #makeWhole(): void {
     this.#finishRename();
     if (isWhole(this.#folder)) return;
@@ -256,7 +235,7 @@ export class MetadataStore {
     } else {
       if (!trustedRoot) throw new UpdateError("no-root", "no trusted root of updates is there");
       if (!isFirst) {
-        alarm("the metadata of updates and their copy are damaged: begun again with our root");
+        alarm("the metadata of updates and their copy are damaged: they begin with our root");
       }
       this.#emptyWork();
       writeSynced(join(this.#work, "root.json"), trustedRoot);
@@ -265,7 +244,7 @@ export class MetadataStore {
     this.commit(isFirst ? 0 : (sealOf(this.#previous)?.newestMs ?? 0));
   }
 
-  /** A power cut between the two renames of a commit left no folder, but both others. */
+  /** Ends a commit that a power cut left between its two renames, when there is no folder. */
   #finishRename(): void {
     if (!existsSync(this.#folder) && isWhole(this.#work)) renameSynced(this.#work, this.#folder);
   }
@@ -294,7 +273,7 @@ function isWhole(folder: string): boolean {
 const sealOf = (folder: string): Seal | undefined =>
   readJsonIfWhole(join(folder, SEAL), sealSchema);
 
-/** The SHA-256 of each file; a folder among the files has no hash that a seal could have. */
+/** Returns the SHA-256 of each file; for a folder, a text that is no hash. */
 function hashesOf(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== SEAL);
   return Object.fromEntries(

@@ -61,7 +61,7 @@ export async function unpack(unpacking: Unpacking): Promise<void> {
   }
 }
 
-/** An error of zlib as the refusal of a damaged archive; any other as it is. */
+/** Returns an error of zlib as the refusal of a damaged archive, and any other error as it is. */
 function asArchiveFault(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (!code?.startsWith("Z_")) return error;
@@ -72,7 +72,7 @@ function refuse(what: string): never {
   throw new UpdateError("archive", `the archive ${what}: refused`);
 }
 
-/** The bytes of an archive, in pieces of the length that is asked for. */
+/** Reads the bytes of an archive in pieces of the length that is asked for. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #next: Buffer = Buffer.alloc(0);
@@ -81,14 +81,14 @@ class ByteReader {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** The next `count` bytes. Throws when the archive ends before them. */
+  /** Returns the next `count` bytes. Throws when the archive ends before them. */
   async take(count: number): Promise<Buffer> {
     const pieces: Buffer[] = [];
     for await (const piece of this.pieces(count)) pieces.push(piece);
     return Buffer.concat(pieces);
   }
 
-  /** The next `count` bytes as they come. Throws when the archive ends before them. */
+  /** Yields the next `count` bytes as they come. Throws when the archive ends before them. */
   async *pieces(count: number): AsyncGenerator<Buffer> {
     for (let left = count; left > 0; ) {
       if (await this.isAtEnd()) refuse("breaks off");
@@ -143,7 +143,7 @@ async function unpackEntries(bytes: ByteReader, files: UnpackedFiles): Promise<v
   } while (!(await bytes.isAtEnd()));
 }
 
-/** Throws for links, devices, pipes and sparse files, which are in no archive of ours. */
+/** Returns whether an entry is a folder. Throws for all but files and folders. */
 function isFolderEntry(type: string, path: string): boolean {
   if (type === "0" || type === "\0") return path.endsWith("/");
   if (type === "5") return true;
@@ -165,7 +165,7 @@ function textIn(block: Buffer, from: number, length: number): string {
 
 function numberIn(block: Buffer, from: number, length: number): number {
   const text = textIn(block, from, length).trim();
-  if (!/^[0-7]+$/.test(text)) refuse("has a number that is none");
+  if (!/^[0-7]+$/.test(text)) refuse("has a malformed number");
   return Number.parseInt(text, 8);
 }
 
@@ -188,7 +188,7 @@ function paxRecords(bytes: Buffer): { path?: string; size?: number } {
     const record = bytes.subarray(at + head.length, end - 1).toString("utf8");
     const [, key, value = ""] = /^([^=]+)=(.*)$/s.exec(record) ?? [];
     if (key === "path") found.path = value;
-    if (key === "size" && !/^\d{1,12}$/.test(value)) refuse("has a number that is none");
+    if (key === "size" && !/^\d{1,12}$/.test(value)) refuse("has a malformed number");
     if (key === "size") found.size = Number(value);
     if (key === "linkpath") refuse("holds a link");
     at = end;
@@ -208,9 +208,7 @@ class UnpackedFiles {
   readonly #limits: typeof limitsByDefault;
   /** Folders that were made, below the root; all are ours, so none of them is a link. */
   readonly #folders = new Set<string>();
-  /**
-   * The names in small letters, because Windows takes names that differ only in case for the same.
-   */
+  /** The names in small letters: Windows ignores the case of names. */
   readonly #names = new Set<string>();
   #mark: Buffer | undefined;
   #bytes = 0;
@@ -225,7 +223,7 @@ class UnpackedFiles {
   async add({ isFolder, path, size, mode }: TarEntry, bytes: ByteReader): Promise<void> {
     this.#entries += 1;
     if (this.#entries > this.#limits.entriesMax) refuse("holds too many entries");
-    // Announced sizes are added before a byte is written, and no entry gets more than its own.
+    // The size is added before a byte is written, and no entry gets more bytes than its size.
     this.#bytes += size;
     if (this.#bytes > this.#limits.bytesMax) refuse("unpacks to more than is allowed");
     const parts = safeParts(path);
@@ -234,7 +232,7 @@ class UnpackedFiles {
     const name = parts.join("/");
     this.#claim(name);
     if (name === MARK) {
-      if (size > MARK_BYTES_MAX) refuse("has a mark that is none");
+      if (size > MARK_BYTES_MAX) refuse(`has a ${MARK} of too many bytes`);
       this.#mark = await bytes.take(size);
       return;
     }
@@ -247,7 +245,7 @@ class UnpackedFiles {
     }
   }
 
-  /** The names of all files and folders are on disk when this returns. */
+  /** Syncs the names of all files and folders. */
   sync(): void {
     for (const folder of this.#folders) syncFolder(join(this.#root, folder));
     syncFolder(this.#root);
@@ -278,7 +276,7 @@ class UnpackedFiles {
 
 const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/** The names of a path that stays in its folder, on every system. */
+/** Returns the parts of a path. Throws for a path that may lead elsewhere on some system. */
 function safeParts(path: string): string[] {
   const parts = path.replace(/\/$/, "").split("/");
   const isSafe = (part: string): boolean =>

@@ -87,7 +87,7 @@ export function putOff(
   why: string,
   atMs: number,
 ): Pick<UpdateState, "putOff"> {
-  // The time counts from the first version that was put off: a kiosk that takes none of them needs
+  // `sinceMs` is that of the first version that was put off: a kiosk that takes none for long needs
   // an operator.
   return { putOff: { version, why, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs } };
 }
@@ -99,7 +99,7 @@ export function writeReady(dataDirectory: string, version: string, atMs: number)
   writeJson(readyFileOf(dataDirectory), { format: 1, version, atMs });
 }
 
-/** The version that waits for the launcher; undefined: none does. */
+/** Returns the version that waits for the launcher; undefined: none does. */
 export function readReady(dataDirectory: string) {
   return readJsonIfWhole(readyFileOf(dataDirectory), readySchema);
 }
@@ -118,13 +118,13 @@ export type Hold = z.infer<typeof holdSchema>;
 
 const holdIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "hold.json");
 
-/** The hold of an operator; undefined: there is none, or its time is over. */
+/** Returns the hold of updates; undefined: there is none, or its time is over. */
 export function readHold(dataDirectory: string, nowMs: number): Hold | undefined {
   const hold = readJsonIfWhole(holdIn(dataDirectory), holdSchema);
   return hold && (hold.untilMs === null || hold.untilMs > nowMs) ? hold : undefined;
 }
 
-/** On disk when it returns. */
+/** Writes a hold, on disk when it returns. */
 export function writeHold(dataDirectory: string, hold: Hold): void {
   writeJson(holdIn(dataDirectory), hold);
 }
@@ -133,7 +133,7 @@ export function endHold(dataDirectory: string): void {
   removeNow(holdIn(dataDirectory));
 }
 
-/** The id of a data folder, the same for its whole life; made at the first call. */
+/** Returns the id of a data folder, which is made at the first call and never changes. */
 export function installationId(dataDirectory: string): string {
   const file = join(updateFolderOf(dataDirectory), "installation.json");
   const known = readJsonIfWhole(file, z.object({ id: z.uuid() }));
@@ -147,9 +147,9 @@ const SPREAD_MINUTES = 30;
 const DAY_MINUTES = 24 * 60;
 
 /**
- * The daily time of the check for an update, as hh:mm: up to half an hour before or after
- * `updateTime`, and the same each day. So the kiosks of a fleet do not ask all at the same moment
- * (docs/updates.md 4.4).
+ * Returns the daily time of the check for an update, as hh:mm: up to half an hour before or after
+ * `updateTime`, and the same each day, so that the kiosks of a fleet do not all ask at the same
+ * moment (docs/updates.md 4.4).
  */
 export function checkTime(updateTime: string, installation: string): string {
   const [hours = 0, minutes = 0] = updateTime.split(":").map(Number);
@@ -164,9 +164,7 @@ const WANTED_EVERY_MS = 500;
 /** The time for which a process waits for the update lock: a check for an update ends sooner. */
 const GIVEN_WITHIN_MS = 5_000;
 const TRY_EVERY_MS = 50;
-/**
- * The check itself holds the lock of the waiting processes for a moment, each time that it asks.
- */
+/** How long a process tries to become the one that waits; a check takes that lock for moments. */
 const CONTENTION_MS = 500;
 
 /** Takes the lock of a process that checks for a version or takes one; undefined: it is taken. */
@@ -192,7 +190,7 @@ export async function takeUpdateLock(
   );
 }
 
-/** The lock of a process that waits; it is free again when that process has ended. */
+/** Returns the file of the lock that a waiting process holds; its end frees the lock. */
 const wantedIn = (dataDirectory: string): string =>
   join(openRunDirectory(dataDirectory), "update-wanted.lock");
 
@@ -207,7 +205,7 @@ export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSigna
       else wanted.abort();
     }
   };
-  watch().catch(() => undefined); // over
+  watch().catch(() => undefined); // `over` has ended the pause
   return wanted.signal;
 }
 
@@ -239,18 +237,18 @@ const recordSchema = z.object({
   from: z.string(),
   to: z.string(),
   beganMs: z.number(),
-  /** The present step began. */
+  /** When the present step began. */
   atMs: z.number(),
-  /** The terminal was connected before. */
+  /** Whether the terminal was connected before. */
   linkWasUp: z.boolean(),
   step: z.enum(steps),
   /** How often the probation was begun. */
   probations: z.int(),
   /** Why the update goes back, or is refused; for people. */
   why: z.string().nullable(),
-  /** The version itself failed here, so it is not taken again without an operator. */
+  /** Whether the version itself failed here, so that only an operator takes it again. */
   bars: z.boolean(),
-  /** Going back puts the stores back too. */
+  /** Whether going back puts the stores back too. */
   withStores: z.boolean(),
 });
 export type SwitchRecord = Readonly<z.infer<typeof recordSchema>>;
@@ -264,22 +262,20 @@ export function isOver({ step }: SwitchRecord): boolean {
   return step === "done" || step === "undone";
 }
 
-/**
- * Writes the record, on disk when this returns. An update that has ended is kept as the last one.
- */
+/** Writes the record of an update, on disk when it returns. An ended one is kept as the last. */
 export function writeSwitch(dataDirectory: string, record: SwitchRecord): void {
   const underWay = underWayFileOf(dataDirectory);
   writeJson(isOver(record) ? lastIn(dataDirectory) : underWay, record);
   if (isOver(record)) removeNow(underWay);
 }
 
-/** The update that is under way; undefined: none. Throws when the record is damaged. */
+/** Returns the update that is under way; undefined: none. Throws for a damaged record. */
 export function readSwitch(dataDirectory: string): SwitchRecord | undefined {
   const file = underWayFileOf(dataDirectory);
   return existsSync(file) ? recordSchema.parse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
 }
 
-/** The last update that has ended; undefined: none, or its record is damaged. */
+/** Returns the last update that has ended; undefined: none, or its record is damaged. */
 export function readLastSwitch(dataDirectory: string): SwitchRecord | undefined {
   return readOr(undefined, () => readJsonIfWhole(lastIn(dataDirectory), recordSchema));
 }

@@ -18,11 +18,13 @@ import type { Clock, Timer } from "../shared/time.ts";
 import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
-interface WebSourceSettings {
+export interface WebSettings {
   /** PEM text that replaces the certificates of the system (`UPDATE_CA_FILE`). */
   readonly ca?: string | undefined;
   readonly clock: Clock;
-  /** In each such window `WINDOW_BYTES_MIN` have to come; also the time for an answer to begin. */
+  /** Ends what is being read; a later download goes on where this one was ended. */
+  readonly signal?: AbortSignal | undefined;
+  /** The time in which `WINDOW_BYTES_MIN` have to come, and in which an answer has to begin. */
   readonly windowMs?: number;
 }
 
@@ -37,65 +39,58 @@ interface Reading {
   readonly from?: number;
   /** The whole answer has to be there within this time. */
   readonly deadlineMs?: number;
-  readonly signal?: AbortSignal | undefined;
+}
+
+/** Reads a small file of a web server, whole, as {@link openWebFile} does. */
+export async function readWebFile(
+  settings: WebSettings,
+  url: string,
+  reading: Reading,
+): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of (await openWebFile(settings, url, reading)).body) chunks.push(chunk);
+  return Buffer.concat(chunks);
 }
 
 /**
- * Reads files from a static web server (docs/updates.md 2.4). Redirects are refused, because they
- * lead to a server that nobody has configured. Every failure ends the connection.
+ * Asks a static web server for a file (docs/updates.md 2.4). Redirects are refused, because they
+ * lead to a server that nobody has configured. Every failure ends the connection. `offset`: where
+ * in the file the body begins; 0: the server sends all of it. `hasLength`: without a length the end
+ * of the body may be a broken line. `body` is read to its end or left by `break`; both end the
+ * connection.
  */
-export class WebSource {
-  readonly #settings: WebSourceSettings;
-
-  constructor(settings: WebSourceSettings) {
-    this.#settings = settings;
-  }
-
-  /** A small file, whole. */
-  async read(url: string, reading: Reading): Promise<Buffer> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of (await this.open(url, reading)).body) chunks.push(chunk);
-    return Buffer.concat(chunks);
-  }
-
-  /**
-   * Asks for a file. `offset`: where in it the body begins, 0 when the server sends all of it.
-   * `hasLength`: without a length the end of the body may be a broken line. `body` is read to its
-   * end or left by `break`; both end the connection.
-   */
-  async open(url: string, reading: Reading) {
-    const { from = 0, lengthMax, signal, deadlineMs } = reading;
-    const { ca } = this.#settings;
-    const address = allowedAddress(url);
-    const send = address.protocol === "https:" ? httpsRequest : httpRequest;
-    const range = from > 0 ? { range: `bytes=${from}-` } : {};
-    const request = send(address, {
-      agent: false,
-      headers: { "accept-encoding": "identity", ...range },
-      ...(ca === undefined ? {} : { ca }),
-      ...(signal ? { signal } : {}),
-    });
-    const watch = watchOver(request, address, this.#settings, deadlineMs);
-    try {
-      const response = await answerOf(request);
-      const offset = offsetOf(response, address, from);
-      const length = response.headers["content-length"];
-      if (offset + Number(length ?? 0) > lengthMax) throw tooLong(address, lengthMax);
-      const body = bodyOf(request, response, watch, address, lengthMax - offset);
-      return { offset, hasLength: length !== undefined, body };
-    } catch (error) {
-      watch.end();
-      request.destroy();
-      throw asUpdateError(watch.fault ?? error, address);
-    }
+async function openWebFile(settings: WebSettings, url: string, reading: Reading) {
+  const { from = 0, lengthMax, deadlineMs } = reading;
+  const { ca, signal } = settings;
+  const address = allowedAddress(url);
+  const send = address.protocol === "https:" ? httpsRequest : httpRequest;
+  const range = from > 0 ? { range: `bytes=${from}-` } : {};
+  const request = send(address, {
+    agent: false,
+    headers: { "accept-encoding": "identity", ...range },
+    ...(ca === undefined ? {} : { ca }),
+    ...(signal ? { signal } : {}),
+  });
+  const watch = watchOver(request, address, settings, deadlineMs);
+  try {
+    const response = await answerOf(request);
+    const offset = offsetOf(response, address, from);
+    const length = response.headers["content-length"];
+    if (offset + Number(length ?? 0) > lengthMax) throw tooLong(address, lengthMax);
+    const body = bodyOf(request, response, watch, address, lengthMax - offset);
+    return { offset, hasLength: length !== undefined, body };
+  } catch (error) {
+    watch.end();
+    request.destroy();
+    throw asUpdateError(watch.fault ?? error, address);
   }
 }
 
-/** The address. Throws unless it is https, or http to this machine. */
+/** Returns the address. Throws unless it is https, or http to this machine. */
 export function allowedAddress(url: string): URL {
-  const address = URL.canParse(url) ? new URL(url) : undefined;
-  const isHere = address?.protocol === "http:" && isLoopback(address.hostname);
-  if (address?.protocol === "https:" || isHere) return address;
+  const address = URL.parse(url);
+  if (address?.protocol === "https:") return address;
+  if (address?.protocol === "http:" && isLoopback(address.hostname)) return address;
   throw new UpdateError("address", `${url} is not asked: https, or http on this machine only`);
 }
 
@@ -105,7 +100,7 @@ type Watch = ReturnType<typeof watchOver>;
 function watchOver(
   request: ClientRequest,
   address: URL,
-  { clock, windowMs = WINDOW_MS }: WebSourceSettings,
+  { clock, windowMs = WINDOW_MS }: WebSettings,
   deadlineMs: number | undefined,
 ) {
   const timers: { window?: Timer; deadline?: Timer } = {};
@@ -142,8 +137,7 @@ function watchOver(
 
 function answerOf(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    // This listener stays for the whole life of the request: an error after the answer comes out of
-    // the body.
+    // This listener stays as long as the request: an error after the answer is thrown by the body.
     request.on("error", reject);
     request.once("response", resolve);
     request.end();
@@ -171,7 +165,7 @@ function tooLong(address: URL, lengthMax: number): UpdateError {
   return new UpdateError("too-long", `${address.href} is longer than ${lengthMax} bytes: refused`);
 }
 
-/** The chunks of a body of at most `bytesMax`. */
+/** Yields the chunks of a body of at most `bytesMax`. */
 async function* bodyOf(
   request: ClientRequest,
   response: IncomingMessage,
@@ -194,7 +188,7 @@ async function* bodyOf(
   }
 }
 
-/** The abort of a caller's signal stays as it is. */
+/** Returns an error as an UpdateError; the abort of a caller's signal stays as it is. */
 function asUpdateError(error: unknown, address: URL): unknown {
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (error instanceof UpdateError || name === "AbortError") return error;
@@ -203,16 +197,15 @@ function asUpdateError(error: unknown, address: URL): unknown {
 }
 
 interface Download {
-  readonly source: WebSource;
+  readonly web: WebSettings;
   readonly url: string;
   /** Where the file is at the end, whole and verified. */
   readonly file: string;
   /** Length and hashes of the file as the signed metadata give them. */
   readonly target: Pick<TargetFile, "path" | "length" | "hashes">;
-  readonly signal?: AbortSignal | undefined;
 }
 
-/** How often one download takes up a broken line again; the next download does so too. */
+/** How often one download goes on after a broken line; the next download goes on as well. */
 const ATTEMPTS_MAX = 5;
 
 /**
@@ -256,13 +249,13 @@ async function completePart(download: Download, part: string): Promise<void> {
   }
 }
 
-/** Reads on from where the part ends, and has it on disk when it resolves. */
-async function readOn({ source, url, target, signal }: Download, part: string, from: number) {
+/** Reads the rest of a file after the part, which is on disk when this resolves. */
+async function readOn({ web, url, target }: Download, part: string, from: number) {
   const handle = openSync(part, from > 0 ? "r+" : "w", 0o600);
   try {
     if (from === target.length) return;
-    const reading = { from, lengthMax: target.length, signal };
-    const { offset, hasLength, body } = await source.open(url, reading);
+    const reading = { from, lengthMax: target.length };
+    const { offset, hasLength, body } = await openWebFile(web, url, reading);
     ftruncateSync(handle, offset);
     let at = offset;
     for await (const chunk of body) {
@@ -279,7 +272,7 @@ async function readOn({ source, url, target, signal }: Download, part: string, f
   }
 }
 
-/** undefined: the length and every hash that this machine can compute are the signed ones. */
+/** Returns what is wrong with a file; undefined: length and hashes are the signed ones. */
 async function faultOf(file: string, target: Download["target"]): Promise<UpdateError | undefined> {
   const size = sizeOf(file);
   if (size !== target.length) {

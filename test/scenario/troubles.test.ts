@@ -7,7 +7,6 @@ import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { raiseAlarm } from "../../src/supervisor/alarms/alarm.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import * as listening from "../../src/supervisor/notifications/notification-listener.ts";
-import { QUIET_MS } from "../../src/supervisor/notifications/notification-tally.ts";
 import { mapiOf, md5, resultOf } from "../supervisor/notifications/mapi.ts";
 import { PASSWORD } from "../supervisor/supervisor-rig.ts";
 import { request } from "../support/payment-house.ts";
@@ -17,6 +16,8 @@ import { expectConditions, openFaces } from "./trouble-faces.ts";
 const secrets = [{ setting: "GATEWAY_PWD", value: PASSWORD }];
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
+/** The time without a refused notification after which that condition is over. */
+const QUIET_MS = 10 * MINUTE;
 
 /** The sandbox with its own switches; it can be ended and begun again at the same port. */
 async function sandbox({ password = PASSWORD, ...more }: Partial<SandboxOptions> & Password = {}) {

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { DailyCheck } from "../../src/supervisor/updates/daily-check.ts";
+import { startDailyCheck } from "../../src/supervisor/updates/daily-checks.ts";
 import { TestClock } from "../support/test-clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -11,7 +11,7 @@ const local = (hours: number, minutes = 0): number =>
 function looking(clock: TestClock, last: number | null, lasts = (): Promise<void> => done) {
   const checks: string[] = [];
   let lastMs = last;
-  const daily = new DailyCheck({
+  const daily = startDailyCheck({
     at: "03:40",
     lastMs: () => lastMs,
     clock,

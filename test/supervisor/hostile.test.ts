@@ -9,11 +9,7 @@ import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
-import {
-  MESSAGES_PER_MINUTE_MAX,
-  NOTIFICATION_BYTES_MAX,
-  startNotificationListener,
-} from "../../src/supervisor/notifications/notification-listener.ts";
+import * as port from "../../src/supervisor/notifications/notification-listener.ts";
 import { Random } from "../simulation/random.ts";
 import { heapInUse, objectPrototype } from "../support/heap.ts";
 import { hostileDocuments, jsonMakers, xmlMakers } from "../support/hostile-documents.ts";
@@ -27,6 +23,8 @@ import { sampleTransaction } from "./sample-transaction.ts";
 import { openRig, PASSWORD } from "./supervisor-rig.ts";
 
 /** What comes from outside is refused, and nothing grows. */
+const MESSAGES_PER_MINUTE_MAX = 600;
+const NOTIFICATION_BYTES_MAX = 64 * 1024;
 const DOCUMENTS = tries(10_000);
 const AT_A_TIME = 16;
 /**
@@ -47,7 +45,7 @@ async function listening() {
     ...parts,
     onAccepted: (id) => rig.operations.notified(id),
   });
-  const listener = await startNotificationListener({
+  const listener = await port.startNotificationListener({
     host: "127.0.0.1",
     port: 0,
     handler,

@@ -33,7 +33,7 @@ test("the program that checks says why it cannot, and ends", async () => {
   writeConfig(data, "http://127.0.0.1:1");
   const { log, lines } = recordingLog();
   await checkInItsOwnProgram(data, log);
-  expect(lines.join("\n")).toContain("nobody is asked: UPDATE_URL is not set");
+  expect(lines.join("\n")).toContain("there is no check for an update: UPDATE_URL is not set");
 });
 
 test("a file of updates that cannot be read leaves them out of the status, logged once", () => {

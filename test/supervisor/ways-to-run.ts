@@ -5,11 +5,7 @@ import { NotificationTally } from "../../src/supervisor/notifications/notificati
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
 import type { ClaimedItem } from "../../src/supervisor/outbox/item-rows.ts";
 import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
-import {
-  ATTEMPTS_KEPT_FIRST,
-  ATTEMPTS_KEPT_LAST,
-  OutboxStore,
-} from "../../src/supervisor/outbox/outbox-store.ts";
+import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { retentionChore } from "../../src/supervisor/outbox/retention.ts";
 import { noHistory } from "../../src/supervisor/outbox/retry-policy.ts";
 import { StoreLosses } from "../../src/supervisor/outbox/store-losses.ts";
@@ -149,7 +145,7 @@ function changeOutbox(database: DatabaseSync, n: number): void {
   store.add(sampleTransaction(), n);
   store.add(sampleTransaction(), n, { mayBeSent: true });
   const claimed = store.add(sampleTransaction(), n, { isClaimed: true });
-  if (claimed) end(store, claimed, ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST + 1);
+  if (claimed) end(store, claimed, 10 + 40 + 1); // one more than are kept;
   const later = 10 * n;
   for (const claim of [store.claim("due", later), store.claim("oldest", later)]) {
     if (claim) end(store, claim, claim.number + 10);

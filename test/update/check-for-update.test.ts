@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
-import { figuresOf } from "../../src/supervisor/updates/update-facts.ts";
-import { type CheckSettings, checkForUpdate } from "../../src/update/check-for-update.ts";
+import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
+import { checkForUpdate } from "../../src/update/check-for-update.ts";
 import {
   changeState,
   putOff,
@@ -17,10 +17,13 @@ import {
   writeHold,
   writeReady,
 } from "../../src/update/update-state.ts";
+import { recordingLog } from "../support/recording-log.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { tarGz } from "./tar-archive.ts";
 import { inDays, TestRepository } from "./test-repository.ts";
+
+type CheckSettings = Parameters<typeof checkForUpdate>[0];
 
 const DAY_MS = 86_400_000;
 const [OLD_RUNTIME, NEW_RUNTIME] = ["0123456789abcdef", "fedcba9876543210"];
@@ -114,7 +117,10 @@ class Fleet {
 
   figures(asks = true) {
     const UPDATE_URL = asks ? this.repository.url : undefined;
-    return figuresOf(this.data, { UPDATE_URL, UPDATE_CHANNEL: "stable" }, this.clock.now());
+    const { data: dataDirectory, clock } = this;
+    const config = { UPDATE_URL, UPDATE_CHANNEL: "stable" as const };
+    const facts = { dataDirectory, config, clock, log: recordingLog().log, isUpdated: true };
+    return updateFacts(facts)() ?? expect.fail("the files of updates cannot be read");
   }
 
   versions(): string[] {

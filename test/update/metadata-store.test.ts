@@ -65,7 +65,7 @@ describe("damaged metadata", () => {
     }
     expect(await kiosk.refresh()).toBeUndefined();
     expect(kiosk.trusted()).toBe("root 1, snapshot 2, targets 2, timestamp 2");
-    expect(kiosk.alarms[0]).toContain("begun again with our root");
+    expect(kiosk.alarms[0]).toContain("they begin with our root");
   });
 
   test("without a shipped root end the update, and nothing is asked", async () => {

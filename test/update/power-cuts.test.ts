@@ -3,8 +3,7 @@ import { dirname, join, relative } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { TufClient } from "../../src/update/tuf-client.ts";
-import { WebSource } from "../../src/update/web-source.ts";
+import { withTargets } from "../../src/update/tuf-client.ts";
 import type { DiskRecord } from "../crash/power/disk-record.ts";
 import { RecordedDisk } from "../crash/power/recorded-disk.ts";
 import { Recorder, recordingLibrary } from "../crash/power/recorder.ts";
@@ -45,23 +44,20 @@ async function foundOn(files: ReadonlyMap<string, Buffer>, root: Buffer) {
     writeFileSync(join(folder, path), bytes);
   }
   const alarms: string[] = [];
-  const asked = new TufClient({
+  const settings = {
     folder: join(folder, "metadata"),
     trustedRoot: root,
     clock: systemClock,
-    alarm: (message) => void alarms.push(message),
+    alarm: (message: string) => void alarms.push(message),
     // Nobody listens: only what is there counts.
     metadataUrl: "http://127.0.0.1:9/",
-    source: new WebSource({ clock: systemClock }),
     builtMs: 0,
     remembersTime: false,
-  });
-  const failed = await asked
-    .withTargets(() => Promise.resolve())
-    .then(
-      () => "nothing",
-      (error: { code: string }) => error.code,
-    );
+  };
+  const failed = await withTargets(settings, () => Promise.resolve()).then(
+    () => "nothing",
+    (error: { code: string }) => error.code,
+  );
   return { alarms, failed, folder: join(folder, "metadata") };
 }
 

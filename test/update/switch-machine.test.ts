@@ -2,7 +2,6 @@ import { describe, expect, test } from "vitest";
 import {
   nextSwitchState,
   type SwitchEvent,
-  type SwitchState,
   switchBegins,
 } from "../../src/update/switch-machine.ts";
 
@@ -17,8 +16,7 @@ const givenUp = (received: boolean, readableByOlder: boolean): SwitchEvent => ({
   readableByOlder,
 });
 
-const reached = (...events: readonly SwitchEvent[]): SwitchState =>
-  events.reduce(nextSwitchState, switchBegins);
+const reached = (...events: readonly SwitchEvent[]) => events.reduce(nextSwitchState, switchBegins);
 const probation = [done, done, done] as const;
 
 test("a version that works goes through every step", () => {

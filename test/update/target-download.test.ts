@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
-import { WebSource } from "../../src/update/web-source.ts";
+import { readWebFile } from "../../src/update/web-source.ts";
 import { selfSigned } from "../supervisor/gateway/self-signed.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -165,10 +165,8 @@ describe("refused with a clear line, and nothing is left behind", () => {
 test.each(["http://192.0.2.1/", "http://example.org/", "ftp://127.0.0.1/", "file:///etc", "x"])(
   "%s is not asked",
   async (url) => {
-    const source = new WebSource({ clock: systemClock });
-    await expect(source.read(url, { lengthMax: 1 })).rejects.toThrow(
-      "is not asked: https, or http",
-    );
+    const read = readWebFile({ clock: systemClock }, url, { lengthMax: 1 });
+    await expect(read).rejects.toThrow("is not asked: https, or http");
   },
 );
 
@@ -183,9 +181,9 @@ describe("over https", () => {
   test("a certificate counts that the file of certificates holds, and no other", async () => {
     const url = await served();
     const [clock, reading] = [systemClock, { lengthMax: 10 }];
-    const known = new WebSource({ clock, ca: selfSigned.cert });
-    expect(`${await known.read(url, reading)}`).toBe("whole");
-    const refused = new WebSource({ clock }).read(url, reading);
+    const known = await readWebFile({ clock, ca: selfSigned.cert }, url, reading);
+    expect(`${known}`).toBe("whole");
+    const refused = readWebFile({ clock }, url, reading);
     await expect(refused).rejects.toThrow("cannot be read: DEPTH_ZERO_SELF_SIGNED_CERT");
   });
 });

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Clock, systemClock } from "../../src/shared/time.ts";
-import { MetadataStore, TufClient, type TufClientSettings } from "../../src/update/tuf-client.ts";
-import { WebSource } from "../../src/update/web-source.ts";
+import { MetadataStore, withTargets } from "../../src/update/tuf-client.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import type { TestRepository } from "./test-repository.ts";
 
@@ -14,7 +13,7 @@ export class TufKiosk {
   readonly files = temporaryFolder();
   readonly alarms: string[] = [];
   readonly repository: TestRepository;
-  settings: Partial<TufClientSettings> = {};
+  settings: Partial<Parameters<typeof withTargets>[0]> = {};
   /** How far the clock is from the true time. */
   daysAhead = 0;
   /** Within it something has to come. A test of a slow server makes it short. */
@@ -37,17 +36,17 @@ export class TufKiosk {
     new MetadataStore(this.#store).begin(root);
   }
 
-  client(): TufClient {
-    return new TufClient({
+  get #client(): Parameters<typeof withTargets>[0] {
+    return {
       ...this.#store,
       clock: this.#clock,
+      windowMs: this.windowMs,
       metadataUrl: `${this.repository.url}/metadata/`,
-      source: new WebSource({ clock: systemClock, windowMs: this.windowMs }),
       builtMs: 0,
       remembersTime: false,
       trustedRoot: this.repository.trustedRoot,
       ...this.settings,
-    });
+    };
   }
 
   /** The line that an operator reads; undefined: all is well. */
@@ -63,9 +62,9 @@ export class TufKiosk {
     });
   }
 
-  async #tried(use: Parameters<TufClient["withTargets"]>[0]): Promise<string | undefined> {
+  async #tried(use: Parameters<typeof withTargets>[1]): Promise<string | undefined> {
     try {
-      await this.client().withTargets(use);
+      await withTargets(this.#client, use);
       return undefined;
     } catch (error) {
       const { name, code, message } = error as Error & { code?: string };

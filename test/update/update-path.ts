@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { carrySwitchOut, recordNext } from "../../src/launcher/update/switch.ts";
 import { copySynced } from "../../src/shared/store/store-file.ts";
 import { systemClock } from "../../src/shared/time.ts";
-import { type CheckResult, checkForUpdate } from "../../src/update/check-for-update.ts";
+import { checkForUpdate } from "../../src/update/check-for-update.ts";
 import { clearOldVersions } from "../../src/update/disk-room.ts";
 import { removeWhole } from "../../src/update/durable-files.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
@@ -48,7 +48,7 @@ export function writeFiles(root: string, files: Readonly<Record<string, string |
 }
 
 /** One night's look by a version. */
-export function look(root: string, url: string, version: string): Promise<CheckResult> {
+export function look(root: string, url: string, version: string) {
   return checkForUpdate({
     dataDirectory: dataIn(root),
     root,

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { figuresOf } from "../../src/supervisor/updates/update-facts.ts";
+import { updateFacts } from "../../src/supervisor/updates/update-facts.ts";
 import { switchBegins } from "../../src/update/switch-machine.ts";
 import {
   BY_OPERATOR,
@@ -17,7 +17,9 @@ import {
   writeReady,
   writeSwitch,
 } from "../../src/update/update-state.ts";
+import { recordingLog } from "../support/recording-log.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { TestClock } from "../support/test-clock.ts";
 
 const NIGHT_MS = 24 * 3_600_000;
 
@@ -27,7 +29,13 @@ function ended(more: Partial<SwitchRecord>): SwitchRecord {
 }
 
 const figures = (data: string) =>
-  figuresOf(data, { UPDATE_URL: "https://x.example", UPDATE_CHANNEL: "stable" }, 0);
+  updateFacts({
+    dataDirectory: data,
+    config: { UPDATE_URL: "https://x.example", UPDATE_CHANNEL: "stable" },
+    clock: new TestClock(0),
+    log: recordingLog().log,
+    isUpdated: true,
+  })() ?? expect.fail("the files of updates cannot be read");
 
 test("each installation looks within half an hour of UPDATE_TIME, always at the same time", () => {
   const minutes = Array.from({ length: 500 }, (_, i) => checkTime("00:10", `kiosk-${i}`)).map(

@@ -7,7 +7,7 @@ import { type Clock, isoTime } from "../../shared/time.ts";
 import { isDelivery, versionFolder } from "../../shared/version-files.ts";
 import { requireRoom, roomNeeded } from "../../update/disk-room.ts";
 import { type Hold, readHold, readState } from "../../update/update-state.ts";
-import { WebSource } from "../../update/web-source.ts";
+import { readWebFile } from "../../update/web-source.ts";
 import type { CommandContext } from "../output.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
@@ -49,7 +49,7 @@ export async function checkServer(
     const ca = caFile === undefined ? undefined : readFileSync(caFile, "utf8");
     const reading = { lengthMax: BYTES_MAX, deadlineMs: ANSWER_WITHIN_MS };
     const file = `${url.replace(/\/+$/, "")}/metadata/timestamp.json`;
-    const bytes = await new WebSource({ clock, ca }).read(file, reading);
+    const bytes = await readWebFile({ clock, ca }, file, reading);
     const { expires } = timestampSchema.parse(JSON.parse(bytes.toString())).signed;
     if (Date.parse(expires) > clock.now()) return finding("updates-right", { url });
     return finding("updates-old", { url, at: expires });

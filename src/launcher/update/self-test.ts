@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { type ExecFileException, execFile } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { join } from "node:path";
@@ -22,21 +22,12 @@ const stores = ["journal", "supervisor"] as const;
 
 interface Failure {
   readonly why: string;
-  /** The programs of the version are at fault. */
+  /** Whether the programs of the version are at fault. */
   readonly bars: boolean;
 }
 
-/** A result or an error of execFile; `code` is the exit code, or the code of a failed start. */
-interface ProcessEnd {
-  readonly code?: number | string | null;
-  readonly stdout?: string;
-  readonly stderr?: string;
-  readonly message?: string;
-  readonly killed?: boolean;
-}
-
 /**
- * Tests a new version while the present one runs (docs/updates.md 4.1), and answers why it failed;
+ * Tests a new version while the present one runs (docs/updates.md 4.1). Returns why it failed;
  * undefined: all went well. Its programs read a copy of the setup file and migrate copies of the
  * stores, no more; then its launcher runs its own demo in an empty folder: both programs, simulated
  * terminal and gateway, one payment. The demo writes its own setup file, so that nothing that is
@@ -48,7 +39,7 @@ export async function selfTest(
 ): Promise<Failure | undefined> {
   const folder = folderOf(dataDirectory);
   const [copies, demo] = [join(folder, "copies"), join(folder, "demo")];
-  const runtime = runtimeOf(version);
+  const runtime = runtimeOf(version).file;
   removeWhole(folder);
   mkdirSync(copies, { recursive: true, mode: 0o700 });
   try {
@@ -89,11 +80,11 @@ const folderOf = (dataDirectory: string): string =>
 export async function clearSelfTest(version: string, dataDirectory: string): Promise<void> {
   const demo = join(folderOf(dataDirectory), "demo");
   const stop = [programFileOf(version, "launcher"), "stop", "--data", demo];
-  if (existsSync(demo) && isWhole(version)) await run(runtimeOf(version), stop);
+  if (existsSync(demo) && isWhole(version)) await run(runtimeOf(version).file, stop);
   removeWhole(folderOf(dataDirectory));
 }
 
-/** Runs a process at a priority below everything else on the machine; answers how it ended. */
+/** Runs a process at a low priority and returns how it ended. */
 async function run(runtime: string, args: readonly string[]) {
   const running = promisify(execFile)(runtime, args, {
     timeout: TEST_WITHIN_MS,
@@ -102,7 +93,8 @@ async function run(runtime: string, args: readonly string[]) {
     windowsHide: true,
   });
   giveWay(running.child.pid);
-  const end: ProcessEnd = await running.catch((error: ProcessEnd) => error);
+  // Of an error, `code` is the exit code or the code of a failed start.
+  const end: Partial<ExecFileException> = await running.catch((error: ExecFileException) => error);
   const { code = 0, stdout = "", stderr = "", message = "", killed } = end;
   const printed = `${stdout}${stderr}`.slice(-OUTPUT_CHARACTERS).trim();
   if (killed) return { code: null, output: "it did not end in time" };

@@ -41,7 +41,7 @@ import {
 const carriedOut: SwitchEvent = { event: "carried-out" };
 
 /**
- * Carries out the steps of a switch from the present one to the end, and answers the record of the
+ * Carries out the steps of a switch from the present one to the end. Returns the record of the
  * end. Each step is on disk before its work begins, and each may be begun anew after a power cut
  * (docs/updates.md 4.2). `first`: the event that the present step has ended with already. The
  * caller holds the launch lock.
@@ -65,15 +65,15 @@ export async function carrySwitchOut(
 }
 
 /**
- * Whether a launcher that goes on from this record comes to the previous programs, with the stores
- * as they are. Then these programs may run and sell although the disk takes no record.
+ * Returns whether a launcher that goes on from this record comes to the previous programs, with the
+ * stores as they are. Then these programs may sell although the record cannot be written.
  */
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   if (step === "going-back") return !withStores;
   return ["testing", "stopping", "restarting"].includes(step);
 }
 
-/** The record after a step whose record the disk does not take: back to the previous programs. */
+/** Returns the record, which cannot be written, that leads back to the previous programs. */
 function unwritten(
   { output }: SwitchSite,
   record: SwitchRecord,
@@ -84,12 +84,13 @@ function unwritten(
   return nextSwitchState(record, record.step === "stopping" ? failure(message) : event);
 }
 
-/** A failure for which the new version is not to blame. */
+/** Returns the event of a failure for which the new version is not to blame. */
 const failure = (why: string) => ({ event: "failed", why, bars: false }) as const;
 
 /**
- * The event that a step ends with. Until the new version stays, a fault such as a full disk is a
- * failure, which leads back; later the fault is thrown, and the next launcher tries again.
+ * Carries out a step and returns the event that it ends with. Until the new version stays, a fault
+ * such as a full disk is a failure, which leads back; later the fault is thrown, and the next
+ * launcher tries again.
  */
 async function outcomeOf(site: SwitchSite, record: SwitchRecord): Promise<SwitchEvent> {
   const leadsBack = ["stopping", "switching", "probation"].includes(record.step);
@@ -101,7 +102,7 @@ async function outcomeOf(site: SwitchSite, record: SwitchRecord): Promise<Switch
   }
 }
 
-/** Writes the next record, which is on disk when this returns, and answers it. */
+/** Writes the next record, on disk when it returns, and returns it. */
 export function recordNext(
   { dataDirectory, clock, output }: CommandContext,
   record: SwitchRecord,
@@ -116,19 +117,17 @@ export function recordNext(
 
 /** Writes the record of any step; of the last one the state of updates gets the result too. */
 function writeRecord(dataDirectory: string, next: SwitchRecord): void {
-  withRoom(dataDirectory, next, () => {
+  const write = (): void => {
     // Before the record of the end, so that after a cut in between the end is remembered once more.
     if (isOver(next)) rememberEnd(dataDirectory, next);
     writeSwitch(dataDirectory, next);
-  });
-}
-
-/** On a full disk, files that the update itself has written and needs no more make room. */
-function withRoom(dataDirectory: string, { step, withStores }: SwitchRecord, write: () => void) {
+  };
   try {
     write();
   } catch (error) {
     if (!isDiskFull(error)) throw error;
+    // Files that the update itself has written and needs no more make room.
+    const { step, withStores } = next;
     const isBack = ["going-back", "restarting", "undone"].includes(step) && !withStores;
     makeRoom(dataDirectory, { storesToo: isBack });
     write();
@@ -182,7 +181,7 @@ async function closed(dataDirectory: string, work: () => void): Promise<SwitchEv
 /**
  * Brings an update to its end that a power cut or a limit of the system has cut off, to the new
  * version or back to the older one (docs/updates.md 4.2). Is called before anything is started.
- * Answers an exit code when another version than this launcher's own is to run: then this launcher
+ * Returns an exit code when another version than this launcher's own is to run: then this launcher
  * has nothing more to do. The caller holds the launch lock.
  */
 export async function finishSwitch(context: CommandContext): Promise<number | undefined> {
@@ -249,7 +248,7 @@ async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Pro
   }
 }
 
-/** The record of the update; a damaged one ends it, with named version and stores as they are. */
+/** Returns the record of the update. A damaged one is renamed, and the update has ended. */
 function readRecord({ dataDirectory, output }: CommandContext): SwitchRecord | undefined {
   try {
     return readSwitch(dataDirectory);

@@ -42,7 +42,7 @@ const ANSWER_WITHIN_MS = 5_000;
 /** After so many unanswered questions tp-manager counts as dead; it may be busy for a moment. */
 const SILENT_ANSWERS = 3;
 
-/** Whether a version waits that may be taken now. */
+/** Returns whether a version waits that may be taken now. */
 function isToBeTaken(context: CommandContext): boolean {
   const { dataDirectory } = context;
   return isDelivery && readReady(dataDirectory) !== undefined && heldBy(context) === undefined;
@@ -69,7 +69,7 @@ export async function startTakingReady(context: CommandContext): Promise<void> {
 
 /**
  * Takes the version that waits, in a launcher that runs the programs itself: a service manager ends
- * any other launcher of its service (docs/updates.md 4.4). Answers whether the programs were
+ * any other launcher of its service (docs/updates.md 4.4). Returns whether the programs were
  * stopped for it, so that a launcher of the version that is named has to come.
  */
 export async function takeReadyHere(context: CommandContext): Promise<boolean> {
@@ -100,7 +100,7 @@ export async function withUpdateLock(
   return await work().finally(() => lock.release());
 }
 
-/** Takes the version of an unpacked delivery. Answers the exit code. */
+/** Takes the version of an unpacked delivery. Returns the exit code. */
 export function takeDelivery(context: CommandContext, delivery: string): Promise<number> {
   return withUpdateLock(context, async () => {
     await mustBeRunning(context);
@@ -141,7 +141,7 @@ async function mustBeRunning(context: CommandContext): Promise<void> {
 
 /**
  * Tests a version that is whole, and switches to it in an idle moment, unless `against` gives a
- * reason that came in the meantime. Answers the exit code.
+ * reason that came in the meantime. Returns the exit code.
  */
 async function take(
   context: CommandContext,
@@ -164,8 +164,7 @@ async function take(
   const end = await inMoment(context, TAKE_WITHIN_MS, moment, async ({ terminal }) => {
     const why = against();
     if (why !== undefined) return fail(why, false);
-    // Checked before anything is stopped: without room for the copies the kiosk would lose its
-    // programs.
+    // Without room for the copies, programs that were stopped for them could not start again.
     requireRoom(dataDirectory, roomForSwitch(dataDirectory));
     const begun = { ...record, linkWasUp: terminal.link === "connected" };
     const next = recordNext(context, begun, { event: "carried-out" });
@@ -184,7 +183,7 @@ function conclude(context: CommandContext, { from, to, step, why }: SwitchRecord
 }
 
 /**
- * Carries out `launch.sh update --back` and answers the exit code: the previous version runs again,
+ * Carries out `launch.sh update --back` and returns the exit code: the previous version runs again,
  * on the stores as they are, and this one is not taken again by itself (docs/updates.md 4.5). The
  * caller holds the update lock. Throws {@link ProgramExit} when there is no version to go back to;
  * nothing has changed then.
@@ -207,7 +206,7 @@ function mustBeAble({ dataDirectory }: CommandContext): SwitchRecord {
   throw refused(`${last.from} cannot read the stores as ${last.to} has left them`);
 }
 
-/** The switch by which the present version came, when the previous one is still there. */
+/** Returns the switch by which the present version came, if the previous one is still there. */
 function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
   const last = readLastSwitch(dataDirectory);
   const isOurs = last?.step === "done" && last.to === versionNumber;
@@ -215,8 +214,8 @@ function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
 }
 
 /**
- * Whether a version came less than an hour ago; also true after a clock was set back, because the
- * previous version is better than none that runs.
+ * Returns whether a version came less than an hour ago; also true after a clock was set back,
+ * because the previous version is better than none that runs.
  */
 export function isYoung(sinceMs: number, nowMs: number): boolean {
   return nowMs - sinceMs < YOUNG_MS;
@@ -224,7 +223,7 @@ export function isYoung(sinceMs: number, nowMs: number): boolean {
 
 /**
  * Goes back from a version whose programs crash again and again, when it is younger than an hour,
- * the previous one can go on with the stores, and no payment is under way. Answers whether it did.
+ * the previous one can use the stores, and no payment is under way. Returns whether it went back.
  * The caller holds the launch lock.
  */
 export async function goBackFromCrashes(context: CommandContext, what: string): Promise<boolean> {
@@ -259,7 +258,7 @@ async function switchBack(
   return await carrySwitchOut(switchSiteOf(context), record);
 }
 
-/** The status of tp-manager. Throws when an update cannot be tried with these programs. */
+/** Returns the status of tp-manager. Throws if the programs cannot be updated now. */
 async function runningStatus(context: CommandContext): Promise<TpManagerStatus> {
   mustBeOurs(context);
   return await askTpManager(context);
@@ -276,8 +275,8 @@ function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
 }
 
 /**
- * Whether a launcher in the foreground runs the programs, mostly a service manager's: it would
- * start the older programs again in the middle of a switch.
+ * Returns whether a launcher in the foreground runs the programs, mostly a service manager's: it
+ * would start the older programs again in the middle of a switch.
  */
 export function isServed(dataDirectory: string): boolean {
   return findProcesses(programSpec("tp-manager", dataDirectory))
@@ -290,8 +289,8 @@ function askTpManager({ dataDirectory, clock }: CommandContext): Promise<TpManag
 }
 
 /**
- * The status of tp-manager in an idle moment; undefined: it is at work, is asked, owes the
- * supervisor a sale, or gives no answer in time, and is asked again. Throws as {@link mustBeOurs}.
+ * Returns the status of an idle tp-manager; undefined: it is at work, asks the terminal, owes the
+ * supervisor a sale, or gives no answer in time. Throws as {@link mustBeOurs}.
  */
 export async function idleStatus(context: CommandContext): Promise<TpManagerStatus | undefined> {
   mustBeOurs(context);
@@ -325,8 +324,8 @@ async function inMoment<M, T>(
 }
 
 /**
- * Whether the version may go back now. A tp-manager that stays silent takes no payment, and the
- * older version hands off what it owes. Throws as {@link mustBeOurs} does.
+ * Returns whether the version may go back now. A tp-manager that stays silent takes no payment, and
+ * the older version hands off what it owes. Throws as {@link mustBeOurs} does.
  */
 export async function mayGoBack(context: CommandContext): Promise<boolean> {
   mustBeOurs(context);
@@ -338,7 +337,7 @@ export async function mayGoBack(context: CommandContext): Promise<boolean> {
   }
 }
 
-/** As {@link mayGoBack}, for the keep-alive: it answers false where that one throws. */
+/** Like {@link mayGoBack}, for the keep-alive: returns false where that function throws. */
 export async function mayGoBackByItself(context: CommandContext): Promise<boolean> {
   try {
     return await mayGoBack(context);

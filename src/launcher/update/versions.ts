@@ -21,17 +21,13 @@ import { askStatus, type Started, startPrograms, stopProgram } from "../processe
 const MARK = "complete";
 const NAMES_MODE = 0o644;
 
-/** Whether a version is there with its mark. */
+/** Returns whether a version exists with its mark. */
 export function isWhole(version: string, root = installationRoot): boolean {
   return existsSync(join(root, "versions", version, MARK));
 }
 
-/** The runtime that a version names. */
-export function runtimeOf(version: string): string {
-  return runtimeIn(installationRoot, version).file;
-}
-
-function runtimeIn(root: string, version: string) {
+/** Returns the name of the runtime that a version names, and the path of its program. */
+export function runtimeOf(version: string, root = installationRoot) {
   const name = readFileSync(join(root, "versions", version, "runtime"), "utf8").trim();
   if (!/^[0-9a-z]{1,64}$/.test(name)) throw refused(`${version} names no runtime`);
   const program = process.platform === "win32" ? "node.exe" : "node";
@@ -39,7 +35,7 @@ function runtimeIn(root: string, version: string) {
 }
 
 /**
- * Copies the version of an unpacked delivery into this installation and answers its number. Every
+ * Copies the version of an unpacked delivery into this installation and returns its number. Every
  * file is synced, the mark `complete` comes last (docs/updates.md 4.1); a version that is whole
  * already stays as it is. Throws {@link ProgramExit} when it is no delivery for this machine.
  */
@@ -48,7 +44,7 @@ export function stageFrom(delivery: string, own: string): string {
   const from = join(delivery, "versions", version);
   const { platform } = deliveryIn(versionFolder(own));
   if (deliveryIn(from).platform !== platform) throw refused(`${delivery} is not for ${platform}`);
-  const { name, file } = runtimeIn(delivery, version);
+  const { name, file } = runtimeOf(version, delivery);
   if (!existsSync(file)) throw refused(`${delivery} lacks the runtime of ${version}`);
   const runtime = join(installationRoot, "runtimes", name);
   if (!existsSync(runtime)) {
@@ -93,8 +89,8 @@ function copyFolder(from: string, to: string): void {
 }
 
 /**
- * The version that the root scripts run; undefined: the newest one, because both files that name
- * one are torn, missing, or name none that is whole.
+ * Returns the version that the root scripts run; undefined: the newest one, because both files that
+ * name one are torn, missing, or name none that is whole.
  */
 export function namedVersion(root = installationRoot): string | undefined {
   return ["current", "previous"]
@@ -102,7 +98,7 @@ export function namedVersion(root = installationRoot): string | undefined {
     .find((version) => version !== undefined && isWhole(version, root));
 }
 
-/** The first line of a file at the root, as its scripts read it; undefined: torn or missing. */
+/** Returns the first line of a file at the root, as the scripts read it; undefined: torn. */
 export function wholeLineIn(root: string, name: string): string | undefined {
   const file = join(root, name);
   const line = existsSync(file) ? /^(.*?)\r?\n/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
@@ -144,11 +140,11 @@ export interface SwitchSite extends CommandContext {
   stop(): Promise<void>;
   /** Starts the programs that do not run. */
   start(version: string): Promise<unknown>;
-  /** Starts the new version on its probation, and answers the result. */
+  /** Starts the new version on its probation and resolves with the result. */
   prove(record: SwitchRecord): Promise<SwitchEvent>;
 }
 
-/** The installation that this launcher is part of. */
+/** Returns the site of a switch for the installation that this launcher is part of. */
 export function switchSiteOf(context: CommandContext): SwitchSite {
   return {
     ...context,
@@ -167,11 +163,11 @@ async function stopAll({ dataDirectory, clock }: CommandContext): Promise<void> 
   }
 }
 
-/** Starts a version, and forgets the failures that were counted before: they are another's. */
+/** Starts a version, and forgets the counted failures, which are those of another version. */
 function startVersion(context: CommandContext, version: string): Promise<Started[]> {
   const { dataDirectory } = context;
   forgetFailures(openRunDirectory(dataDirectory));
-  const specs = programSpecs(dataDirectory, { version, runtime: runtimeOf(version) });
+  const specs = programSpecs(dataDirectory, { version, runtime: runtimeOf(version).file });
   return startPrograms(context, specs);
 }
 
@@ -203,7 +199,7 @@ async function prove(
   return { event: "failed", why, bars: !isAway };
 }
 
-/** The link to the terminal; undefined: not both programs of that version answer. */
+/** Returns the state of the link to the terminal; undefined: a program does not answer. */
 async function linkOf(
   { dataDirectory, clock }: CommandContext,
   version: string,
@@ -224,7 +220,7 @@ async function linkOf(
  * names no whole version (docs/updates.md 4.2). The scripts at the root run any whole version then,
  * which may not know the stores, or may never have been tested here. The version of the last update
  * comes first, then the newest. Stores are only read; a whole version that is named is never
- * replaced. Answers an exit code when that other version runs: then this launcher has nothing more
+ * replaced. Returns an exit code when that other version runs: then this launcher has nothing more
  * to do. The caller holds the launch lock.
  */
 export async function leaveToReader(
@@ -233,7 +229,8 @@ export async function leaveToReader(
 ): Promise<number | undefined> {
   const named = wholeLineIn(root, "current");
   if (named !== undefined && isWhole(named, root)) return undefined;
-  const last = lastVersion(dataDirectory);
+  const ended = readLastSwitch(dataDirectory);
+  const last = ended?.step === "done" ? ended.to : ended?.from;
   const isKnownHere = last === undefined || own === last || own === wholeLineIn(root, "previous");
   if (isKnownHere && canRead(root, own, dataDirectory) !== false) return undefined;
   const to = readdirSync(join(root, "versions"))
@@ -250,13 +247,7 @@ export async function leaveToReader(
   return exitCodes.ok;
 }
 
-/** The version that the last update has left running; undefined: there was none. */
-function lastVersion(dataDirectory: string): string | undefined {
-  const last = readLastSwitch(dataDirectory);
-  return last?.step === "done" ? last.to : last?.from;
-}
-
-/** Whether a version knows the stores; undefined: it does not say, or they cannot be read. */
+/** Returns whether a version knows the stores; undefined: that cannot be found out. */
 function canRead(root: string, version: string, dataDirectory: string): boolean | undefined {
   return readOr(undefined, () => {
     const { schemas } = deliveryIn(versionFolder(version, root));

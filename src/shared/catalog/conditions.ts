@@ -1,4 +1,4 @@
-import type { ResponseOf, supervisorMessages } from "../ipc/contract.ts";
+import type { SupervisorAnswer } from "../ipc/contract.ts";
 import type { TpManagerConditions } from "../ipc/status-figures.ts";
 import type { ErrorCode } from "./errors.ts";
 import texts from "./texts-en.json" with { type: "json" };
@@ -6,7 +6,7 @@ import texts from "./texts-en.json" with { type: "json" };
 /** The facts that conditions are found in. A program of the previous version reports fewer. */
 export interface ConditionFacts {
   /** The supervisor's status; null: it does not answer; undefined: it was not asked. */
-  readonly supervisor: ResponseOf<typeof supervisorMessages, "status"> | null | undefined;
+  readonly supervisor: SupervisorAnswer<"status"> | null | undefined;
   /** The facts of tp-manager; undefined: it was not asked, or is too old to report them. */
   readonly tpManager: TpManagerConditions | undefined;
 }

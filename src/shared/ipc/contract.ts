@@ -385,6 +385,10 @@ export type Messages = Readonly<
 >;
 export type RequestOf<M extends Messages, K extends keyof M> = z.infer<M[K]["request"]>;
 export type ResponseOf<M extends Messages, K extends keyof M> = z.infer<M[K]["response"]>;
+/** The request, and the answer, of one message to the supervisor. */
+export type SupervisorRequest<K extends keyof ToSupervisor> = RequestOf<ToSupervisor, K>;
+export type SupervisorAnswer<K extends keyof ToSupervisor> = ResponseOf<ToSupervisor, K>;
+type ToSupervisor = typeof supervisorMessages;
 /** The handlers of a program, one for each message that it answers. */
 export type Handlers<M extends Messages> = {
   readonly [K in keyof M]: (

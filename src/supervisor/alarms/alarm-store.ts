@@ -1,11 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { type RaisedAlarm, tapAlarms } from "../../shared/catalog/alarm-log.ts";
 import { lastingAlarms } from "../../shared/catalog/conditions.ts";
-import {
-  FLEET_REQUEST,
-  type ResponseOf,
-  type supervisorMessages,
-} from "../../shared/ipc/contract.ts";
+import { FLEET_REQUEST, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { inTransaction } from "../../shared/store/sqlite.ts";
 import { Tables } from "../../shared/store/tables.ts";
@@ -13,7 +9,7 @@ import type { Clock } from "../../shared/time.ts";
 
 /** How many alarms are kept: those of months even at a bad kiosk. */
 const ALARMS_KEPT = 1_000;
-/** After this time a repeated alarm is kept again, unless it is that of a condition. */
+/** How long repetitions of an alarm are not kept; one of a condition is kept once. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
 /** The alarms that are raised with each repetition of a hand-off, notification or send. */
 const repeating: readonly string[] = [
@@ -22,7 +18,7 @@ const repeating: readonly string[] = [
   "gateway-answer-mismatch",
 ];
 
-type Alarms = ResponseOf<typeof supervisorMessages, "alarms">;
+type Alarms = SupervisorAnswer<"alarms">;
 
 /** Keeps the alarms on disk, for tp-manager to read them for `GET /events`. */
 export class AlarmStore extends Tables {

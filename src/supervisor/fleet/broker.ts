@@ -56,11 +56,7 @@ export interface BrokerListener {
   received(message: Incoming): void;
 }
 
-export class BrokerFault extends Error {
-  override readonly name = "BrokerFault";
-}
-
-/** Makes one try to connect, within a limit. Rejects with {@link BrokerFault}. */
+/** Makes one try to connect, within a limit. Rejects when there is no connection. */
 export type ConnectToBroker = (
   settings: BrokerSettings,
   will: Outgoing,

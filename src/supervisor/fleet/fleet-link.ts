@@ -30,11 +30,11 @@ export interface LinkParts {
   readonly random: () => number;
 }
 
-/** A lost connection is logged at once, and then each time after so many tries. */
+/** How many tries to connect lie between two log lines about a lost connection. */
 const LOGGED_EVERY = 20;
-/** How long a connection has to last to count as a success, which ends the growth of the wait. */
+/** How long a connection has to last until the wait before the next one is short again. */
 const STEADY_MS = 60_000;
-/** After so many short connections in a row another client has this name (a twin). */
+/** How many short connections in a row mean that another client has this name (a twin). */
 const SHORT_MAX = 3;
 /** How long the broker may take at a stop to take the last state. */
 const FAREWELL_MS = 1_000;
@@ -283,6 +283,7 @@ const FIRST_MS = 1_000;
 /** The time over which all kiosks of a broker spread their first tries after its restart. */
 const SPREAD_MS = 30_000;
 const LONGEST_MS = 15 * 60_000;
+/** The ceiling of the first waits while another client has this name. */
 const TWIN_MS = 10 * 60_000;
 
 /**

@@ -52,7 +52,7 @@ export class FleetNews {
   /** Queues the alarms of conditions that have begun or ended. */
   takeConditions(conditions: readonly Condition[], nowMs: number): void {
     const raised = this.#store.raisedAlarms;
-    // An alarm that was raised by its former name ends by it.
+    // An alarm that was raised by its former name ends by that name.
     const namesOf = ({ row: { alarm, formerly = alarm } }: Condition) => [alarm, formerly];
     const present = new Set(conditions.flatMap(namesOf));
     const over = raised.filter((alarm) => !present.has(alarm));

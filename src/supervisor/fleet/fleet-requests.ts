@@ -4,6 +4,7 @@ import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Incoming } from "./broker.ts";
 import { type ContentOf, type DocumentOf, fleetDocuments } from "./documents.ts";
+import type { FleetLink } from "./fleet-link.ts";
 import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
 /** The part of updates that the fleet may use. */
@@ -22,8 +23,7 @@ export interface FleetUpdates {
 export type UploadBundle = (requestId: string) => Promise<"done" | "upload-failed">;
 
 type Request = DocumentOf<"request">;
-type Reply = ContentOf<"reply">;
-type End = Pick<Reply, "outcome" | "because">;
+type End = Pick<ContentOf<"reply">, "outcome" | "because">;
 
 export interface RequestParts {
   readonly store: FleetStore;
@@ -35,12 +35,6 @@ export interface RequestParts {
   readonly upload?: UploadBundle | undefined;
   /** Makes an event of a taken request. When it throws, the request is not carried out. */
   readonly note: (ask: string, id: string) => void;
-}
-
-/** The part of {@link FleetLink} that answers requests. */
-interface Answering {
-  repeatState(): void;
-  publish(name: "reply", reply: Reply): Promise<void>;
 }
 
 const REQUEST_BYTES_MAX = 4_096;
@@ -59,12 +53,12 @@ const refused = (because: End["because"]): End => ({ outcome: "refused", because
  */
 export class FleetRequests {
   readonly #parts: RequestParts;
-  readonly #link: Answering;
+  readonly #link: FleetLink;
   #ignored = 0;
   #loggedMs = Number.NEGATIVE_INFINITY;
   #uploading = false;
 
-  constructor(parts: RequestParts, link: Answering) {
+  constructor(parts: RequestParts, link: FleetLink) {
     this.#parts = parts;
     this.#link = link;
   }

@@ -1,4 +1,4 @@
-import { type Condition, conditionsOf } from "../../shared/catalog/conditions.ts";
+import type { Condition } from "../../shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
@@ -6,23 +6,18 @@ import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
 /** The answer of tp-manager. "silent": it does not listen; "slow": no answer was understood. */
 export type TpManagerReply = FleetNewsAnswer | "silent" | "slow";
 
-export interface StateFacts {
+interface StateFacts {
   readonly tpManager: TpManagerReply;
   readonly supervisor: SupervisorStatus;
+  /** The conditions of both programs (docs/design.md 8.8). */
+  readonly conditions: readonly Condition[];
   readonly dropped: number;
-}
-
-/** Returns the conditions of both programs (docs/design.md 8.8). */
-export function conditionsNow({ tpManager, supervisor }: StateFacts): Condition[] {
-  const known = typeof tpManager === "string" ? undefined : tpManager.troubles;
-  return conditionsOf({ supervisor, tpManager: known });
 }
 
 const now = fleetDocuments.state.schema.shape.now.unwrap().shape;
 
 /** Returns the state of the kiosk in names, numbers and times (docs/fleet.md 3.2). Pure. */
-export function stateOf(facts: StateFacts): StateNow {
-  const { tpManager, supervisor, dropped } = facts;
+export function stateOf({ tpManager, supervisor, conditions, dropped }: StateFacts): StateNow {
   const { outbox, updates } = supervisor;
   const answer = typeof tpManager === "string" ? null : tpManager;
   const notReady = answer?.troubles.obstacles ?? [];
@@ -41,7 +36,7 @@ export function stateOf(facts: StateFacts): StateNow {
       paused: outbox.paused !== null,
       possibleCopies: outbox.ambiguous?.possibleCopies ?? 0,
     },
-    troubles: conditionsNow(facts).map(({ name }) => name),
+    troubles: conditions.map(({ name }) => name),
     versions: {
       supervisor: allowed(now.versions.shape.supervisor, supervisor.version),
       tpManager: allowed(now.versions.shape.tpManager, answer?.version ?? null),

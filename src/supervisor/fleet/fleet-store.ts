@@ -43,7 +43,7 @@ const fleetMigrations: readonly Migration[] = [
 /** How many documents wait at most, some 2 MB: those of a week of a busy kiosk. */
 const DOCUMENTS_MAX = 5_000;
 
-/** How long a request is remembered: longer than it is valid, even by a clock that is set. */
+/** How long a request is remembered: longer than it is valid, even if the clock is set. */
 const REMEMBERED_MS = 30 * 86_400_000;
 
 export interface QueuedDocument {
@@ -88,13 +88,6 @@ function renameUnusable(path: string, nowMs: number): void {
 
 /** Documents that wait for the broker, and the memory of the fleet part. */
 export class FleetStore extends Tables {
-  readonly #max: number;
-
-  constructor(database: DatabaseSync, max = DOCUMENTS_MAX) {
-    super(database);
-    this.#max = max;
-  }
-
   close(): void {
     this.database.close();
   }
@@ -103,7 +96,7 @@ export class FleetStore extends Tables {
   add(name: FleetName, atMs: number, content: object): void {
     const added = "INSERT INTO document (name, at_ms, content) VALUES (?, ?, ?)";
     this.run(added, name, atMs, JSON.stringify(content));
-    const over = this.waiting - this.#max;
+    const over = this.waiting - DOCUMENTS_MAX;
     if (over <= 0) return;
     const dropped =
       "DELETE FROM document WHERE sequence IN (SELECT sequence FROM document LIMIT ?)";

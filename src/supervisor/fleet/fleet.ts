@@ -1,3 +1,4 @@
+import { conditionsOf } from "../../shared/catalog/conditions.ts";
 import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
@@ -5,10 +6,10 @@ import { type ContentOf, type Outcome, outcomes } from "./documents.ts";
 import { FleetLink, type LinkParts } from "./fleet-link.ts";
 import { FleetNews } from "./fleet-news.ts";
 import { FleetRequests, type RequestParts } from "./fleet-requests.ts";
-import { conditionsNow, type StateFacts, stateOf, type TpManagerReply } from "./fleet-state.ts";
+import { stateOf, type TpManagerReply } from "./fleet-state.ts";
 import type { FleetStore } from "./fleet-store.ts";
 
-export interface FleetParts extends LinkParts, RequestParts {
+interface FleetParts extends LinkParts, RequestParts {
   /** FLEET_PAYMENTS. */
   readonly payments: boolean;
   /** Asks tp-manager for its state and the events after an id; never rejects. */
@@ -16,7 +17,7 @@ export interface FleetParts extends LinkParts, RequestParts {
   readonly status: () => SupervisorStatus;
 }
 
-export const FLEET_ROUND_MS = 5_000;
+const FLEET_ROUND_MS = 5_000;
 const METRICS_EVERY_MS = 300_000;
 
 /**
@@ -72,10 +73,11 @@ export class Fleet {
     const answer = typeof tpManager === "string" ? undefined : tpManager;
     if (answer) this.#news.take(answer);
     this.#requests.endHolds();
-    const facts: StateFacts = { tpManager, supervisor, dropped: this.#queue.dropped };
+    const conditions = conditionsOf({ supervisor, tpManager: answer?.troubles });
     // Without an answer of tp-manager it is not known which of its conditions are over.
-    if (answer) this.#news.takeConditions(conditionsNow(facts), clock.now());
-    this.#link.set(stateOf({ ...facts, dropped: this.#queue.dropped }));
+    if (answer) this.#news.takeConditions(conditions, clock.now());
+    const { dropped } = this.#queue;
+    this.#link.set(stateOf({ tpManager, supervisor, conditions, dropped }));
     if (clock.monotonicMs() < this.#metricsAtMs) return;
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS;
     if (!this.#link.isOnline) return;

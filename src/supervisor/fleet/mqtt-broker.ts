@@ -1,32 +1,31 @@
 import mqtt, { type IClientOptions, type MqttClient } from "mqtt";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
-import {
-  type BrokerConnection,
-  BrokerFault,
-  type BrokerListener,
-  type BrokerSettings,
-  type ConnectToBroker,
-  type LostBecause,
-  type Outgoing,
-  type Sent,
+import type {
+  BrokerConnection,
+  BrokerListener,
+  BrokerSettings,
+  ConnectToBroker,
+  LostBecause,
+  Outgoing,
+  Sent,
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
 
-/** Within 1.5 times this a kiosk without power is published as lost (docs/fleet.md 3.2). */
+/** The keep-alive; after 1.5 times this a kiosk is published as lost (docs/fleet.md 3.2). */
 const KEEP_ALIVE_SECONDS = 30;
-/** The announced keep-alive: mosquitto 2.0.11 checks 6 s later than 1.5 times it. */
+/** The keep-alive that is announced to the broker: mosquitto 2.0.11 checks 6 s late. */
 const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
 /** How long the broker keeps requests for a kiosk without a connection. */
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** The longest time for TCP, TLS and the broker's acceptance together. */
 const CONNECT_LIMIT_MS = 30_000;
-/** After this time without an acknowledgement the broker is left. */
+/** How long a message may be without an acknowledgement until the connection is ended. */
 const ACKNOWLEDGE_LIMIT_MS = 60_000;
 const CLOSE_LIMIT_MS = 1_000;
 const WINDOW_MAX = 16;
 /** The largest packet that is taken, which is far above any request. */
 const PACKET_BYTES_MAX = 16_384;
-/** A broker that sends more bytes in {@link FLOOD_MS} is left. */
+/** How many bytes a broker may send in {@link FLOOD_MS}; with more the connection is ended. */
 const FLOOD_BYTES = 65_536;
 const FLOOD_MS = 10_000;
 
@@ -41,7 +40,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
     new Promise((resolve, reject) => {
       const timers = new ClockTimers(clock);
       const client = mqtt.connect(optionsOf(settings, will, timers));
-      const connection = new MqttConnection(client, settings, clock, listener, timers);
+      const connection = new MqttConnection({ client, settings, clock, listener, timers });
       watchFlood(client, clock);
       const timer = clock.startTimer("fleet connection", CONNECT_LIMIT_MS, () =>
         fail(`no connection within ${CONNECT_LIMIT_MS} ms`),
@@ -49,7 +48,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
       const fail = (text: string): void => {
         timer.clear();
         connection.abandon();
-        reject(new BrokerFault(text));
+        reject(new Error(text));
       };
       client.on("error", ({ message }) => fail(message || "no connection"));
       client.on("close", () => fail("the connection was closed"));
@@ -63,7 +62,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
     });
 }
 
-/** Limits the bytes of the broker, because the package keeps packets of up to 256 MB. */
+/** Limits how much the broker may send, because the package keeps packets of up to 256 MB. */
 function watchFlood(client: MqttClient, clock: Clock): void {
   let bytes = 0;
   let fromMs = clock.monotonicMs();
@@ -84,7 +83,7 @@ function optionsOf(
   const { protocol, hostname, port } = new URL(settings.url);
   const isSecure = protocol === "mqtts:";
   return {
-    // The package reads an address in one text by a deprecated function.
+    // The package would read an address that is one text by a deprecated function.
     protocol: isSecure ? "mqtts" : "mqtt",
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
@@ -151,34 +150,28 @@ class ClockTimers {
   }
 }
 
+interface ConnectionParts {
+  readonly client: MqttClient;
+  readonly settings: BrokerSettings;
+  readonly clock: Clock;
+  readonly listener: BrokerListener;
+  readonly timers: ClockTimers;
+}
+
 class MqttConnection implements BrokerConnection {
-  readonly #client: MqttClient;
-  readonly #settings: BrokerSettings;
-  readonly #clock: Clock;
-  readonly #listener: BrokerListener;
-  readonly #timers: ClockTimers;
+  readonly #parts: ConnectionParts;
   readonly #unanswered = new Set<(sent: Sent) => void>();
   /** Lets a message go on that waits because the window is full. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
   #isOver = false;
 
-  constructor(
-    client: MqttClient,
-    settings: BrokerSettings,
-    clock: Clock,
-    listener: BrokerListener,
-    timers: ClockTimers,
-  ) {
-    this.#timers = timers;
-    this.#client = client;
-    this.#settings = settings;
-    this.#clock = clock;
-    this.#listener = listener;
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
   }
 
   async begin(receiveMaximum: number): Promise<void> {
-    const client = this.#client;
+    const { client, settings, clock, listener } = this.#parts;
     this.window = Math.max(Math.min(receiveMaximum, WINDOW_MAX), 1);
     client.on("disconnect", ({ reasonCode }) => {
       const text = `the broker ended the connection (${reasonCode ?? 0})`;
@@ -187,12 +180,12 @@ class MqttConnection implements BrokerConnection {
     // An error with a code is one of the socket, such as a reset by the broker.
     client.on("error", (error) => this.#lose("code" in error ? "closed" : "failed", error.message));
     client.on("close", () => this.#lose("closed", "the connection was lost"));
-    const requests = topicOf(this.#settings.kiosk, "request");
+    const requests = topicOf(settings.kiosk, "request");
     client.on("message", (topic, payload, { retain }) => {
       if (this.#isOver || topic !== requests) return;
-      this.#listener.received({ payload, retained: retain });
+      listener.received({ payload, retained: retain });
     });
-    if (!this.#settings.commands) return;
+    if (!settings.commands) return;
     const answer = new Promise<string>((resolve) => {
       // rh 2: the broker sends no retained message at the subscription.
       client.subscribe(requests, { qos: 1, rh: 2 }, (error) =>
@@ -200,7 +193,7 @@ class MqttConnection implements BrokerConnection {
       );
     });
     const fault =
-      (await within(this.#clock, "fleet subscription", CONNECT_LIMIT_MS, answer)) ??
+      (await within(clock, "fleet subscription", CONNECT_LIMIT_MS, answer)) ??
       "the broker does not answer a subscription";
     if (fault !== "") this.#lose("failed", fault);
   }
@@ -213,6 +206,7 @@ class MqttConnection implements BrokerConnection {
   }
 
   #publish({ topic, payload, retained, expirySeconds }: Outgoing): Promise<Sent> {
+    const { client, clock } = this.#parts;
     return new Promise((resolve) => {
       const end = (sent: Sent): void => {
         timer.clear();
@@ -221,7 +215,7 @@ class MqttConnection implements BrokerConnection {
         resolve(sent);
       };
       this.#unanswered.add(end);
-      const timer = this.#clock.startTimer("fleet acknowledgement", ACKNOWLEDGE_LIMIT_MS, () =>
+      const timer = clock.startTimer("fleet acknowledgement", ACKNOWLEDGE_LIMIT_MS, () =>
         this.#lose("failed", `no acknowledgement within ${ACKNOWLEDGE_LIMIT_MS} ms`),
       );
       const properties = {
@@ -229,7 +223,7 @@ class MqttConnection implements BrokerConnection {
         contentType: "application/json",
         ...(expirySeconds === null ? {} : { messageExpiryInterval: expirySeconds }),
       };
-      this.#client.publish(topic, payload, { qos: 1, retain: retained, properties }, (error) => {
+      client.publish(topic, payload, { qos: 1, retain: retained, properties }, (error) => {
         if (!this.#unanswered.has(end)) return;
         if (!error) return end("taken");
         const code = "code" in error ? Number(error.code) : 0;
@@ -242,21 +236,23 @@ class MqttConnection implements BrokerConnection {
   async close(): Promise<void> {
     if (this.#isOver) return;
     this.#end();
+    const { client, clock } = this.#parts;
     const ended = new Promise<void>((resolve) =>
-      this.#client.end(false, { reasonCode: 0 }, () => resolve()),
+      client.end(false, { reasonCode: 0 }, () => resolve()),
     );
-    await within(this.#clock, "fleet farewell", CLOSE_LIMIT_MS, ended);
+    await within(clock, "fleet farewell", CLOSE_LIMIT_MS, ended);
     this.abandon();
   }
 
   /** Closes the connection at once, without a call of the listener. */
   abandon(): void {
+    const { client, timers } = this.#parts;
     this.#end();
-    this.#timers.end();
-    this.#client.removeAllListeners();
-    this.#client.on("error", () => {});
-    this.#client.end(true);
-    this.#client.stream?.destroy();
+    timers.end();
+    client.removeAllListeners();
+    client.on("error", () => {});
+    client.end(true);
+    client.stream?.destroy();
   }
 
   /** Ends a lost connection, after the callback of the package that may be running. */
@@ -265,7 +261,7 @@ class MqttConnection implements BrokerConnection {
     this.#end();
     queueMicrotask(() => {
       this.abandon();
-      this.#listener.lost(because, text);
+      this.#parts.listener.lost(because, text);
     });
   }
 

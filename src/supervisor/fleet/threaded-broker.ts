@@ -1,17 +1,16 @@
 import { Worker } from "node:worker_threads";
-import type { Clock, Timer } from "../../shared/time.ts";
+import { type Clock, type Timer, within } from "../../shared/time.ts";
 import { programFile } from "../../shared/version-files.ts";
-import {
-  type BrokerConnection,
-  BrokerFault,
-  type BrokerListener,
-  type ConnectToBroker,
-  type FromThread,
-  type LostBecause,
-  type Outgoing,
-  type Sent,
-  type ThreadTask,
-  type ToThread,
+import type {
+  BrokerConnection,
+  BrokerListener,
+  ConnectToBroker,
+  FromThread,
+  LostBecause,
+  Outgoing,
+  Sent,
+  ThreadTask,
+  ToThread,
 } from "./broker.ts";
 
 /** The longest time to a connection: longer than the limits of the thread together. */
@@ -85,10 +84,8 @@ class BrokerThread implements BrokerConnection {
     this.#end();
     const ended = Promise.withResolvers<void>();
     this.#closed = ended.resolve;
-    this.#wait(CLOSE_LIMIT_MS, ended.resolve);
     this.#post({ say: "close" });
-    await ended.promise;
-    this.#timer?.clear();
+    await within(this.#clock, "fleet thread", CLOSE_LIMIT_MS, ended.promise);
     await this.#worker.terminate();
   }
 
@@ -135,7 +132,7 @@ class BrokerThread implements BrokerConnection {
     this.#end();
     void this.#worker.terminate();
     this.#listener.lost(because, text);
-    this.connected.reject(new BrokerFault(text));
+    this.connected.reject(new Error(text));
   }
 
   #end(): void {

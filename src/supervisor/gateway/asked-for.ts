@@ -15,7 +15,7 @@ export interface AskedFor {
 export type AnswerField = "transactionPublicId" | "merchantReference" | "amount" | "currency";
 
 const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
-/** The fields of a refusal that are compared; its amount may be 0 or the whole. */
+/** The fields of a refusal that are compared; the amount of a refusal may be 0 or the whole. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
 /** Returns why the fields of a result do not agree with what was asked for; null: they do. */

@@ -23,9 +23,9 @@ export interface FaultRow {
   readonly meaning: string;
   /** The gateway may have taken the order although no answer says so. */
   readonly ambiguous: boolean;
-  /** An operation of this end is unknown: a proxy may have answered. An order is not ambiguous. */
+  /** An operation that ends so is unknown, because a proxy may have answered; an order is not. */
   readonly ambiguousOnce: boolean;
-  /** An item is parked when the gateway has answered like this, and only so, for a day. */
+  /** An item is parked when the gateway has given it only answers of this kind for a day. */
   readonly parkAfterADay: boolean;
   /** The fault stays until an operator sets something right. */
   readonly misconfigured: boolean;

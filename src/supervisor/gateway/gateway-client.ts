@@ -22,7 +22,7 @@ import { type GatewaySettings, orderAskedFor, orderRequestOf } from "./order-req
 import { createOrderWriter } from "./order-writer.ts";
 import { createSoapWriter, type SoapMessage } from "./soap-writer.ts";
 
-/** How much is kept of a description; a longer one is a page of a server in between. */
+/** How many characters of a description are kept; a longer one is a page of another server. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
 
 export interface GatewayReply {

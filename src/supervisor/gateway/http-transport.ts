@@ -23,7 +23,7 @@ interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
   readonly url: string;
 }
 
-export interface TransportSettings {
+interface TransportSettings {
   /** Certificates in PEM that are trusted in addition to the system's (GATEWAY_CA_FILE). */
   readonly certificates?: readonly string[];
   /** Where HTTPS_PROXY and NO_PROXY are looked up; missing: no proxy is used. */
@@ -42,8 +42,6 @@ export class HttpTransport {
   #trusted: string[] | undefined;
   /** The TLS session of the last connection, which shortens the handshake of the next one. */
   #session: { readonly origin: string; readonly bytes: Buffer } | undefined;
-  /** The last address, taken apart: a queue of orders goes to one address. */
-  #known: (Pick<HttpRequest, "origin" | "host" | "path"> & { readonly url: string }) | undefined;
 
   constructor(clock: Clock, settings: TransportSettings = {}) {
     this.#clock = clock;
@@ -87,20 +85,12 @@ export class HttpTransport {
     const { url, headers, body } = message;
     const proxyEnv = proxyFor(url, this.#settings);
     if (!proxyEnv) {
-      const { origin, host, path } = this.#addressOf(url);
-      this.#direct.send({ origin, host, path, headers, body }, exchange);
+      const { origin, host, pathname, search } = new URL(url);
+      this.#direct.send({ origin, host, path: pathname + search, headers, body }, exchange);
       return;
     }
     this.#tunnelled ??= new TlsAgent({ ...tunnelOptions, ca: this.#ca, proxyEnv });
     sendByNode(message, this.#tunnelled, exchange);
-  }
-
-  #addressOf(url: string) {
-    if (this.#known?.url !== url) {
-      const { origin, host, pathname, search } = new URL(url);
-      this.#known = { url, origin, host, path: pathname + search };
-    }
-    return this.#known;
   }
 
   get #ca(): string[] {
@@ -161,8 +151,8 @@ function sendByNode(
   });
   exchange.onGivenUp = () => request.destroy();
   request.on("socket", (socket) => {
-    // From now on the other side may read bytes of the request.
-    // A socket that came through a proxy's tunnel is ready before it is handed out.
+    // Once the socket is ready, the other side may read bytes of the request. A socket that came
+    // through a proxy's tunnel is ready before it is handed out.
     if (request.reusedSocket || isReady(socket)) exchange.written = true;
     else socket.once("secureConnect", () => (exchange.written = true));
   });

@@ -1,4 +1,4 @@
-import type { RequestOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { SupervisorRequest } from "../../shared/ipc/contract.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { AnswerField, AskedFor } from "./asked-for.ts";
 import { faultTable } from "./fault-table.ts";
@@ -8,7 +8,7 @@ import type { SoapParameters } from "./soap-writer.ts";
 
 /** A confirm, cancel or refund of one transaction of the gateway, which is sent once. */
 export type OperationRequest = Omit<
-  RequestOf<typeof supervisorMessages, "gateway-operation">,
+  SupervisorRequest<"gateway-operation">,
   "key" | "unlessRepeated"
 >;
 export type OperationKind = OperationRequest["kind"];

@@ -38,8 +38,8 @@ export const orderFields = {
   merchantReference: field("AN", 255),
 } as const satisfies Record<string, OrderField>;
 
-export type OrderFieldName = keyof typeof orderFields;
-export type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
+type OrderFieldName = keyof typeof orderFields;
+type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
 /**
  * Checks each value by the table, and changes those that may be changed. Returns the fields to send

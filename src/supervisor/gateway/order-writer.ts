@@ -25,20 +25,12 @@ export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) 
     'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"  ' +
     `xmlns:tns="${escaped(service)}"><soap:Body><tns:generate><parameters>`;
   const foot = "</parameters></tns:generate></soap:Body></soap:Envelope>";
-  /** The last element of each name: most are the same in every order. */
-  const written = new Map<string, { readonly value: string; readonly element: string }>();
-  const fieldOf = (name: string, value: string): string => {
-    const last = written.get(name);
-    if (last?.value === value) return last.element;
-    if (!Object.hasOwn(orderFields, name)) throw new Error(`an order has no element ${name}`);
-    const element = elementOf(name, value);
-    written.set(name, { value, element });
-    return element;
-  };
   return (order) => {
     let own = "";
     for (const [name, value] of Object.entries(order)) {
-      if (typeof value === "string") own += fieldOf(name, value);
+      if (typeof value !== "string") continue;
+      if (!Object.hasOwn(orderFields, name)) throw new Error(`an order has no element ${name}`);
+      own += elementOf(name, value);
     }
     let items = "";
     for (const { key, value } of order.freeData.item) {

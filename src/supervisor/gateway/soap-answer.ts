@@ -35,7 +35,7 @@ export function readSoapAnswer(operation: string, text: string): SoapAnswer {
 }
 
 /** Reads an answer of any form by the tree of its XML. */
-export function readStrictly(operation: string, text: string): SoapAnswer {
+function readStrictly(operation: string, text: string): SoapAnswer {
   if (text.trim() === "") return unreadable("empty");
   if (/<!DOCTYPE/i.test(text)) return unreadable("has a document type");
   const document = parseXml(text, parser);

@@ -17,11 +17,6 @@ interface IntakeParts {
   readonly log: Logger;
 }
 
-/** A known transaction id came with another content, which is refused. */
-export class TransactionChanged extends MessageRefused {
-  override readonly name = "TransactionChanged";
-}
-
 /** Takes the transactions that tp-manager hands off, once each (docs/architecture.md 1.2). */
 export class Intake {
   readonly #parts: IntakeParts;
@@ -32,7 +27,7 @@ export class Intake {
 
   /**
    * Stores a transaction with its position in the outbox; it is on disk when this returns. A known
-   * transaction changes nothing; one with another content throws {@link TransactionChanged}. One
+   * transaction changes nothing; one with another content throws {@link MessageRefused}. One
    * that a lost database may have sent is looked up first (docs/rules/17-loss.md). `isFirst`: it
    * was never handed off before.
    */
@@ -99,7 +94,7 @@ export class Intake {
     const what = "a stored transaction was handed off again with another content: refused";
     const details = { transactionId, orderId, differing };
     raiseAlarm(this.#parts.log, "transaction-changed", details, what);
-    throw new TransactionChanged(`${transactionId} is stored with other ${differing.join(", ")}`);
+    throw new MessageRefused(`${transactionId} is stored with other ${differing.join(", ")}`);
   }
 
   /** Returns the transaction with card numbers masked once more (docs/design.md 6.2). */

@@ -1,6 +1,6 @@
 import { ConditionWatch } from "../../shared/catalog/condition-watch.ts";
 import { conditionsOf } from "../../shared/catalog/conditions.ts";
-import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -30,7 +30,7 @@ export interface StatusParts {
   readonly proof?: WriteProof;
 }
 
-export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
+export type SupervisorStatus = SupervisorAnswer<"status">;
 
 /** Returns a reader of the supervisor's state, in which its conditions are found. */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {

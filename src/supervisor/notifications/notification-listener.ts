@@ -6,14 +6,15 @@ import type { Logger } from "../../shared/process/logger.ts";
 import { createServer } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import { SIGNATURE_HEADER } from "./fraud-event.ts";
+import { formField } from "./mapi-notification.ts";
 import type { NotificationHandler, Reception } from "./notification-handler.ts";
 
 /** The largest notification: it has 4 KB mostly, three times that as a form, and long free data. */
-export const NOTIFICATION_BYTES_MAX = 64 * 1024;
+const NOTIFICATION_BYTES_MAX = 64 * 1024;
 /** The most connections of all senders together. */
-export const CONNECTIONS_MAX = 256;
+const CONNECTIONS_MAX = 256;
 /** The most connections of one address; behind a reverse proxy all senders have one address. */
-export const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
+const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
 /** How many connections the system keeps until this program accepts them. */
 const BACKLOG = 1_024;
 const HEADERS_MAX = 100;
@@ -21,16 +22,16 @@ const REQUEST_MS_MAX = 10_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 
 /** The most genuine messages of one source in a minute; after a 503 the gateway sends again. */
-export const MESSAGES_PER_MINUTE_MAX = 600;
+const MESSAGES_PER_MINUTE_MAX = 600;
 /** How many sources have a bucket of their own; all further sources share one. */
 const SOURCES_MAX = 256;
 const OTHERS = "others";
 const MINUTE_MS = 60_000;
 
 /** The path of the fraud event; each other path takes notifications. */
-export const FRAUD_PATH = "/fraud";
+const FRAUD_PATH = "/fraud";
 
-export interface ListenerParts {
+interface ListenerParts {
   readonly host: string;
   readonly port: number;
   readonly handler: Pick<NotificationHandler, "takeOperation" | "takeFraud">;
@@ -193,7 +194,7 @@ class SourceRate {
     const nowMs = Math.floor(this.#clock.monotonicMs());
     const buckets = this.#fullMs;
     if (!buckets.has(source) && buckets.size >= SOURCES_MAX) {
-      // A full bucket is no different from a new one.
+      // A full bucket is like a new one, so it can be deleted.
       for (const [one, fullMs] of buckets) if (fullMs <= nowMs) buckets.delete(one);
     }
     const isRoom = buckets.has(source) || buckets.size < SOURCES_MAX;
@@ -203,23 +204,4 @@ class SourceRate {
     buckets.set(key, fullMs);
     return true;
   }
-}
-
-/**
- * Returns the bytes of one field of an `application/x-www-form-urlencoded` body, decoded byte for
- * byte: the digest covers bytes, so no character set may come in between. undefined: the body has
- * the field not at all, twice or badly encoded. Takes time in proportion to the length. Pure.
- */
-export function formField(body: Buffer, name: string): Buffer | undefined {
-  const key = `${name}=`;
-  const given = body.toString("latin1").split("&");
-  const [field, again] = given.filter((one) => one.startsWith(key));
-  if (field === undefined || again !== undefined || /%(?![0-9A-Fa-f]{2})/.test(field)) {
-    return undefined;
-  }
-  const decoded = field
-    .slice(key.length)
-    .replaceAll("+", " ")
-    .replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-  return Buffer.from(decoded, "latin1");
 }

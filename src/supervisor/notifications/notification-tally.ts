@@ -1,10 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { SupervisorAnswer } from "../../shared/ipc/contract.ts";
+import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
 
-type Figures = NonNullable<ResponseOf<typeof supervisorMessages, "status">["notifications"]>;
+type Figures = NonNullable<SupervisorAnswer<"status">["notifications"]>;
 
-/** A verdict on one request to the notification port. */
+/** The verdicts on requests to the notification port. */
 const verdicts = [
   /** Genuine, about our order and new. */
   "accepted",
@@ -44,8 +45,8 @@ const hindering: readonly NotificationVerdict[] = [
   "unreadable",
 ];
 
-/** The condition is over when none was refused for this time and a genuine one came. */
-export const QUIET_MS = 10 * 60_000;
+/** The time without a refused notification after which the condition can be over. */
+const QUIET_MS = 10 * 60_000;
 
 type Refused = NonNullable<Figures["refused"]> & {
   lastMs: number;
@@ -57,21 +58,20 @@ type Refused = NonNullable<Figures["refused"]> & {
  * Counts notifications by verdict and knows whether refused ones are a condition. Anyone may send
  * to the port, so nothing is written for a single one: {@link save} writes what has changed.
  */
-export class NotificationTally {
-  readonly #database: DatabaseSync;
+export class NotificationTally extends Tables {
   readonly #clock: Clock;
   readonly #verdicts: Record<NotificationVerdict, number>;
   #refused: Refused | null;
   #changed = false;
 
   constructor(database: DatabaseSync, clock: Clock) {
-    this.#database = database;
+    super(database);
     this.#clock = clock;
     const none = verdicts.map((verdict) => [verdict, 0]);
     this.#verdicts = Object.fromEntries(none) as Record<NotificationVerdict, number>;
     const sql = `SELECT count, since_ms AS sinceMs, last_ms AS lastMs, accepted_ms AS acceptedMs,
         reason FROM refused_notifications`;
-    this.#refused = (database.prepare(sql).get() as Refused | undefined) ?? null;
+    this.#refused = this.get<Refused>(sql) ?? null;
   }
 
   /** Counts one. `why`: a text of this program, never the sender's, for the operator. */
@@ -101,12 +101,11 @@ export class NotificationTally {
     this.#endWhenQuiet();
     if (!this.#changed) return;
     const refused = this.#refused;
-    if (refused === null) this.#database.prepare("DELETE FROM refused_notifications").run();
+    if (refused === null) this.run("DELETE FROM refused_notifications");
     else {
       const { count, sinceMs, lastMs, acceptedMs, reason } = refused;
-      this.#database
-        .prepare("INSERT OR REPLACE INTO refused_notifications VALUES (1, ?, ?, ?, ?, ?)")
-        .run(count, sinceMs, lastMs, acceptedMs, reason);
+      const sql = "INSERT OR REPLACE INTO refused_notifications VALUES (1, ?, ?, ?, ?, ?)";
+      this.run(sql, count, sinceMs, lastMs, acceptedMs, reason);
     }
     this.#changed = false;
   }
@@ -115,7 +114,7 @@ export class NotificationTally {
     const refused = this.#refused;
     if (!refused) return;
     const nowMs = this.#clock.now();
-    // After a clock that went back the quiet time would not end for long.
+    // Otherwise the quiet time would last long after a clock that went back.
     refused.lastMs = Math.min(refused.lastMs, nowMs);
     if (refused.acceptedMs === null || nowMs - refused.lastMs < QUIET_MS) return;
     this.#refused = null;

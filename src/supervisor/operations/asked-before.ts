@@ -1,11 +1,10 @@
-import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { SupervisorAnswer, SupervisorRequest } from "../../shared/ipc/contract.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
 import type { OperationStore } from "./operation-store.ts";
 
-type Messages = typeof supervisorMessages;
-type Repeated = ResponseOf<Messages, "gateway-operation">["repeats"];
-type Target = RequestOf<Messages, "gateway-key">["target"];
+type Repeated = SupervisorAnswer<"gateway-operation">["repeats"];
+type Target = SupervisorRequest<"gateway-key">["target"];
 
 const DAY_MS = 24 * 60 * 60_000;
 
@@ -40,7 +39,7 @@ export class LastDay {
  * database may lack a part of that day. undefined: none, or the caller repeats it on purpose.
  */
 export function repeatedBy(
-  request: RequestOf<Messages, "gateway-operation">,
+  request: SupervisorRequest<"gateway-operation">,
   lastDay: LastDay,
   store: OperationStore,
   losses: StoreLosses,

@@ -1,8 +1,7 @@
 import type {
   GatewayHistory,
   GatewayOperation,
-  ResponseOf,
-  supervisorMessages,
+  SupervisorAnswer,
 } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import {
@@ -195,7 +194,7 @@ export function gatewayReturns(
   after: number,
   limit: number,
   store: OperationStore,
-): ResponseOf<typeof supervisorMessages, "gateway-returns"> {
+): SupervisorAnswer<"gateway-returns"> {
   const { notifications } = store;
   // A caller that has read another database before gets everything.
   const from = after > notifications.newest() ? 0 : after;

@@ -1,8 +1,7 @@
 import type {
+  SupervisorAnswer as Answer,
   GatewayOperation,
-  RequestOf,
-  ResponseOf,
-  supervisorMessages,
+  SupervisorRequest as Request,
 } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
@@ -26,10 +25,6 @@ import {
 } from "./gateway-history.ts";
 import { OperationLookups, provedByLookup } from "./operation-lookups.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
-
-type Messages = typeof supervisorMessages;
-type Request<K extends keyof Messages> = RequestOf<Messages, K>;
-type Response<K extends keyof Messages> = ResponseOf<Messages, K>;
 
 interface OperationExecutorParts {
   readonly store: OperationStore;
@@ -84,7 +79,7 @@ export class OperationExecutor {
     await this.#lookups.stop();
   }
 
-  async resolve(wanted: Request<"gateway-resolve">): Promise<Response<"gateway-resolve">> {
+  async resolve(wanted: Request<"gateway-resolve">): Promise<Answer<"gateway-resolve">> {
     if ("orderId" in wanted) {
       const ids = this.#store.publicIdsOf(wanted.orderId);
       const [only] = ids;
@@ -100,7 +95,7 @@ export class OperationExecutor {
     return owner ? this.#found(id, owner) : await this.#resolveByLookup(id);
   }
 
-  async operate(request: Request<"gateway-operation">): Promise<Response<"gateway-operation">> {
+  async operate(request: Request<"gateway-operation">): Promise<Answer<"gateway-operation">> {
     const { clock, losses, log } = this.#parts;
     const { operationId, transactionPublicId, kind, key } = request;
     if (this.#store.operation(operationId)) return await this.end({ operationId });
@@ -125,7 +120,7 @@ export class OperationExecutor {
   }
 
   /** Returns the end of an operation. One that never arrived is forbidden from then on. */
-  async end(request: Request<"gateway-operation-end">): Promise<Response<"gateway-operation-end">> {
+  async end(request: Request<"gateway-operation-end">): Promise<Answer<"gateway-operation-end">> {
     const { operationId, asked } = request;
     const { clock, losses } = this.#parts;
     await this.#running.get(operationId);
@@ -146,7 +141,7 @@ export class OperationExecutor {
   }
 
   /** Returns the operation that a caller asked for with its key, after the operation's end. */
-  async ofKey(request: Request<"gateway-key">): Promise<Response<"gateway-key">> {
+  async ofKey(request: Request<"gateway-key">): Promise<Answer<"gateway-key">> {
     const { idempotencyKey, target } = request;
     const { losses } = this.#parts;
     await this.#running.get(this.#store.ofKey(idempotencyKey)?.operation.operationId ?? "");
@@ -160,7 +155,7 @@ export class OperationExecutor {
   }
 
   /** Keeps an operator's decision whether the unknown operation of a transaction was done. */
-  settle(request: Request<"gateway-settle">): Response<"gateway-settle"> {
+  settle(request: Request<"gateway-settle">): Answer<"gateway-settle"> {
     const { transactionPublicId, happened, note } = request;
     const id = transactionPublicId.toUpperCase();
     const open = this.#store.openOf(id);
@@ -171,7 +166,7 @@ export class OperationExecutor {
   }
 
   /** Keeps an operator's decision that the gateway has no copies of an order. */
-  settleOrder({ orderId, note }: Request<"gateway-copies">): Response<"gateway-copies"> {
+  settleOrder({ orderId, note }: Request<"gateway-copies">): Answer<"gateway-copies"> {
     const transactionPublicIds = this.#store.publicIdsOf(orderId);
     const open = this.#store
       .transactionsOf(orderId)
@@ -210,7 +205,7 @@ export class OperationExecutor {
     return this.#keepNoCopies(owner, note) ? returned : null;
   }
 
-  async lookUp(id: string): Promise<Response<"gateway-lookup">> {
+  async lookUp(id: string): Promise<Answer<"gateway-lookup">> {
     const { outcome, description, found } = await this.#lookUp(id);
     return { outcome, description, transaction: found ? { ...found.transaction } : null };
   }
@@ -222,7 +217,7 @@ export class OperationExecutor {
     this.#alarmFailed(transactionPublicId);
   }
 
-  #found(transactionPublicId: string, owner: Transaction): Response<"gateway-resolve"> {
+  #found(transactionPublicId: string, owner: Transaction): Answer<"gateway-resolve"> {
     const { orderId, transactionId, currency, exponent, amountMinor } = owner;
     const returnedMinor = returnedOfCopy(transactionPublicId, owner, this.#store);
     const of = { orderId, transactionId, currency, exponent, returnedMinor };
@@ -230,7 +225,7 @@ export class OperationExecutor {
     return { found: true, transactionPublicId, ...of, ...left, remembers: true };
   }
 
-  #answer(operation: GatewayOperation | undefined): Response<"gateway-operation"> {
+  #answer(operation: GatewayOperation | undefined): Answer<"gateway-operation"> {
     const owner = operation && this.#store.ownerOf(operation.transactionPublicId);
     if (!operation || !owner) return { operation: operation ?? null };
     const { transactionId } = owner;
@@ -239,7 +234,7 @@ export class OperationExecutor {
     return { operation, orderReturnedMinor, isThereOnce };
   }
 
-  async #resolveByLookup(id: string): Promise<Response<"gateway-resolve">> {
+  async #resolveByLookup(id: string): Promise<Answer<"gateway-resolve">> {
     const { losses } = this.#parts;
     const none = (why: string) => ({ found: false as const, why, candidates: [] });
     if (!isPublicId(id)) {

@@ -2,9 +2,8 @@ import { invariant } from "../../shared/invariant.ts";
 import type {
   GatewayOperation,
   OpenAtGateway,
-  RequestOf,
   SendingStep,
-  supervisorMessages,
+  SupervisorRequest,
 } from "../../shared/ipc/contract.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
@@ -15,7 +14,7 @@ import { sendingSteps } from "../outbox/sending-steps.ts";
 import { NotificationStore, type StoredNotification } from "./notification-store.ts";
 
 /** The caller's own key of an operation, and all that was asked for with it. */
-type OperationKey = NonNullable<RequestOf<typeof supervisorMessages, "gateway-operation">["key"]>;
+type OperationKey = NonNullable<SupervisorRequest<"gateway-operation">["key"]>;
 
 const noKey = { idempotencyKey: null, asked: null };
 

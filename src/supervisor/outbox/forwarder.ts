@@ -12,14 +12,14 @@ import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 import { pauseMs, takeOut, WorkLoop } from "./work-loop.ts";
 
 /** The most tries outside the queue at the same time; further new items wait for the queue. */
-export const IMMEDIATE_TRIES_MAX = 4;
-/** How often the sockets are read before a commit, to find more answers: it takes less time. */
+const IMMEDIATE_TRIES_MAX = 4;
+/** How often the sockets are read before a commit: one commit for many answers is faster. */
 const SOCKET_WAITS_MAX = 30;
 
 /** A finished try. */
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
-  /** The number of the try among those of the queue; null: it was made outside the queue. */
+  /** The number of the try in the queue; null: the try was made outside the queue. */
   readonly queueNumber: number | null;
   /** The number that the window gave the try. */
   readonly tryNumber: number;
@@ -194,7 +194,7 @@ export class Forwarder {
     const { store, watch, clock } = this.#parts;
     const wasPaused = this.paused !== null;
     const decided = this.#ended.splice(0).map((ended) => this.#decide(ended));
-    const limit = this.#free;
+    const limit = this.#loop.isActive ? Math.max(this.#window.size - this.#taken, 0) : 0;
     const mayClaim = (): boolean => limit > 0 && store.nextDueAtMs("send") !== undefined;
     if (decided.length === 0 && !mayClaim()) return [];
     // While paused one try, of the oldest item, due or not, shows whether the queue can go on.
@@ -209,18 +209,13 @@ export class Forwarder {
     return decided.filter(isSent);
   }
 
-  /** How many tries the queue may begin now. */
-  get #free(): number {
-    return this.#loop.isActive ? Math.max(this.#window.size - this.#taken, 0) : 0;
-  }
-
-  /** How much of the window is taken: all tries since the oldest that still runs. */
+  /** How many places of the window are taken: one for each try since the oldest that runs. */
   get #taken(): number {
     const [oldest] = this.#queueTries; // in the order in which they began
     return oldest === undefined ? 0 : this.#queueBegun - oldest + 1;
   }
 
-  /** Whether the window is full: then the next end of a try lets the queue go on. */
+  /** Whether the window is full, so that the queue goes on at the end of a try. */
   get #isFull(): boolean {
     return this.#window.heldMs === 0 && this.#taken >= this.#window.size;
   }

@@ -51,9 +51,6 @@ export function itemOf(row: ItemRow, startedAtMs: number): ClaimedItem {
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
-/** {@link maybeSent} of one item, `:id`. */
-export const itemMaybeSent = `UPDATE outbox SET ${maybeSent} WHERE transaction_id = :id`;
-
 /**
  * The condition for items of which the gateway may have more orders than it has named, and that no
  * operator has settled. A closed item is left out: the alarm of its reversal speaks of it.
@@ -87,7 +84,10 @@ export function insertItem(
   prepared(database, addTransaction).run(transactionId, orderId, nowMs, content);
   const how = [isClaimed ? 1 : 0, mayBeSent ? 1 : 0];
   const added = prepared(database, addItem).run(transactionId, nowMs, ...how);
-  if (mayBeSent) prepared(database, itemMaybeSent).run({ id: transactionId, now: nowMs });
+  if (mayBeSent) {
+    const sql = `UPDATE outbox SET ${maybeSent} WHERE transaction_id = :id`;
+    prepared(database, sql).run({ id: transactionId, now: nowMs });
+  }
   const sequence = Number(added.lastInsertRowid);
   const first = { number: 1, startedAtMs: nowMs, history: noHistory, uncertain: noUncertainSend };
   return { sequence, transactionId, orderId, content, transaction, ...first };

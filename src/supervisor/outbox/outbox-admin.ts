@@ -2,17 +2,15 @@ import type { SQLOutputValue } from "node:sqlite";
 import type {
   DeliveryState,
   OutboxItem,
-  RequestOf,
-  ResponseOf,
-  supervisorMessages,
+  SupervisorAnswer,
+  SupervisorRequest,
 } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import { copiesOpen, settleItem } from "./item-rows.ts";
 
-type Messages = typeof supervisorMessages;
-type Refusal = Exclude<ResponseOf<Messages, "outbox-requeue">["outcome"], "queued">;
-type Given = Omit<RequestOf<Messages, "outbox-requeue">, "transactionId">;
+type Refusal = Exclude<SupervisorAnswer<"outbox-requeue">["outcome"], "queued">;
+type Given = Omit<SupervisorRequest<"outbox-requeue">, "transactionId">;
 
 /** Finds a page of items by the index of their state, because nearly all items are sent. */
 const pageOf = (found: string): string =>
@@ -39,7 +37,7 @@ export class OutboxAdmin extends Tables {
     state: DeliveryState | undefined,
     cursor: number,
     limit: number,
-  ): ResponseOf<Messages, "outbox-list"> {
+  ): SupervisorAnswer<"outbox-list"> {
     const sql = `
       SELECT sequence, outbox.transaction_id AS transactionId, order_id AS orderId, state,
         ifnull(json_extract(content, '$.amountMinor'), 0) AS amountMinor,
@@ -60,7 +58,7 @@ export class OutboxAdmin extends Tables {
   }
 
   /** Counts the orders of which it is not known whether the gateway has them. */
-  uncertain(): NonNullable<ResponseOf<Messages, "status">["outbox"]["ambiguous"]> {
+  uncertain(): NonNullable<SupervisorAnswer<"status">["outbox"]["ambiguous"]> {
     const sql = `SELECT (SELECT sends FROM ambiguous_sends) AS sends,
         (SELECT items FROM items_in_doubt) AS inDoubt,
         (SELECT count(*) FROM outbox WHERE ${copiesOpen}) AS possibleCopies`;

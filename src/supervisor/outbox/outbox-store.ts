@@ -32,9 +32,9 @@ export interface EndedTry {
   readonly update: ItemUpdate;
 }
 
-/** How many tries of a long history are kept: so many of its beginning, and the last ones. */
-export const ATTEMPTS_KEPT_FIRST = 10;
-export const ATTEMPTS_KEPT_LAST = 40;
+/** How many of its first and of its last tries a long history keeps. */
+const ATTEMPTS_KEPT_FIRST = 10;
+const ATTEMPTS_KEPT_LAST = 40;
 
 /** The pause before a lookup is repeated that ran when the program ended. */
 const LOOKUP_REPEATED_MS = 60_000;

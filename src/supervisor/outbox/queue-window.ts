@@ -7,8 +7,8 @@ import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy
 
 /** The most tries of the queue at the same time: enough to keep the line and the disk busy. */
 export const WINDOW_MAX = 8;
-/** After so many tries in a row with a result the window doubles. */
-export const WINDOW_DOUBLES_AFTER = 8;
+/** How many tries in a row with a result double the window. */
+const WINDOW_DOUBLES_AFTER = 8;
 
 /**
  * Decides whether the queue may begin a try now, and how many at the same time. The window begins
@@ -76,19 +76,16 @@ export class QueueWindow {
     if (pause) this.#pause(verdict);
     else if (action === "retry") this.#hold(waits, queueHoldMs, itemDelayMs);
     // A transaction that could not be written as a request proves nothing about the gateway.
-    else if (verdict.class !== "unsendable") this.#works(number);
+    // A try that ran when another one failed says nothing about the present.
+    else if (verdict.class !== "unsendable" && number > this.#begunBeforeHold) {
+      this.#open("the gateway answers with results");
+      this.#resultsInARow += 1;
+    }
   }
 
   /** Ends a pause, as an operator asks; the next refusal of the credentials brings it back. */
   resume(): void {
     this.#open("resumed by an operator");
-  }
-
-  #works(number: number): void {
-    // A try that ran when another one failed says nothing about the present.
-    if (number <= this.#begunBeforeHold) return;
-    this.#open("the gateway answers with results");
-    this.#resultsInARow += 1;
   }
 
   #open(why: string): void {

@@ -5,8 +5,8 @@ import { type Clock, sleep } from "../../shared/time.ts";
 
 const DAY_MS = 24 * 3_600_000;
 /** How long the address of a payment page is kept: anyone who has it can pay the order. */
-export const PAYMENT_PAGE_DAYS = 7;
-/** The rows of one commit: the end of a try may have to wait for it. */
+const PAYMENT_PAGE_DAYS = 7;
+/** How many rows one commit erases; the end of a try may have to wait for that commit. */
 const BATCH = 200;
 const BETWEEN_BATCHES_MS = 20;
 
@@ -54,7 +54,7 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
   const run = (sql: string, ...values: (string | number)[]): number =>
     Number(prepared(database, sql).run(...values).changes);
   const before = (ofDays: number): number => clock.now() - ofDays * DAY_MS;
-  /** Each erases one batch and returns how many rows it changed. */
+  /** Functions that erase one batch each, and return how many rows they changed. */
   const erasers = [
     () => run(erasePages, before(PAYMENT_PAGE_DAYS), BATCH),
     () => run(eraseDocuments, before(days), BATCH),

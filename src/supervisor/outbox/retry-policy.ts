@@ -10,20 +10,20 @@ import type { FaultRow } from "../gateway/fault-table.ts";
 const DELAY_BASE_MS = 2_000;
 /** The longest delay: the queue then tries once in each quarter of an hour. */
 export const DELAY_CAP_MS = 15 * 60_000;
-/** The longest wait of the queue after a failure that may be one item's own. */
+/** The longest wait of the queue after a failure that may concern one item only. */
 export const SHARED_HOLD_CAP_MS = 60_000;
 /** The longest `Retry-After` that is kept to. */
-export const RETRY_AFTER_CAP_MS = 24 * 60 * 60_000;
+const RETRY_AFTER_CAP_MS = 24 * 60 * 60_000;
 /** How long an item gets answers without a result before it is parked. */
-export const PARK_AFTER_MS = 24 * 60 * 60_000;
-/** The fewest tries before an item is parked: a jump of the clock is no day of tries. */
-export const PARK_TRIES_MIN = 20;
+const PARK_AFTER_MS = 24 * 60 * 60_000;
+/** The fewest tries before an item is parked, so that a jump of the clock parks none. */
+const PARK_TRIES_MIN = 20;
 /** The pause between tries that find out whether refused credentials are accepted again. */
 export const PROBE_INTERVAL_MS = 60 * 60_000;
-/** The pause before such a try is repeated when it got no answer. */
+/** The pause before a try with refused credentials is repeated when it got no answer. */
 export const PROBE_RETRY_MS = 60_000;
 
-/** Failures in a row so far. */
+/** The failures of an item in a row so far. */
 export interface ItemHistory {
   /** How many tries ended so that the item itself had to wait. */
   readonly failures: number;
@@ -98,31 +98,22 @@ function isHopeless({ noResultSinceMs, noResultTries }: ItemHistory, nowMs: numb
   );
 }
 
+/** Returns how long the queue waits; 0: it goes on at once. */
 function queueHold({ waits }: FaultRow, now: Circumstances): number {
   if (waits !== "queue" && waits !== "both") return 0;
   const askedMs = Math.min(now.retryAfterMs ?? 0, DELAY_CAP_MS);
-  const holdMs = holdDelayMs(now.queueFailures, now.nowMs, now.slot, now.random);
+  // The longest wait ends in the kiosk's own slot of the quarter of an hour, so that a thousand
+  // kiosks come back evenly after a long outage.
+  const holdMs =
+    delayCeilingMs(now.queueFailures) === DELAY_CAP_MS
+      ? untilSlotMs(now.nowMs, now.slot)
+      : delayMs(now.queueFailures, now.random);
   return Math.max(waits === "both" ? Math.min(holdMs, SHARED_HOLD_CAP_MS) : holdMs, askedMs);
 }
 
 /** Returns a random time up to the ceiling, which doubles with each failure (full jitter). */
 export function delayMs(failuresBefore: number, random: () => number): number {
   return Math.floor(random() * delayCeilingMs(failuresBefore));
-}
-
-/**
- * Returns the wait of the queue. The longest wait ends in the kiosk's own slot of the quarter of an
- * hour, so that a thousand kiosks come back evenly after a long outage.
- */
-export function holdDelayMs(
-  failuresBefore: number,
-  nowMs: number,
-  slot: number,
-  random: () => number,
-): number {
-  return delayCeilingMs(failuresBefore) === DELAY_CAP_MS
-    ? untilSlotMs(nowMs, slot)
-    : delayMs(failuresBefore, random);
 }
 
 /** Returns the time from `nowMs` to the next `slot`, from 0 to 1, of a quarter of an hour. */

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { Logger } from "../../shared/process/logger.ts";
 import { inTransaction } from "../../shared/store/sqlite.ts";
-import type { Store } from "../../shared/store/store.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
@@ -20,13 +19,6 @@ export class StoreLosses extends Tables {
     super(database);
     this.#clock = clock;
     this.#log = log;
-  }
-
-  /** Begins the session of this start of the program, before anything is sent. */
-  begin(store: Store): void {
-    store.begin((finding) => {
-      if (finding.kind !== "whole") this.note(finding.because);
-    });
   }
 
   /** Records that this database lacks something, and has each item that waits looked up first. */

@@ -29,14 +29,15 @@ export const noUncertainSend: UncertainSend = {
 };
 
 /** The time between two lookups that must both miss an order, which may be in work meanwhile. */
-export const ABSENT_FOR_MS = 60_000;
-/** The first pause between sends without an answered lookup; each doubles, up to 10.7 hours. */
-export const RESEND_PAUSE_MS = 10 * 60_000;
-/** The sends of the first day without an answered lookup; later there is one a day. */
+const ABSENT_FOR_MS = 60_000;
+/** The first pause between sends without an answered lookup; it doubles, up to 10.7 hours. */
+const RESEND_PAUSE_MS = 10 * 60_000;
+/** How many sends the first day without an answered lookup has; each later day has one. */
 export const SENDS_OF_FIRST_DAY = 8;
-export const DAILY_MS = 24 * 60 * 60_000;
+/** The pause between sends after the first day without an answered lookup. */
+const DAILY_MS = 24 * 60 * 60_000;
 /** The shortest pause after a send while the lookup fails; then the order is sent without it. */
-export const FAILING_PAUSE_MS = 60 * 60_000;
+const FAILING_PAUSE_MS = 60 * 60_000;
 const LOOKUP_HOLD_FIRST_MS = 2_000;
 const LOOKUP_HOLD_LEAST_MS = 100;
 /** The longest wait of all lookups, as a multiple of the time that the gateway was silent. */
@@ -125,7 +126,7 @@ function afterSilence(
 }
 
 /** Returns the pause between the last send and one that is made without an answered lookup. */
-export function resendPauseMs(resends: number, refused: boolean): number {
+function resendPauseMs(resends: number, refused: boolean): number {
   if (resends >= SENDS_OF_FIRST_DAY - 1) return DAILY_MS;
   return Math.max(RESEND_PAUSE_MS * 2 ** resends, refused ? 0 : FAILING_PAUSE_MS);
 }

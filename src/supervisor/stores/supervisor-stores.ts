@@ -4,8 +4,8 @@ import type {
   DeliveryState,
   Handlers,
   KnownOrder,
-  RequestOf,
-  ResponseOf,
+  SupervisorAnswer,
+  SupervisorRequest,
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
@@ -35,7 +35,9 @@ export function growthOf(database: DatabaseSync): number {
 export function openStores(database: DatabaseSync, path: string, clock: Clock, log: Logger) {
   const store = new Store(database, path, () => growthOf(database));
   const losses = new StoreLosses(database, clock, log);
-  losses.begin(store);
+  store.begin((finding) => {
+    if (finding.kind !== "whole") losses.note(finding.because);
+  });
   const because = "tp-manager remembers more of it than it holds";
   const exchange = new StoreExchange({ store, onMissing: () => losses.note(because) });
   return { store, losses, exchange };
@@ -58,12 +60,10 @@ const itemsFrom = (tables: string, which: string): string => `
 const everyOrder = itemsFrom("outbox CROSS JOIN transactions", "true");
 const oneOrder = itemsFrom("transactions CROSS JOIN outbox", "order_id = :order");
 
-type Messages = typeof supervisorMessages;
-
 /** Returns what answers the messages about lost and restored databases (docs/rules/17-loss.md). */
 export function storeMessages(
   parts: MessageParts,
-): Pick<Handlers<Messages>, "known-orders" | "take-over" | "order-at-gateway"> {
+): Pick<Handlers<typeof supervisorMessages>, "known-orders" | "take-over" | "order-at-gateway"> {
   const { database, losses, gateway, log, forwarder } = parts;
   const operations = new OperationStore(database);
   return {
@@ -120,7 +120,7 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
 async function orderAtGateway(
   orderId: string,
   gateway: Gateway,
-): Promise<ResponseOf<Messages, "order-at-gateway">> {
+): Promise<SupervisorAnswer<"order-at-gateway">> {
   const unlike: Transaction = {
     transactionId: randomUUID(),
     orderId,
@@ -156,7 +156,7 @@ const reasons = {
  * first, because a lost database may have sent it. Throws while its try runs.
  */
 function storeAgain(
-  { transaction: given, state, reversed }: RequestOf<Messages, "take-over">["items"][number],
+  { transaction: given, state, reversed }: SupervisorRequest<"take-over">["items"][number],
   { database, store, clock }: MessageParts,
 ): boolean {
   const id = given.transactionId;

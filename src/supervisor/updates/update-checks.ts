@@ -6,9 +6,9 @@ import type { Logger } from "../../shared/process/logger.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { checkTime, installationId, readState } from "../../update/update-state.ts";
-import { DailyCheck } from "./daily-check.ts";
+import { startDailyCheck } from "./daily-checks.ts";
 
-/** The longest check: a slow line loads a large runtime, and the next night goes on with it. */
+/** The longest time of a check; a download on a slow line goes on in the next night. */
 const CHECK_LIMIT_MS = 4 * 3_600_000;
 
 /**
@@ -30,7 +30,7 @@ export function startUpdateChecks(
   const check = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
   // A state that cannot be read names no check.
   const lastMs = (): number | null => readOr(null, () => readState(dataDirectory).checkedMs);
-  const daily = new DailyCheck({ at, lastMs, check, clock });
+  const daily = startDailyCheck({ at, lastMs, check, clock });
   onStop("checks for updates", () => daily.stop());
 }
 

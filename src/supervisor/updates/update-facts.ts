@@ -1,5 +1,5 @@
 import type { Config } from "../../shared/config/config.ts";
-import type { ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type { SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { isDelivery } from "../../shared/version-files.ts";
@@ -12,7 +12,7 @@ import {
   type UpdateState,
 } from "../../update/update-state.ts";
 
-type Figures = NonNullable<ResponseOf<typeof supervisorMessages, "status">["updates"]>;
+type Figures = NonNullable<SupervisorAnswer<"status">["updates"]>;
 
 /** The time from the first of three nights to the third, whatever the hour of each. */
 const THREE_NIGHTS_MS = 46 * 3_600_000;
@@ -44,7 +44,7 @@ export function updateFacts(parts: FactParts): () => Figures | undefined {
   };
 }
 
-export function figuresOf(
+function figuresOf(
   dataDirectory: string,
   { UPDATE_URL, UPDATE_CHANNEL }: Settings,
   nowMs: number,

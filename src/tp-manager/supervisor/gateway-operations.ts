@@ -1,6 +1,11 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
-import type { GatewayOperation, GatewayOperationKind } from "../../shared/ipc/contract.ts";
+import type {
+  GatewayOperation,
+  GatewayOperationKind,
+  SupervisorAnswer,
+  SupervisorRequest,
+} from "../../shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../shared/money.ts";
 import { newId } from "../../shared/new-id.ts";
 import type { Logger } from "../../shared/process/logger.ts";
@@ -20,12 +25,7 @@ import {
 } from "./gateway-returns.ts";
 import { Poll } from "./polls.ts";
 import type { StoreGuard } from "./store-guard.ts";
-import {
-  type SupervisorAnswer,
-  type SupervisorLink,
-  type SupervisorRequest,
-  unavailable,
-} from "./supervisor-link.ts";
+import { type SupervisorLink, unavailable } from "./supervisor-link.ts";
 
 /** The order, or the gateway's transaction, that an operation is about. */
 export type GatewayTarget = SupervisorRequest<"gateway-resolve">;

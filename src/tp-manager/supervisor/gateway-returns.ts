@@ -1,14 +1,13 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
-import type { GatewayOperation } from "../../shared/ipc/contract.ts";
+import type {
+  GatewayOperation,
+  SupervisorAnswer,
+  SupervisorRequest,
+} from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
 import { type Attempt, returnableMinorOf } from "../attempts/payment.ts";
-import {
-  type SupervisorAnswer,
-  type SupervisorLink,
-  type SupervisorRequest,
-  unavailable,
-} from "./supervisor-link.ts";
+import { type SupervisorLink, unavailable } from "./supervisor-link.ts";
 
 /** What distinguishes a repeated request from another operation. */
 export interface AskedOnce {

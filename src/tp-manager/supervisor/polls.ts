@@ -1,11 +1,11 @@
-import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
+import { ALARMS_PAGE_MAX, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
 import { alarmReturnedTwice, isReturnedTwice } from "../attempts/phase-table.ts";
 import type { HandOffRows } from "../journal/hand-off-rows.ts";
 import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
-import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
+import type { SupervisorLink } from "./supervisor-link.ts";
 
 export const POLL_MS = 5_000;
 /** The number of deliveries per round; older ones follow when these are settled. */

@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
-import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
+import { STORE_PAGE_MAX, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import { formatMajor } from "../../shared/money.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
@@ -21,7 +21,7 @@ import type {
   TerminalIdentity,
   TransactionReport,
 } from "../terminal/terminal.ts";
-import type { SupervisorAnswer, SupervisorLink } from "./supervisor-link.ts";
+import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
 /** How often the gap's age is written; a killed process loses the time since the last write. */

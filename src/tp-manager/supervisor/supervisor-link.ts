@@ -1,11 +1,12 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import { type IpcClient, IpcError } from "../../shared/ipc/client.ts";
-import type { RequestOf, ResponseOf, supervisorMessages } from "../../shared/ipc/contract.ts";
+import type {
+  SupervisorAnswer,
+  SupervisorRequest,
+  supervisorMessages,
+} from "../../shared/ipc/contract.ts";
 
-type Messages = Omit<typeof supervisorMessages, "stop">;
-type Name = keyof Messages;
-export type SupervisorRequest<K extends Name> = RequestOf<Messages, K>;
-export type SupervisorAnswer<K extends Name> = ResponseOf<Messages, K>;
+type Name = Exclude<keyof typeof supervisorMessages, "stop">;
 
 /** How long an answer is waited for: the sum of the members. */
 interface Limit {

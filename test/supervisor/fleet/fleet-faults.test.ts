@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test, vi } from "vitest";
 import type { ProgramContext } from "../../../src/shared/process/lifecycle.ts";
-import { FLEET_ROUND_MS } from "../../../src/supervisor/fleet/fleet.ts";
 import { startFleet } from "../../../src/supervisor/start-fleet.ts";
 import { updatesIn } from "../../../src/supervisor/updates/fleet-updates.ts";
 import { checkInItsOwnProgram } from "../../../src/supervisor/updates/update-checks.ts";
@@ -11,7 +10,7 @@ import { endHold, readHold, writeHold } from "../../../src/update/update-state.t
 import { recordingLog } from "../../support/recording-log.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { advanceUntil, openFleet } from "./fleet-rig.ts";
+import { advanceUntil, FLEET_ROUND_MS, openFleet } from "./fleet-rig.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 
 // A rejection that nobody takes ends the supervisor; here it fails the run of the tests.

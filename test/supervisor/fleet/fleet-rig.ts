@@ -3,7 +3,7 @@ import { setTimeout } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import type { FleetNewsAnswer } from "../../../src/shared/ipc/fleet-messages.ts";
 import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
-import { Fleet, type FleetParts } from "../../../src/supervisor/fleet/fleet.ts";
+import { Fleet } from "../../../src/supervisor/fleet/fleet.ts";
 import type { TpManagerReply } from "../../../src/supervisor/fleet/fleet-state.ts";
 import { openFleetStore } from "../../../src/supervisor/fleet/fleet-store.ts";
 import { mqttConnector } from "../../../src/supervisor/fleet/mqtt-broker.ts";
@@ -13,6 +13,8 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
 
 export const KIOSK = "kiosk-7";
+/** The time between two readings of the state of the kiosk. */
+export const FLEET_ROUND_MS = 5_000;
 export const TRANSACTION = "0c0ffee0-1111-4222-8333-444455556666";
 
 type Event = FleetNewsAnswer["events"][number];
@@ -72,6 +74,8 @@ function supervisorStatus(): SupervisorStatus {
     outbox: { pending: 0, parked: 0, sent: 3, oldestAgeMs: null, paused: null },
   };
 }
+
+type FleetParts = ConstructorParameters<typeof Fleet>[0];
 
 interface RigOptions extends Partial<Omit<FleetParts, "broker">> {
   readonly url: string;

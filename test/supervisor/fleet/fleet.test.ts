@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
 import { fleetDocuments, topicOf } from "../../../src/supervisor/fleet/documents.ts";
-import { FLEET_ROUND_MS } from "../../../src/supervisor/fleet/fleet.ts";
 import { TestClock } from "../../support/test-clock.ts";
-import { advanceUntil, KIOSK, openFleet, TRANSACTION } from "./fleet-rig.ts";
+import { advanceUntil, FLEET_ROUND_MS, KIOSK, openFleet, TRANSACTION } from "./fleet-rig.ts";
 import { ScriptedBroker } from "./scripted-broker.ts";
 
 async function connected(options: Partial<Parameters<typeof openFleet>[0]> = {}) {

@@ -4,14 +4,13 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { BrokerSettings } from "../../../src/supervisor/fleet/broker.ts";
 import type { StateNow } from "../../../src/supervisor/fleet/documents.ts";
-import { FLEET_ROUND_MS } from "../../../src/supervisor/fleet/fleet.ts";
 import { threadedConnector } from "../../../src/supervisor/fleet/threaded-broker.ts";
 import { runToEnd } from "../../support/own-processes.ts";
 import { asSlow, PATIENCE_MS } from "../../support/patience.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { hasTool } from "../../support/tools.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor-process.ts";
-import { advanceUntil, KIOSK, openFleet, passing } from "./fleet-rig.ts";
+import { advanceUntil, FLEET_ROUND_MS, KIOSK, openFleet, passing } from "./fleet-rig.ts";
 import { hasMosquitto, Mosquitto } from "./mosquitto.ts";
 
 const all = `connector/1/${KIOSK}/#`;

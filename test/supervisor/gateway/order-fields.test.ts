@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import {
   checkedOrderFields,
   cleanText,
-  type OrderFieldName,
-  type OrderValues,
   orderFields,
 } from "../../../src/supervisor/gateway/order-fields.ts";
+
+type OrderValues = Parameters<typeof checkedOrderFields>[0];
+type OrderFieldName = keyof typeof orderFields;
 
 const good: OrderValues = {
   wsLogin: "login",

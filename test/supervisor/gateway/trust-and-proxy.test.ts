@@ -4,14 +4,11 @@ import { type AddressInfo, connect, type Server, type Socket } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../../src/shared/time.ts";
 import { selfSignedTls } from "../../../src/simulator/gateway/http/self-signed.ts";
-import {
-  HttpTransport,
-  type TransportSettings,
-} from "../../../src/supervisor/gateway/http-transport.ts";
+import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 
-function openTransport(settings: TransportSettings) {
+function openTransport(settings: ConstructorParameters<typeof HttpTransport>[1]) {
   const transport = new HttpTransport(new TestClock(), settings);
   onTestFinished(() => transport.close());
   const { signal } = new AbortController();

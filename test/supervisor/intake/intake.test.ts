@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { TransactionChanged } from "../../../src/supervisor/intake/intake.ts";
+import { MessageRefused } from "../../../src/shared/ipc/server.ts";
 import { fullTransaction, sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
 
@@ -57,7 +57,7 @@ test.each([
   const rig = await openRig();
   const transaction = fullTransaction();
   rig.intake.store(transaction);
-  expect(() => rig.intake.store({ ...transaction, ...change })).toThrow(TransactionChanged);
+  expect(() => rig.intake.store({ ...transaction, ...change })).toThrow(MessageRefused);
   expect(rig.alarms()).toEqual(["transaction-changed"]);
   expect(rig.lines.find((line) => line["alarm"])).toMatchObject({
     level: "error",

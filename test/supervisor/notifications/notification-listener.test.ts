@@ -6,13 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { DigestSecret } from "../../../src/supervisor/notifications/mapi-notification.ts";
 import { NotificationHandler } from "../../../src/supervisor/notifications/notification-handler.ts";
-import {
-  CONNECTIONS_MAX,
-  CONNECTIONS_OF_SOURCE_MAX,
-  MESSAGES_PER_MINUTE_MAX,
-  NOTIFICATION_BYTES_MAX,
-  startNotificationListener,
-} from "../../../src/supervisor/notifications/notification-listener.ts";
+import * as port from "../../../src/supervisor/notifications/notification-listener.ts";
 import {
   gatewayHistoryOf,
   gatewayReturns,
@@ -21,6 +15,10 @@ import { heapInUse } from "../../support/heap.ts";
 import { openRig, PASSWORD } from "../supervisor-rig.ts";
 import { type Fields, mapiOf, md5, PUBLIC_ID, resultOf, secrets } from "./mapi.ts";
 
+const CONNECTIONS_MAX = 256;
+const CONNECTIONS_OF_SOURCE_MAX = 128;
+const MESSAGES_PER_MINUTE_MAX = 600;
+const NOTIFICATION_BYTES_MAX = 64 * 1024;
 const SECRET = "fraud passphrase";
 
 /** A supervisor with one order of 8.99 that listens for notifications. */
@@ -43,7 +41,7 @@ async function listening(
     fraudSecret: options.fraudSecret,
     onAccepted: (id) => operations.notified(id),
   });
-  const listener = await startNotificationListener({
+  const listener = await port.startNotificationListener({
     host: "127.0.0.1",
     port: 0,
     handler,

@@ -1,9 +1,8 @@
 import { expect, test } from "vitest";
-import {
-  NotificationTally,
-  QUIET_MS,
-} from "../../../src/supervisor/notifications/notification-tally.ts";
+import { NotificationTally } from "../../../src/supervisor/notifications/notification-tally.ts";
 import { openRig } from "../supervisor-rig.ts";
+
+const QUIET_MS = 10 * 60_000;
 
 test("the count and its begin are there after a restart, until a good one came", async () => {
   const { tally, clock, database } = await openRig();

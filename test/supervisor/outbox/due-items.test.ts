@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { type Migration, openDatabase, sqlOf } from "../../../src/shared/store/sqlite.ts";
-import { type ClaimedItem, itemMaybeSent } from "../../../src/supervisor/outbox/item-rows.ts";
+import type { ClaimedItem } from "../../../src/supervisor/outbox/item-rows.ts";
 import { OutboxAdmin } from "../../../src/supervisor/outbox/outbox-admin.ts";
 import { OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { noHistory } from "../../../src/supervisor/outbox/retry-policy.ts";
@@ -114,10 +114,12 @@ test("what waited in doubt is counted in a database of an older version too", ()
   const counts = (one: Migration) => sqlOf(one).includes("CREATE TABLE items_in_doubt");
   const steps = supervisorMigrations.findIndex(counts);
   const before = openDatabase(path, supervisorMigrations.slice(0, steps));
+  const maybeSent = `UPDATE outbox SET ambiguous = 1, look_next = 1, sent_at_ms = 1,
+    orders_possible = 1 WHERE transaction_id = ?`;
   for (const mayBeSent of [true, false, true]) {
     const transaction = sampleTransaction();
     insertAsBefore(before, transaction, 1);
-    if (mayBeSent) before.prepare(itemMaybeSent).run({ id: transaction.transactionId, now: 1 });
+    if (mayBeSent) before.prepare(maybeSent).run(transaction.transactionId);
   }
   before.close();
   const { database, admin, store } = outbox(path);

@@ -8,8 +8,6 @@ import {
   insertItem,
 } from "../../../src/supervisor/outbox/item-rows.ts";
 import {
-  ATTEMPTS_KEPT_FIRST,
-  ATTEMPTS_KEPT_LAST,
   type Attempt,
   type EndedTry,
   OutboxStore,
@@ -194,7 +192,8 @@ test("the first try has ended when it is recorded, not when it begins", () => {
 test("of a long history the first and the last tries stay, with their numbers", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "a");
-  const tries = ATTEMPTS_KEPT_FIRST + ATTEMPTS_KEPT_LAST + 25;
+  const [keptFirst, keptLast] = [10, 40];
+  const tries = keptFirst + keptLast + 25;
   for (let i = 0; i < tries; i++) {
     const item = store.claim("one", T0 + i, id);
     if (item) finish(store, item, {}, { notes: [`note ${i}`] });
@@ -203,10 +202,7 @@ test("of a long history the first and the last tries stay, with their numbers", 
   const numbers = attempts.map(({ number }) => number);
   const range = (from: number, to: number) =>
     Array.from({ length: to - from + 1 }, (_, i) => from + i);
-  expect(numbers).toEqual([
-    ...range(1, ATTEMPTS_KEPT_FIRST),
-    ...range(tries - ATTEMPTS_KEPT_LAST + 1, tries),
-  ]);
+  expect(numbers).toEqual([...range(1, keptFirst), ...range(tries - keptLast + 1, tries)]);
   expect(attempts.at(-1)?.notes).toEqual([`note ${tries - 1}`]);
 });
 

@@ -1,17 +1,15 @@
 import { expect, test } from "vitest";
 import { faultTable, type TryClass } from "../../../src/supervisor/gateway/fault-table.ts";
 import type { Verdict } from "../../../src/supervisor/gateway/faults.ts";
-import {
-  QueueWindow,
-  WINDOW_DOUBLES_AFTER,
-  WINDOW_MAX,
-} from "../../../src/supervisor/outbox/queue-window.ts";
+import { QueueWindow, WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
 import { decide, PROBE_INTERVAL_MS } from "../../../src/supervisor/outbox/retry-policy.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { accepted, type Behaviour, refusedCredentials } from "../recording-gateway.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
+
+const WINDOW_DOUBLES_AFTER = 8;
 
 function openWindow() {
   const clock = new TestClock();

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { transaction } from "../../../src/shared/store/sqlite.ts";
 import { gatewayHistoryOf } from "../../../src/supervisor/operations/gateway-history.ts";
-import { PAYMENT_PAGE_DAYS, retentionChore } from "../../../src/supervisor/outbox/retention.ts";
+import { retentionChore } from "../../../src/supervisor/outbox/retention.ts";
 import { withoutPauses } from "../clock-without-pauses.ts";
 import { mapiOf, resultOf } from "../notifications/mapi.ts";
 import { accepted, refusedOrder } from "../recording-gateway.ts";
@@ -11,6 +11,7 @@ import { openRig } from "../supervisor-rig.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const DAYS = 400;
+const PAYMENT_PAGE_DAYS = 7;
 
 /** One order in each state, with everything that a transaction can have. */
 async function settled() {

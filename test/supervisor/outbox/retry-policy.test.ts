@@ -7,17 +7,16 @@ import {
   decide,
   delayCeilingMs,
   delayMs,
-  holdDelayMs,
   type ItemHistory,
-  PARK_AFTER_MS,
-  PARK_TRIES_MIN,
   parseRetryAfter,
-  RETRY_AFTER_CAP_MS,
   SHARED_HOLD_CAP_MS,
 } from "../../../src/supervisor/outbox/retry-policy.ts";
 
 const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 0, 15);
+const RETRY_AFTER_CAP_MS = 24 * 60 * MINUTE;
+const PARK_AFTER_MS = 24 * 60 * MINUTE;
+const PARK_TRIES_MIN = 20;
 const fresh: ItemHistory = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
 const calm: Circumstances = {
   slot: 0,
@@ -47,12 +46,15 @@ test("a delay is any time from nothing to below the ceiling: full jitter", () =>
 });
 
 test("after growing delays the queue tries once in a quarter of an hour, at its slot", () => {
-  const least = () => 0;
-  expect(holdDelayMs(8, NOW, 0.5, least)).toBe(0);
+  const holdMsAt = (queueFailures: number, nowMs: number, slot: number): number => {
+    const now = { ...calm, queueFailures, nowMs, slot, random: () => 0 };
+    return decide(faultTable.unreachable, fresh, now).queueHoldMs;
+  };
+  expect(holdMsAt(8, NOW, 0.5)).toBe(0);
   fc.assert(
     fc.property(fc.nat(10 ** 9), fc.double({ min: 0, max: 1, noNaN: true }), (ms, slot) => {
-      const holdMs = holdDelayMs(9, NOW + ms, slot, least);
-      const next = holdDelayMs(20, NOW + ms + holdMs, slot, least);
+      const holdMs = holdMsAt(9, NOW + ms, slot);
+      const next = holdMsAt(20, NOW + ms + holdMs, slot);
       return holdMs > 0 && holdMs <= DELAY_CAP_MS && next === DELAY_CAP_MS;
     }),
     { seed: 11 },

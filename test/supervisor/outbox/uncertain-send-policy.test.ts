@@ -3,14 +3,9 @@ import { faultTable, type TryClass } from "../../../src/supervisor/gateway/fault
 import { judgeStatus } from "../../../src/supervisor/gateway/faults.ts";
 import type { OrderFinding } from "../../../src/supervisor/gateway/lookup.ts";
 import {
-  ABSENT_FOR_MS,
-  DAILY_MS,
   decideLookup,
-  FAILING_PAUSE_MS,
   lookupHoldMs,
   noUncertainSend,
-  RESEND_PAUSE_MS,
-  resendPauseMs,
   SENDS_OF_FIRST_DAY,
   type UncertainSend,
   uncertainAfterSend,
@@ -18,6 +13,10 @@ import {
 
 const MINUTE = 60_000;
 const NOW = Date.UTC(2026, 0, 15);
+const ABSENT_FOR_MS = MINUTE;
+const RESEND_PAUSE_MS = 10 * MINUTE;
+const FAILING_PAUSE_MS = 60 * MINUTE;
+const DAILY_MS = 24 * 60 * MINUTE;
 const now = { nowMs: NOW, retryAfterMs: null, random: () => 0.5 };
 const lost = uncertainAfterSend("lost-answer", noUncertainSend, NOW);
 
@@ -135,7 +134,15 @@ test.each([
   ["not offered", true],
   ["in trouble", false],
 ])("with a lookup %s there are at most 8 sends in a day, and then one a day", (_how, isRefused) => {
-  const pauses = Array.from({ length: 10 }, (_, resends) => resendPauseMs(resends, isRefused));
+  /** The time after a send until the order is sent again without an answered lookup. */
+  const pauseAfter = (resends: number): number => {
+    for (let nowMs = NOW; ; nowMs += MINUTE) {
+      const before = { ...lost, resends };
+      const { next } = decideLookup(isRefused ? refused : troubled, before, { ...now, nowMs });
+      if (next === "send") return nowMs - NOW;
+    }
+  };
+  const pauses = Array.from({ length: 10 }, (_, resends) => pauseAfter(resends));
   for (const [i, pause] of pauses.entries())
     expect(pause).toBeGreaterThanOrEqual(pauses[i - 1] ?? 0);
   const sum = (count: number): number => pauses.slice(0, count).reduce((all, one) => all + one, 0);

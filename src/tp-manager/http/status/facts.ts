@@ -1,5 +1,5 @@
 import { errorTable } from "../../../shared/catalog/errors.ts";
-import type { ResponseOf, supervisorMessages } from "../../../shared/ipc/contract.ts";
+import type { SupervisorAnswer } from "../../../shared/ipc/contract.ts";
 import type { TpManagerConditions } from "../../../shared/ipc/status-figures.ts";
 import { formatMajor } from "../../../shared/money.ts";
 import { readOr } from "../../../shared/read-or.ts";
@@ -16,7 +16,7 @@ const STANDING_MAX = 100;
 /** How long the gateway's notification about a reversed order is expected (07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;
 
-export type SupervisorStatus = ResponseOf<typeof supervisorMessages, "status">;
+export type SupervisorStatus = SupervisorAnswer<"status">;
 
 /** The parts of tp-manager that give the facts about its condition. */
 export interface Watched {
