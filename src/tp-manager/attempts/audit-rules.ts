@@ -66,7 +66,7 @@ interface AuditedAttempt {
   readonly steps: readonly AttemptStep[];
 }
 
-/** Returns the faults of one attempt. `unknown`: the steps of a newer version, left unchecked. */
+/** Returns the faults of one attempt. `unknown`: its steps of a newer version, not checked. */
 export function auditAttempt(attempt: AuditedAttempt) {
   const faults: AuditFault[] = [];
   const report: Report = (rule, says) => faults.push(faultOf(rule, attempt, says));

@@ -66,7 +66,7 @@ export class Matcher {
     return !this.#parts.assumptions.has("sole-user");
   }
 
-  /** Returns whose transaction a record is. `atMs`: when it arrived; without it now. */
+  /** Returns the attempts that a record can belong to. `atMs`: its arrival; the default is now. */
   whose(
     record: TransactionReport,
     source: Source,
@@ -78,7 +78,7 @@ export class Matcher {
     return match({ record, source, atMs, identity, limitMs }, this.#parts, assumptions);
   }
 
-  /** Returns whose result an unmatched transaction is. */
+  /** Returns the attempts that an unmatched transaction can belong to. */
   whoseUnmatched({ report, identity, atMs }: UnmatchedRow): Answer {
     return this.whose(report, "late", identity, atMs);
   }

@@ -58,7 +58,7 @@ export interface OneWayLine {
 const REPEAT_MS = 30_000;
 const carriesIts = "the result carries the order's reference";
 
-/** Returns whose result came while `running` has the terminal. */
+/** Returns the attempts that a result can belong to which came during the payment `running`. */
 export function resultInPayment(
   result: OneWayResult,
   running: Attempt,
@@ -93,7 +93,7 @@ export function resultInPayment(
   return sure(running, fact, "own-report", ...alone, ...again, ...cut);
 }
 
-/** Returns whose result came outside a payment, or within a payment that it does not belong to. */
+/** Returns the attempts that a result can belong to which came outside its payment. */
 export function lateResult(result: OneWayResult, journal: OneWayJournal, line: OneWayLine): Answer {
   const { report, cameFor = report.reference } = result;
   const sure = sureOf(report, line.holds);

@@ -84,7 +84,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
-    // Whatever is stored later, the held sale is this order's or another's until it is reversed.
+    // Whatever is stored later, the held sale stays this order's or another's unless reversed.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
     sale: "unsettled",

@@ -4,8 +4,8 @@ import { OutcomeText, own, useOutcome } from "../sentences.js";
 import { html } from "../vendor/htm-preact.js";
 
 /**
- * Operations of the gateway whose answer was lost, and orders that the gateway may have more than
- * once, each with the decisions that a person can make about it.
+ * Shows operations whose answer from the gateway was lost, and orders that the gateway may have
+ * twice, each with the decisions that a person can make about it.
  * @param {any} props
  */
 export function AtGateway({ open, ...props }) {

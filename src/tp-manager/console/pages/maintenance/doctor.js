@@ -41,7 +41,7 @@ export function Doctor({ api, texts }) {
 }
 
 /**
- * One finding in the page's sentence for its code; in the doctor's English where there is none.
+ * Shows a finding in the page's sentence for its code, or in the doctor's English without one.
  * @param {{ finding: any, texts: import("../texts.js").Texts }} props
  */
 function Finding({ finding: { check, code, verdict, says, todo, values }, texts }) {

@@ -39,7 +39,7 @@ function settingText({ state, value, default: usual }, texts) {
 }
 
 /**
- * The help in the page's language; in English for a setting that only a newer connector has.
+ * Returns a setting's help in the page's language, or in English where the page has none.
  * @param {any} setting
  * @param {import("../texts.js").Texts} texts
  */

@@ -17,7 +17,7 @@ const HEIGHT = 220;
 const wholeSteps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000];
 
 /**
- * The charts of a day by hour, each with its figures as a table.
+ * Shows the charts of a day by hour, each with its figures as a table.
  * @param {{ day: any, texts: import("../texts.js").Texts }} props
  */
 export function Charts({ day, texts }) {

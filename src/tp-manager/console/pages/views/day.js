@@ -13,7 +13,7 @@ const PAGE = 100;
 const PAGES_MAX = 500;
 
 /**
- * How one day went.
+ * Shows how one day went.
  * @param {import("../main.js").ViewProps} props
  */
 export default function Day(props) {

@@ -2,7 +2,7 @@ const KEY_LETTERS = 32;
 const FIRST_LETTER = "a".charCodeAt(0);
 
 /**
- * The idempotency key of an operation at the gateway, made when the dialogue opens. A second click,
+ * Returns the key of an operation at the gateway, made when the dialogue opens. A second click,
  * or a repetition after a lost answer, has the same key and so starts no second operation.
  * @param {string} path
  * @param {object} body
@@ -21,7 +21,7 @@ export function keyOf(path, body) {
 }
 
 /**
- * Removes the key of an operation whose end is known, so that the next operation gets a new one.
+ * Removes the key of an operation whose outcome is known, so that the next operation gets a new one.
  * After 504 the connector itself refuses another operation until the gateway's answer is known.
  * @param {string} path
  * @param {object} body

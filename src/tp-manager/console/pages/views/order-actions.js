@@ -4,7 +4,7 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { forgetKey, keyOf } from "./operation-key.js";
 
 /**
- * The actions that an order allows, each after one question. The connector has listed those that
+ * Shows the actions that an order allows, each after one question. The connector has listed those that
  * this login may take, and checks again when the call comes.
  * @param {import("../main.js").ViewProps & { order: any, orderId: string,
  *   again: () => Promise<void> }} props
@@ -103,7 +103,7 @@ const paths = {
 function outcomeOf({ status, body }, texts) {
   const message = faultOf(texts, body?.error);
   if (status === 200) return { text: texts("act.done"), bad: false };
-  // A result that nobody knows is not a refusal.
+  // An unknown outcome is not a refusal.
   const open = status === 504 || body?.error?.charged === "unknown";
   return { text: `${texts(open ? "act.unknown" : "act.refused")} ${message}`, bad: true };
 }

@@ -7,13 +7,13 @@ import { Timeline } from "./timeline.js";
 
 const DAYS_DEFAULT = 7;
 const PAGE = 50;
-/** Calls of one search that find nothing, before a person is asked whether it shall go on. */
+/** The number of calls without a find after which a person is asked whether to search on. */
 const CALLS_MAX = 20;
 
 const statuses = ["Success", "Approved", "Declined", "Cancelled", "Failed", "Reversed", "Unknown"];
 
 /**
- * The payments of a range of dates, and the timeline of one order.
+ * Shows the payments of a range of dates, or the timeline of one order.
  * @param {import("../main.js").ViewProps} props
  */
 export default function Payments(props) {
@@ -125,7 +125,7 @@ function Search({ api, texts, goTo }) {
 class Refused extends Error {}
 
 /**
- * Goes on until a page is found or nothing is left.
+ * Searches until a page is found or the range is finished.
  * @param {import("../api.js").Api} api
  * @param {Form} form
  * @param {Found | null} before

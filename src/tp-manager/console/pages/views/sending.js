@@ -2,7 +2,7 @@ import { timeOf } from "../format.js";
 import { html } from "../vendor/htm-preact.js";
 
 /**
- * The tries to send an order to the gateway, how they ended, and what a person decided about them.
+ * Shows the attempts to send an order to the gateway, their outcomes, and a person's decisions.
  * @param {{ steps: any[] | undefined, texts: import("../texts.js").Texts }} props
  */
 export function Sending({ steps = [], texts }) {
@@ -21,7 +21,7 @@ export function Sending({ steps = [], texts }) {
 const isOfPerson = ({ step }) => step === "requeue" || step === "drop";
 
 /**
- * The text of the gateway, but for a try that went well.
+ * Returns the gateway's text, except for a successful attempt.
  * @param {any} step
  * @returns {string}
  */

@@ -33,7 +33,7 @@ const quoting = new Set([
 ]);
 
 /**
- * A step of an attempt as a sentence, and the text of the terminal, verdict or person about it.
+ * Returns a step of an attempt as a sentence, with the text of the terminal, verdict or person.
  * @param {any} event
  * @param {string} currency
  * @param {import("../texts.js").Texts} texts

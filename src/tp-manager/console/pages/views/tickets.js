@@ -11,7 +11,7 @@ const technical = new Set([
 const amounts = new Set(["amount", "inclusiveAmount"]);
 
 /**
- * The terminal's ticket and the card's receipt, to print and to copy.
+ * Shows the terminal's ticket and the card's receipt, to print and to copy.
  * @param {{ order: any, texts: import("../texts.js").Texts }} props
  */
 export function Tickets({ order, texts }) {
@@ -42,7 +42,7 @@ export function Tickets({ order, texts }) {
 }
 
 /**
- * The tickets of earlier steps, for example of a sale that has been reversed since.
+ * Returns the tickets of earlier steps, for example of a sale that has been reversed since.
  * @param {any} order
  * @returns {string[]}
  */

@@ -8,7 +8,7 @@ import { sentenceOf } from "./step-texts.js";
 import { Tickets } from "./tickets.js";
 
 /**
- * One payment, from the request to the money that went back, in plain sentences.
+ * Shows one payment, from the request to the money paid back, in plain sentences.
  * @param {import("../main.js").ViewProps & { orderId: string, back: () => void }} props
  */
 export function Timeline(props) {
@@ -112,7 +112,7 @@ const saidAbove = /^PAYMENT_/;
 const detailed = new Set(["basket", "differs"]);
 
 /**
- * A warning of the connector as the page's own sentence.
+ * Returns a warning of the connector as the page's own sentence.
  * @param {any} note
  * @param {string} currency
  * @param {import("../texts.js").Texts} texts
