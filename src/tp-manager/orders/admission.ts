@@ -74,7 +74,7 @@ export function assertDistinguishable(
   throw new AppError("TERMINAL_IN_DOUBT", message, { details: { orderId } });
 }
 
-/** Throws ANSWER_NOT_DELIVERED if the kiosk has not read an equal charge (docs/rules/11-unread.md). */
+/** Throws ANSWER_NOT_DELIVERED after an unread equal charge (docs/rules/11-unread.md). */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
   answers: Journal["answers"],

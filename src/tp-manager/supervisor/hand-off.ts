@@ -279,7 +279,7 @@ export class HandOff {
     return (await this.#link.call("store-transaction", { transaction, isFirst, ...wait })).state;
   }
 
-  /** Has the supervisor close an unsent sale; raises an alarm if sent (docs/rules/07-returns.md). */
+  /** Has the supervisor close an unsent sale; alarms if it was sent (docs/rules/07-returns.md). */
   async #withdraw(transaction: Transaction, isFirst: boolean): Promise<void> {
     const { transactionId, orderId } = transaction;
     const { outcome } = await this.#link.call("withdraw-transaction", { transaction, isFirst });
