@@ -67,7 +67,7 @@ export abstract class Machine<
   readonly toggles: Record<string, boolean> = {};
   /** The control API's routes of this protocol, with what `GET /` says of each. */
   abstract readonly routes: Readonly<Record<string, string>>;
-  /** The running command; undefined: the register is master. */
+  /** The running command; undefined: the terminal waits for one. */
   running: C | undefined;
   #onIdle: (() => void)[] = [];
 

@@ -77,7 +77,7 @@ const device = {
   contractNumber: "SIM0000000042",
   /** Six digits that commands must bring; null: any will do. */
   password: null as string | null,
-  /** Terminal clock minus ours. */
+  /** The terminal's clock minus that of the simulator. */
   clockOffsetMs: 0,
 };
 export type Device = Readonly<typeof device>;

@@ -56,7 +56,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   release: () => void = () => {};
   /** Called at every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
-  /** Terminal clock minus ours; a command may set it. */
+  /** The terminal's clock minus that of the simulator; a command may set it. */
   #clockOffsetMs: number;
   #restartAt: string | null;
   readonly host: Host<O>;
@@ -224,7 +224,7 @@ export function pinPad(parts: TerminalParts, { pin }: CardAction): PinPad {
       const action = await parts.customerAction({ wanted: "digits", waitMs, signal });
       if (action.action === "time-out") return "timed-out";
       if (action.action === "digits") return action.digits === WRONG ? "wrong" : "right";
-      // The green key without digits is no PIN, and no end either.
+      // The green key without digits is ignored: it is no PIN and ends nothing.
       if (action.action !== "key" || action.key === "stop") return "cancelled";
     }
   };

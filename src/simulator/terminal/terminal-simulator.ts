@@ -148,7 +148,7 @@ export class TerminalSimulator<
     this.#stateFile?.close();
   }
 
-  /** Restarts daily, as soon as nothing runs; begins anew when clock or time change. */
+  /** Restarts the terminal daily, when nothing runs; waits anew when clock or time are set. */
   async #restartDaily(): Promise<void> {
     const { parts } = this.terminal;
     while (!this.#over.signal.aborted) {

@@ -49,18 +49,15 @@ function field(name: string, value: string, means?: string): TraceField {
 }
 
 type Meanings = Readonly<Record<string, string>>;
+type Codes = Readonly<Record<keyof typeof meanings, Meanings>>;
 
 /**
  * The meanings of codes on the wire (docs/concert.md 3.1, 3.3, 4.2, 4.3, 4.6); `options` by the
  * letter of the option with its value, `values` by the tag.
  */
-const { variants, states, ...meanings } = texts.meanings;
-const paymentModes: Meanings = meanings.paymentModes;
-const actions: Meanings = meanings.actions;
-const statuses: Meanings = meanings.statuses;
-const answers: Meanings = meanings.answers;
-const optionTexts: Meanings = meanings.options;
-const valueTexts: Readonly<Record<string, Meanings>> = meanings.values;
+const { variants, states, values, ...meanings } = texts.meanings;
+const { paymentModes, actions, statuses, answers, options: optionTexts }: Codes = meanings;
+const valueTexts: Readonly<Record<string, Meanings>> = values;
 
 /** Returns the meaning of a payment mode or of the end of CC (docs/concert.md 3.4, 4.5). */
 function paymentModeText(mode: string): string | undefined {
@@ -198,7 +195,9 @@ export class TaggedReading implements MessageReading {
 function request(tags: readonly Tagged[]): ReadBody {
   const action = tagValue(tags, "CD");
   const message = action === undefined ? "no action" : `CD ${action} ${actionText(action)}`;
-  return { message, ...inOneLine([amountOf(tags), named(tags, "CA", "register")]) };
+  const register = tagValue(tags, "CA");
+  const from = register === undefined ? undefined : `register ${maskedField(register)}`;
+  return { message, ...inOneLine([amountOf(tags), from]) };
 }
 
 /** Reads an answer: AE decides, AF is the reason (docs/concert.md 4.4). */
@@ -221,11 +220,6 @@ function amountOf(tags: readonly Tagged[]): string | undefined {
   if (amount === undefined || !/^\d{1,12}$/.test(amount)) return undefined;
   if (currency === undefined) return `${Number(amount)} minor units`;
   return amountText({ amountMinor: Number(amount), currency });
-}
-
-function named(tags: readonly Tagged[], tag: string, name: string): string | undefined {
-  const value = tagValue(tags, tag);
-  return value === undefined ? undefined : `${name} ${maskedField(value)}`;
 }
 
 function fieldsOf([tag, value]: Tagged, all: readonly Tagged[]): readonly TraceField[] {

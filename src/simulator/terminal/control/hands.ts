@@ -32,11 +32,9 @@ export function arm(simulator: Controlled, name: string, given: Readonly<Record<
   const { faults, protocol, terminal } = simulator;
   const { kinds } = protocol.faults;
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  const missing = kind
-    ? missingTraits(kind, terminal.traits).map((trait) => texts.traits[trait])
-    : [];
+  const missing = kind ? missingTraits(kind, terminal.traits) : [];
   if (missing.length > 0) {
-    const none = missing.join(" and ");
+    const none = missing.map((trait) => texts.traits[trait]).join(" and ");
     throw new ValueError(`fault ${name} cannot strike here: this terminal has no ${none}`);
   }
   return faults.arm(faultRequest(faultsHere(simulator), name, given));

@@ -123,7 +123,7 @@ export class PseudoTerminal implements BytePort {
     this.#link = link;
     this.#slave = openSync(this.path, constants.O_RDWR | constants.O_NOCTTY);
     // The package reads the register's end too, and would steal what is meant for the register.
-    // Its own `destroy` must not be used: it sends a signal to process -1, which is everybody.
+    // Its own `destroy` must not be used: it sends a signal to process -1, which is every process.
     pty.slave.destroy();
     setRaw(this.path);
     if (link) replaceLink(this.path, link);

@@ -165,7 +165,7 @@ export class SessionLine extends ConcertLine {
   /** The timer that runs while a frame has begun and not ended. */
   #silence: Timer | undefined;
   #session: Session = { at: "idle" };
-  /** Pieces with pauses that are on their way; others wait for them. */
+  /** The write of pieces with pauses; other writes wait for its end. */
   #out: Promise<void> | undefined;
   /** By how much a fault delays the next ACK. */
   #ackDelayMs = 0;
@@ -225,7 +225,7 @@ export class SessionLine extends ConcertLine {
     this.#session = next;
   }
 
-  /** Answers a register that asks to speak; a terminal that speaks itself insists. */
+  /** Answers the register's ENQ, with NAK while the terminal's own session runs. */
   #asked(): void {
     const { at } = this.#session;
     if (at !== "idle" && at !== "listening") {
@@ -326,7 +326,7 @@ export class SessionLine extends ConcertLine {
     if (!this.options.faults.muted) this.#control("out", what);
   }
 
-  /** Sends the reply's frame, after so many refusals. */
+  /** Sends the reply's frame; `naks`: how often the register has refused it. */
   #transmit(reply: Reply, naks: number): void {
     this.#move({ at: "sending", reply, naks });
     const { body } = reply;

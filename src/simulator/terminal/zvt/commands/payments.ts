@@ -99,7 +99,7 @@ const CARD_POLL = 0x06e6;
 /** Customer, host, report, receipts: the long sequence of docs/zvt.md 1.3. */
 async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const { parts } = process;
-  // Before the command is accepted, so that the script's faults can strike there too.
+  // The script comes before the answer to the command, so that its faults can strike there too.
   const script = parts.nextPayment();
   const order = await checkedOrder(process);
   if (!order) return;

@@ -220,7 +220,7 @@ export class SerialLine extends Line {
 
   #acknowledged(): void {
     if (!this.#outgoing) return;
-    // The other side went on: what it sends from now on is new, also when the bytes are the same.
+    // The register has gone on: equal bytes are a new message from now on.
     this.#lastAccepted = undefined;
     this.#outgoing.settle("ack");
   }

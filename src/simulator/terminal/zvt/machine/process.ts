@@ -220,8 +220,8 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   async sayRaw(apdu: Uint8Array, asking: Asking = {}): Promise<Answer> {
-    // One question at a time: a prompt that a cancellation left open is answered first, or the
-    // answer to it would be taken for the answer to this.
+    // Messages wait for each other: the answer to a prompt that a cancellation left open would be
+    // taken for the answer to this message.
     const before = this.#exchange;
     const exchange = before.then(() => this.#ask(apdu, asking));
     this.#exchange = exchange.catch(() => undefined);
