@@ -1,31 +1,48 @@
 import { majorOf } from "../format.js";
 
+/** The steps after which a run of recovery goes on, and those after which none does. */
+const steps = /** @type {Record<string, boolean>} */ ({
+  "recovery-look": true,
+  "reversal-begins": true,
+  "recovery-unsettled": false,
+  "doubted-late": false,
+});
+
 /**
- * Returns the likely outcome of a payment in doubt, from the evidence that a person sees. The outcome
- * helps with the decision and settles nothing.
+ * Returns the likely outcome of a payment in doubt, from the evidence that a person sees. The
+ * outcome helps with the decision and settles nothing. While recovery asks the terminal no outcome
+ * is named: an unchanged storage says nothing before the lost command's own time limit is over. An
+ * unchanged storage that recovery did not accept as a proof decides nothing afterwards either.
  * @param {any} found the answer of GET /story/{orderId}
  * @param {readonly any[]} compared
- * @returns {{ verdict: "charged" | "not-charged" | "open", because: string }}
+ * @returns {{ verdict: "charged" | "not-charged" | "open" | "asking", because: string }}
  */
 export function likely(found, compared) {
   const attempt = found.attempts.at(-1);
-  const reported = attempt.events.filter((/** @type {any} */ { report }) => report);
-  const good = reported.some(
-    (/** @type {any} */ { report }) => report.good && report.amountMinor !== null,
-  );
-  const bad = reported.length > 0 && !good;
   const inTotals = compared.some(
     ({ orders, differenceMinor, sole }) =>
       sole &&
       differenceMinor > 0 &&
       orders.some((/** @type {any} */ one) => one.transactionId === found.transactionId),
   );
+  if (inTotals) return { verdict: "charged", because: "totals" };
+  if (isAsking(attempt.events)) return { verdict: "asking", because: "asking" };
+  const isReversal = attempt.events.some(
+    (/** @type {any} */ { kind }) => kind === "reversal-begins",
+  );
+  if (isReversal) return { verdict: "open", because: "reversal" };
+  const reported = attempt.events.filter((/** @type {any} */ { report }) => report);
+  const good = reported.some(
+    (/** @type {any} */ { report }) => report.good && report.amountMinor !== null,
+  );
+  const bad =
+    reported.length > 0 &&
+    reported.every((/** @type {any} */ { judgement }) => judgement === "not-good");
   const probes = attempt.events.flatMap((/** @type {any} */ { observation }) => observation ?? []);
   const after = probes.at(-1)?.last.report;
   const before = attempt.baseline?.last.report;
-  if (inTotals) return { verdict: "charged", because: "totals" };
   if (after && before && same(after, before)) {
-    return { verdict: good ? "open" : "not-charged", because: good ? "disagree" : "storageSame" };
+    return { verdict: "open", because: good ? "disagree" : "storageSame" };
   }
   if (after?.good && majorOf(after.amountMinor, found.currency) === found.amount) {
     return { verdict: "charged", because: "storageNew" };
@@ -34,6 +51,15 @@ export function likely(found, compared) {
   if (bad) return { verdict: "not-charged", because: "badReport" };
   if (reported.length === 0 && !attempt.baseline) return { verdict: "open", because: "notAsked" };
   return { verdict: "open", because: "nothingHeard" };
+}
+
+/**
+ * Whether recovery has not ended its last run: it asks the terminal, or waits until it can.
+ * @param {readonly any[]} events
+ */
+function isAsking(events) {
+  const last = events.findLast(({ kind }) => kind in steps);
+  return last === undefined || steps[last.kind];
 }
 
 /**

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+// @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
+import { likely } from "../../../src/tp-manager/console/pages/in-doubt/likely.js";
+import { declined, report } from "../../support/reports.ts";
+import { lost, type PayScript, type ScriptedTerminal } from "../../support/scripted-terminal.ts";
+import { api } from "../http/rig.ts";
+
+/** A payment whose line breaks after what the terminal reported; its storage is `last`. */
+async function inDoubt(script: PayScript, last?: ScriptedTerminal["last"]) {
+  const { at, call } = await api();
+  at.terminal.script = script;
+  if (last) at.terminal.last = last;
+  await call("POST", "/payment", { amount: 9.99, orderId: "A-1" });
+  const story = async () => (await call("GET", "/story/A-1")).one;
+  return { at, story };
+}
+
+const breaks: PayScript = () => Promise.resolve(lost("line broken"));
+const reports =
+  (said: ReturnType<typeof report>): PayScript =>
+  (_order, observer) => {
+    observer.report(said);
+    return Promise.resolve(lost("line broken"));
+  };
+
+test("while recovery asks, an unchanged storage is no sign of 'not charged'", async () => {
+  const { at, story } = await inDoubt(breaks);
+  for (const passedMs of [0, 20_000, 100_000]) {
+    await at.clock.advance(passedMs);
+    const found = await story();
+    expect(found.status).toBe("Unknown");
+    expect(likely(found, [])).toEqual({ verdict: "asking", because: "asking" });
+  }
+  const probed = (await story()).attempts[0].events.map(({ kind }: { kind: string }) => kind);
+  expect(probed).toContain("recovery-look");
+});
+
+test("while it asks, a reported failure is no sign of 'not charged' either", async () => {
+  const { at, story } = await inDoubt(reports(declined({ amountMinor: 999 })));
+  await at.clock.advance(5_000);
+  const found = await story();
+  expect(found.status).toBe("Unknown");
+  expect(likely(found, [])).toEqual({ verdict: "asking", because: "asking" });
+});
+
+test("an unchanged storage that recovery did not take for a proof decides nothing", async () => {
+  const { at, story } = await inDoubt(reports(report({ good: false, resultCode: null })));
+  await at.clock.advance(400_000);
+  const found = await story();
+  expect(found.status).toBe("Unknown");
+  expect(likely(found, [])).toEqual({ verdict: "open", because: "storageSame" });
+});
+
+test("after recovery a report decides, but only a clear one", async () => {
+  const silent = { kind: "not-told", why: "it keeps nothing" } as const;
+  const after = async (said: ReturnType<typeof report>) => {
+    const { at, story } = await inDoubt(reports(said), silent);
+    await at.clock.advance(400_000);
+    return likely(await story(), []);
+  };
+  expect(await after(declined())).toEqual({ verdict: "not-charged", because: "badReport" });
+  expect(await after(report())).toEqual({ verdict: "charged", because: "goodReport" });
+  const unclear = report({ good: false, resultCode: null });
+  expect(await after(unclear)).toEqual({ verdict: "open", because: "nothingHeard" });
+  const noAmount = report({ amountMinor: null });
+  expect(await after(noAmount)).toEqual({ verdict: "open", because: "nothingHeard" });
+});
+
+test("a late result, and the end of a second run, end the asking; a new probe begins it", () => {
+  const found = (...kinds: string[]) => ({
+    attempts: [{ baseline: null, events: kinds.map((kind) => ({ kind })) }],
+  });
+  const isAsking = (...kinds: string[]) => likely(found(...kinds), []).verdict === "asking";
+  expect(isAsking("end-lost")).toBe(true);
+  expect(isAsking("end-lost", "recovery-look", "recovery-unsettled")).toBe(false);
+  expect(isAsking("recovery-unsettled", "recovery-look")).toBe(true);
+  expect(isAsking("recovery-not-charged", "doubted-late")).toBe(false);
+  expect(isAsking("recovery-unsettled", "settled-by-operator", "reversal-begins")).toBe(true);
+});
+
+test("a reversal in doubt says nothing of the sale's own good report", () => {
+  const kinds = ["report", "end-completed", "reversal-begins", "end-lost", "recovery-unsettled"];
+  const events = kinds.map((kind) => ({ kind, ...(kind === "report" && { report: report() }) }));
+  const found = { attempts: [{ baseline: null, events }] };
+  expect(likely(found, [])).toEqual({ verdict: "open", because: "reversal" });
+});
