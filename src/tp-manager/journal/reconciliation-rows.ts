@@ -244,12 +244,14 @@ function reconciliationEventOf(
   compared: Omit<Reconciliation, "atMs">,
 ): EventData<"reconciliation"> {
   const { id, result, body } = compared;
-  const orders = suspectsOf(body).map(({ orderId }) => orderId);
+  const faults = body.kind === "receipt-jump" ? [] : body.gateway.faults;
+  // Two attempts of one order may be suspected; the event names the order once.
+  const orders = new Set([...suspectsOf(body), ...faults].map(({ orderId }) => orderId));
+  const orderIds = [...orders];
   if (body.kind === "receipt-jump") {
-    const none = { differenceMinor: null, currency: null };
-    return { id, kind: body.kind, result, ...none, orderIds: orders };
+    return { id, kind: body.kind, result, differenceMinor: null, currency: null, orderIds };
   }
-  const { terminal, gateway } = body;
+  const { terminal } = body;
   const sums = terminal.result === "not-comparable" ? undefined : terminal;
   return {
     id,
@@ -257,6 +259,6 @@ function reconciliationEventOf(
     result,
     differenceMinor: sums?.differenceMinor ?? null,
     currency: sums?.currency ?? null,
-    orderIds: [...new Set([...orders, ...gateway.faults.map(({ orderId }) => orderId)])],
+    orderIds,
   };
 }

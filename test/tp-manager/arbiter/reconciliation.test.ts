@@ -370,3 +370,19 @@ test("a jump that an end of day refutes is the last one that is told", async () 
   await jump("two");
   expect(alarmsOf(at, "receipt-number-missing")).toHaveLength(1);
 });
+
+test("the event names an order once of which two attempts are suspected", () => {
+  const at = house();
+  const answered = { told: "failed", chargedElsewhere: false } as const;
+  const suspects = ["t-1", "t-2"].map((transactionId) => ({
+    orderId: "A-1",
+    transactionId,
+    amountMinor: 999,
+    ...answered,
+  }));
+  const body: JumpBody = { kind: "receipt-jump", from: "0001", to: "0004", missing: 2, suspects };
+  const jump = { atMs: at.clock.now(), closingId: null, result: "jump", body } as const;
+  at.journal.reconciliations.keep(jump, "number-missing");
+  const events = at.hub.source.after(0, 100).filter(({ name }) => name === "reconciliation");
+  expect(events).toMatchObject([{ data: { kind: "receipt-jump", orderIds: ["A-1"] } }]);
+});
