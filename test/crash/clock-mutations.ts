@@ -3,6 +3,16 @@ import { type Mutation, oneEdit } from "./mutation.ts";
 /** What must not be told by a clock that can be set. */
 export const clockMutations: readonly Mutation[] = [
   oneEdit(
+    "the probes of a silent connection to the terminal",
+    ["6.3", "The operating system probes a silent TCP connection, so that a pulled cable ends it"],
+    ["test/tp-manager/terminal/transport/transport.test.ts"],
+    [
+      "src/tp-manager/terminal/transport/tcp-transport.ts",
+      "{ keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS }",
+      "{ keepAlive: false, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS }",
+    ],
+  ),
+  oneEdit(
     "the place of an order behind a loss",
     ["17-loss", "Any other one may have been in the lost database"],
     ["test/supervisor/intake/intake.test.ts"],

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
@@ -85,8 +86,29 @@ function tryWrite(connection: bytes.ByteConnection): boolean {
   }
 }
 
+/** The timer that Linux runs for a connection to a port: its kind, and the seconds left. */
+function kernelTimer(port: number): { readonly kind: string; readonly seconds: number } {
+  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const rows = readFileSync("/proc/net/tcp", "utf8").split("\n");
+  const row = rows.map((text) => text.trim().split(/\s+/)).find((cells) => cells[2] === remote);
+  const [kind = "", left = ""] = row?.[5]?.split(":") ?? [];
+  return { kind, seconds: Number.parseInt(left, 16) / 100 };
+}
+
 /** Every byte value, those included that a terminal in cooked mode would change. */
 const allBytes = Uint8Array.from({ length: 256 }, (_, i) => i);
+
+test.skipIf(process.platform !== "linux")(
+  "the system probes a silent TCP connection, so that a pulled cable ends it (docs/zvt.md 9.3)",
+  async () => {
+    const far = await tcpFar();
+    await openTo(far);
+    const { kind, seconds } = kernelTimer(Number(new URL(far.address).port));
+    expect(kind).toBe("02"); // the keep-alive's timer
+    expect(seconds).toBeGreaterThan(5);
+    expect(seconds).toBeLessThanOrEqual(10);
+  },
+);
 
 describe.each([
   ["tcp", tcpFar],
