@@ -212,7 +212,7 @@ function matcherOf(
 /** Makes the link, with what the two databases know of each other (docs/rules/17-loss.md). */
 function linkSupervisor(
   context: ProgramContext,
-  { store, handOffs, again, ...journal }: Journal,
+  { store, handOffs, resync: resyncRows, ...journal }: Journal,
   matcher: Matcher,
   log: Logger,
 ): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
@@ -227,8 +227,8 @@ function linkSupervisor(
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
   const isWhole = (): boolean => guard.open === undefined;
-  const resync = owned("resync", new Resync(again, link, clock, log, isWhole));
-  const stores = { ...journal, again, matcher, link, clock, log };
+  const resync = owned("resync", new Resync(resyncRows, link, clock, log, isWhole));
+  const stores = { ...journal, resync: resyncRows, matcher, link, clock, log };
   const onSupervisorLacks = (): void => resync.beginOnce();
   const isShared = config.TERMINAL_SHARED;
   const guard = owned("store guard", new StoreGuard({ ...stores, isShared, onSupervisorLacks }));

@@ -35,7 +35,7 @@ interface HandlerParts {
 /** The answers of tp-manager to the other programs of its installation (docs/design.md 7.2). */
 export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManagerMessages> {
   const { port, pages, watch, journal, arbiter, requestStop } = parts;
-  const { attempts, handOffs, events, again } = journal;
+  const { attempts, handOffs, events, resync } = journal;
   const payments = () => ({
     running: arbiter.lease.current === undefined ? 0 : 1,
     inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
@@ -92,7 +92,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
               ofNoOrder: open.ofNoOrder.map(textOfSale),
             }
           : null,
-        handingAgain: again.isUnderWay,
+        handingAgain: resync.isUnderWay,
         ended,
       };
     },

@@ -180,11 +180,11 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the acknowledgement of an earlier report",
-    ["02-proof", "Nor does a further report, good or not, undo that the acknowledgement"],
+    ["02-proof", "the acknowledgement counts as arrived all the same"],
     [...folds, unwritten],
     [
       machine,
-      "return { ...rest, ...tookBefore(state), last, ...(isSecond ?",
+      "return { ...rest, ...earlierAckOf(state), last, ...(isSecond ?",
       "return { ...rest, last, ...(isSecond ?",
     ],
   ),

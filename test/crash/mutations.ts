@@ -255,10 +255,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the amount in the proof that a reported sale went back",
-    breaks: [
-      "02-proof",
-      "A stored reversal of exactly the reported trace and amount proves not charged",
-    ],
+    breaks: ["02-proof", "it is of exactly the reported trace and amount: the money went back"],
     tests: [ladderTests, "test/tp-manager/matching/table-columns.test.ts"],
     edits: [
       {
@@ -282,7 +279,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the check for returns under the turn, and the journal's guard behind it",
-    breaks: ["07-returns", "Which of them holds it keeps out the others"],
+    breaks: ["07-returns", "the command that holds it keeps the others out"],
     tests: ["test/tp-manager/journal/return-reservation.test.ts"],
     edits: [
       {
@@ -312,7 +309,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the reservation of a return whose answer was lost",
-    breaks: ["07-returns", "One whose answer was lost is `Unknown`, and is never sent again"],
+    breaks: ["07-returns", "it is never sent again: a verified notification"],
     tests: ["test/tp-manager/http/gateway-routes.test.ts"],
     edits: [
       {
@@ -384,7 +381,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the archive's look at an open return",
-    breaks: ["07-returns", "It is on disk before anything is sent."],
+    breaks: ["07-returns", "It is on disk before anything is sent,"],
     tests: ["test/tp-manager/journal/return-reservation.test.ts"],
     edits: [
       {

@@ -71,7 +71,7 @@ const ofComparison: readonly Mutation[] = [
   ]),
   oneEdit(
     "the number between 9999 and 0001",
-    ["02-proof", "0001 after 9999, because some terminals give 0000 between them"],
+    ["02-proof", "some terminals give 0000 between 9999 and 0001"],
     records,
     [comparison, "return to === 1 ? null : to === 0;", "return to === 1 || to === 0;"],
   ),

@@ -7,7 +7,7 @@ const lost = ["test/tp-manager/supervisor/lost-returns.test.ts"];
 const keys = ["test/tp-manager/http/gateway-keys.test.ts"];
 const listener = ["test/supervisor/notifications/notification-listener.test.ts"];
 const noReturn = "while the journal has a gap no return of such an order leaves";
-const oneSum = "at least what the journal knew when a return was reserved, and that return";
+const oneSum = "what the journal knew when the return was reserved, plus this return";
 
 /** Money that goes back once, also where a database was lost. */
 export const returnMutations: readonly Mutation[] = [
@@ -18,14 +18,14 @@ export const returnMutations: readonly Mutation[] = [
   ]),
   oneEdit("the look at a lost journal before a refund", ["17-loss", noReturn], lost, [
     "src/tp-manager/supervisor/gateway-operations.ts",
-    "this.#parts.guard.assertNotReturned(attempt, byWhom);",
-    "void byWhom;",
+    "this.#parts.guard.assertNotReturned(attempt, returnedBy);",
+    "void returnedBy;",
   ]),
   oneEdit(
     "the loss of supervisor.db before a reversal",
     ["17-loss", "from a supervisor.db that lacks nothing"],
     lost,
-    [guard, "&& !gap.both && !again.isUnderWay;", "&& !gap.both;"],
+    [guard, "&& !gap.both && !resync.isUnderWay;", "&& !gap.both;"],
   ),
   oneEdit("the taking over before a reversal", ["17-loss", "everything is imported"], lost, [
     guard,
@@ -36,7 +36,7 @@ export const returnMutations: readonly Mutation[] = [
     "the reversal that was told to nobody",
     ["17-loss", "because a reversal may have been reported to nobody"],
     lost,
-    [guard, 'return byWhom === "anybody" || !isKnown;', "return !isKnown;"],
+    [guard, 'return returnedBy === "anybody" || !isKnown;', "return !isKnown;"],
   ),
   oneEdit("the order that was taken over, before its refund", ["17-loss", noReturn], lost, [
     guard,
@@ -67,8 +67,8 @@ export const returnMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the other copy of an order whose one copy went back",
-    ["07-returns", "Where the gateway has or may have the order more than once"],
-    ["test/tp-manager/http/gateway-twice.test.ts"],
+    ["07-returns", "is of an order that the gateway has, or may have, more than once"],
+    ["test/tp-manager/http/order-twice-at-gateway.test.ts"],
     [
       "src/supervisor/operations/gateway-history.ts",
       "return known === 1 && !hasOrMayHaveOthers(transactionId, store);",

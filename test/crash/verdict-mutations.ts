@@ -34,7 +34,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the number that the doubtful command had told itself",
-    ["02-proof", "any number where the command in doubt had reported one of its own"],
+    ["02-proof", "the command in doubt had reported no number of its own"],
     columns,
     [facts, "isUnused && heard.good?.receiptNumber != null ? null", "isUnused === null ? null"],
   ),
@@ -72,7 +72,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the acknowledgement that another report followed",
-    ["02-proof", "Nor does a further report, good or not, undo that the acknowledgement"],
+    ["02-proof", "the acknowledgement counts as arrived all the same"],
     [unwritten],
     [facts, "(heard.acknowledged || heard.earlierAckArrived) &&", "heard.acknowledged &&"],
   ),
@@ -90,7 +90,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the original of a stored reversal",
-    ["02-proof", "A stored reversal of exactly the reported trace and amount proves not charged"],
+    ["02-proof", "it is of exactly the reported trace and amount: the money went back"],
     looks,
     [
       facts,
@@ -284,7 +284,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the next command that was not carried out",
-    ["02-proof", "when the terminal carried that command out to its end"],
+    ["02-proof", "the terminal carried that command out to its end, so that"],
     columns,
     [table, "if (!next?.served || inquiry", "if (!next || inquiry"],
   ),
@@ -323,7 +323,7 @@ export const verdictMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the good result that a contrary one followed",
-    ["02-proof", "Nor does a further report, good or not, undo that the acknowledgement"],
+    ["02-proof", "the acknowledgement counts as arrived all the same"],
     ["test/tp-manager/matching/inquiry.test.ts"],
     [
       doubt,

@@ -64,7 +64,7 @@ describe("both programs are killed while the gateway has the refund", () => {
   });
 });
 
-test("tp-manager is killed while the gateway works: the next start hears the end", async () => {
+test("tp-manager is killed while the gateway works: the next start learns the end", async () => {
   const { look, order, refund, fault, hanging, booked } = await captured(at, "A-3");
   await fault("latency", asSlow(1_000));
   const asked = refund().catch(() => undefined);

@@ -4,8 +4,8 @@ import type { TryClass } from "../../src/supervisor/gateway/fault-table.ts";
 import type { Verdict } from "../../src/supervisor/gateway/faults.ts";
 import type {
   Gateway,
-  GatewayOperations,
   GatewayReply,
+  OperationGateway,
 } from "../../src/supervisor/gateway/gateway-client.ts";
 import type { OperationKind } from "../../src/supervisor/gateway/operation-request.ts";
 import type { TestClock } from "../support/test-clock.ts";
@@ -62,7 +62,7 @@ export class ModelGateway {
   }
 
   /** Cancels and refunds that one life of the supervisor asks for. */
-  operationsFor({ clock }: Life): GatewayOperations {
+  operationsFor({ clock }: Life): OperationGateway {
     return {
       operate: async ({ kind, transactionPublicId, amountMinor }) => {
         await sleep(clock, "gateway", 200);

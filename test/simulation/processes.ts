@@ -74,14 +74,14 @@ export function startTpManager(
   const exchange = new StoreExchange({
     store: journal.store,
     onMissing: () => guard.begin("the supervisor remembers more of it than it holds"),
-    onOtherLacks: () => handAgain.begin(),
+    onOtherLacks: () => resync.begin(),
   });
   handOffs.alsoWrite = () => exchange.remember();
   const link = ipc.linkFor(life, exchange);
-  const handAgain = new Resync(journal.again, link, clock, log, () => guard.open === undefined);
+  const resync = new Resync(journal.resync, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({
     gaps: journal.gaps,
-    again: journal.again,
+    resync: journal.resync,
     attempts,
     records,
     matcher,
@@ -89,7 +89,7 @@ export function startTpManager(
     clock,
     log,
     isShared: false,
-    onSupervisorLacks: () => handAgain.beginOnce(),
+    onSupervisorLacks: () => resync.beginOnce(),
   });
   const handOff = new HandOff(handOffs, link, clock, log);
   const known = { attempts, answers, handOffs, terminalLog, reconciliations, records };
@@ -105,7 +105,7 @@ export function startTpManager(
   const gateway = new GatewayOperations({ attempts, returns, guard, link, clock, log });
   const poll = returnPoll(returns, link, clock, log);
   const start = (): void => {
-    handAgain.start();
+    resync.start();
     guard.start(isDoubted);
     arbiter.start();
     handOff.nudge();
@@ -121,7 +121,7 @@ export function startTpManager(
     await arbiter.stop();
     await handOff.close();
     await guard.close();
-    await handAgain.close();
+    await resync.close();
   };
   const close = (): void => journal.close();
   return {

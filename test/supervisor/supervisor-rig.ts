@@ -5,7 +5,7 @@ import { openDatabase } from "../../src/shared/store/sqlite.ts";
 import { WriteProof } from "../../src/shared/store/write-proof.ts";
 import type { Transaction } from "../../src/shared/transaction.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
-import type { Gateway, GatewayOperations } from "../../src/supervisor/gateway/gateway-client.ts";
+import type { Gateway, OperationGateway } from "../../src/supervisor/gateway/gateway-client.ts";
 import { createGatewayClient } from "../../src/supervisor/gateway/gateway-client.ts";
 import { HttpTransport } from "../../src/supervisor/gateway/http-transport.ts";
 import { Intake } from "../../src/supervisor/intake/intake.ts";
@@ -37,7 +37,7 @@ export interface RigOptions {
   /** Another gateway than the recording one. */
   readonly url?: string;
   /** One without a network. */
-  readonly gateway?: Gateway & GatewayOperations;
+  readonly gateway?: Gateway & OperationGateway;
   readonly callbackUrl?: string;
   /** As GATEWAY_CA_FILE gives them. */
   readonly certificates?: readonly string[];

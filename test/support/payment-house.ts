@@ -190,7 +190,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
     telecollectionLimitMs: 60_000,
     terminalShared: options.isShared ?? false,
   };
-  const { gaps, again } = journal;
+  const { gaps, resync } = journal;
   const { dataDirectory } = options;
   const none = { isOn: false, over: Promise.resolve(), received: () => {} };
   const probation = dataDirectory ? new Probation(dataDirectory, clock) : none;
@@ -198,7 +198,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
     gaps,
     attempts,
     records,
-    again,
+    resync,
     matcher,
     link,
     clock,
@@ -247,7 +247,7 @@ export function openHouse<T extends Terminal, C extends Clock>(
     guard,
     matcher,
     probation,
-    again,
+    resync,
     start,
     arbiter,
     orders,

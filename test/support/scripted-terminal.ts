@@ -121,7 +121,8 @@ export class ScriptedTerminal implements Terminal {
     applications: [{ name: "Mastercard", status: "0", count: 2, sumMinor: 1998 }],
     ticket: "END OF DAY",
   };
-  looks = 0;
+  /** How often the last transaction was asked for outside a payment. */
+  probes = 0;
   checks = 0;
   evidenceKept = false;
 
@@ -208,7 +209,7 @@ export class ScriptedTerminal implements Terminal {
   }
 
   lastTransaction(_signal: AbortSignal): Promise<LastTransaction> {
-    this.looks += 1;
+    this.probes += 1;
     return this.unavailable ? Promise.reject(this.unavailable) : Promise.resolve(this.last);
   }
 

@@ -50,7 +50,7 @@ export async function supervisorIn(folder: string, options: RigOptions = {}): Pr
 /** tp-manager's money side on the journal in `folder`, as main.ts begins it. */
 export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestClock) {
   const { log, lines } = recordingLog();
-  let handAgain: Resync | undefined;
+  let resync: Resync | undefined;
   let isDoubted = false;
   let link: SupervisorLink | undefined;
   const now = (): number => clock?.now() ?? Date.now();
@@ -62,22 +62,22 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
     const exchange = new StoreExchange({
       store,
       onMissing: () => at.guard.begin("the supervisor remembers more of it than it holds"),
-      onOtherLacks: () => handAgain?.begin(),
+      onOtherLacks: () => resync?.begin(),
     });
     handOffs.alsoWrite = () => exchange.remember();
     return seat.link(exchange);
   };
   const at = house(join(folder, "journal.db"), undefined, {
     ...(clock ? { clock } : {}),
-    onSupervisorLacks: () => handAgain?.beginOnce(),
+    onSupervisorLacks: () => resync?.beginOnce(),
     linkFor: (journal) => {
       link = linkFor(journal);
       return link;
     },
   });
   if (!link) throw new Error("the house asked for no link");
-  handAgain = new Resync(at.journal.again, link, at.clock, log, () => !at.guard.open);
-  handAgain.start();
+  resync = new Resync(at.journal.resync, link, at.clock, log, () => !at.guard.open);
+  resync.start();
   const { attempts, returns } = at.journal;
   const gateway = new GatewayOperations({ attempts, returns, link, ...at });
   at.guard.start(isDoubted);
@@ -87,7 +87,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
   };
   const close = (): void => {
     void at.guard.close();
-    void handAgain?.close();
+    void resync?.close();
     void at.handOff.close();
     at.close();
   };

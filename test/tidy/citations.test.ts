@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   citedIn,
   constantsIn,
+  fileNamesIn,
   namesIn,
   pathsIn,
   referencesIn,
@@ -95,6 +97,18 @@ describe("a citation", () => {
       );
     expect(early).toEqual([]);
   });
+});
+
+test("a page, and a file of src, names only TypeScript files that exist", () => {
+  const files = new Set(repositoryFiles().map((path) => basename(path)));
+  const wrong = texts
+    .filter(({ path }) => /[.]md$|^src\/.*[.]ts$/.test(path))
+    .flatMap(({ path, text }) =>
+      fileNamesIn(text)
+        .filter((name) => !files.has(name))
+        .map((name) => `${path}: ${name}`),
+    );
+  expect(wrong).toEqual([]);
 });
 
 test("README, docs and what starts the programs are read too", () => {
@@ -220,6 +234,11 @@ describe("this test finds", () => {
 
   test("a section of a page that counts none", () => {
     expect(citedIn("(docs/evidence.md 1.2)").map(titleOf)).toEqual([undefined]);
+  });
+
+  test("a bare file name, one with its folder, and no pattern", () => {
+    const text = "`gateway-errors.ts`, (src/zvt/tag.test.ts), `*.test.ts`, a.tsx";
+    expect(fileNamesIn(text)).toEqual(["gateway-errors.ts", "tag.test.ts"]);
   });
 
   test("references, constants, names and files of a book", () => {

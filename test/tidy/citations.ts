@@ -105,6 +105,12 @@ export function pathsIn(text: string): string[] {
   return [...unwrapped(text).matchAll(named)].map(([, path = ""]) => path);
 }
 
+/** Names of TypeScript files, with or without folders; a pattern such as `*.test.ts` is none. */
+export function fileNamesIn(text: string): string[] {
+  const named = /(?<![\w.*$}>/-])(?:[\w.-]+\/)*([\w-]+(?:\.[\w-]+)*\.ts)\b(?![\w/])/g;
+  return [...text.matchAll(named)].map(([, name = ""]) => name);
+}
+
 /** The wordings of a text that name a document without leading to it. */
 export function refusedIn(text: string): string[] {
   return matchesOf(refused, text);

@@ -35,7 +35,7 @@ type GatewayClient = ReturnType<typeof createGatewayClient>;
 /** The part of the client for orders: their sending and their lookup. */
 export type Gateway = Pick<GatewayClient, "generate" | "findOrder" | "close">;
 /** The part of the client for what the gateway has already. */
-export type GatewayOperations = Pick<GatewayClient, "operate" | "lookUp">;
+export type OperationGateway = Pick<GatewayClient, "operate" | "lookUp">;
 
 /**
  * Returns a client of the gateway over SOAP (docs/gateway.md 2.1) and of its lookup

@@ -8,7 +8,7 @@ import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
-import type { GatewayOperations } from "../gateway/gateway-client.ts";
+import type { OperationGateway } from "../gateway/gateway-client.ts";
 import type { GatewayTransaction, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
@@ -28,7 +28,7 @@ import type { OperationStore, SettledBy } from "./operation-store.ts";
 
 interface OperationExecutorParts {
   readonly store: OperationStore;
-  readonly gateway: GatewayOperations;
+  readonly gateway: OperationGateway;
   readonly clock: Clock;
   readonly losses: StoreLosses;
   readonly log: Logger;

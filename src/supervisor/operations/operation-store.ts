@@ -197,6 +197,7 @@ export class OperationStore extends Tables {
 
   /** Makes the operations unknown that a dead process was sending, and returns their ids. */
   endInterrupted(nowMs: number): string[] {
+    // The first condition is that of the index of open operations, so that SQLite uses the index.
     const sql = `UPDATE gateway_operations SET state = 'unknown', class = 'interrupted',
         ended_at_ms = ?, description = 'the program ended while it waited for the answer'
       WHERE state IN ('sending', 'unknown') AND state = 'sending' RETURNING operation_id AS id`;

@@ -26,6 +26,8 @@ type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
 /**
  * Finds out what became of attempts in doubt by asking the terminal. Recovery never repeats a
  * financial command (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md).
+ * This class says what is asked about an attempt and writes the verdict; Inquiries says when to
+ * probe.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;

@@ -27,8 +27,8 @@ export function failureOf(error: unknown): AppError | undefined {
 }
 
 /**
- * Runs `work` and turns what it throws into STORAGE_FAILED, with `charged` as what that means for
- * the money (docs/rules/10-charged.md).
+ * Runs `work` and turns what it throws into STORAGE_FAILED; `charged` is what is known of the
+ * requested order then (docs/rules/10-charged.md).
  */
 export function storage<T>(work: () => T, charged: Charged): T {
   try {

@@ -6,6 +6,7 @@ import {
   type AttemptState,
   type ChargedState,
   currencyNumericOf,
+  earlierAckOf,
   type Goods,
   type InDoubtState,
   isWithheld,
@@ -15,7 +16,6 @@ import {
   type NotChargedState,
   nextReport,
   type SentState,
-  tookBefore,
   whyInDoubt,
 } from "./payment.ts";
 import { namesOurs } from "./reference-policy.ts";
@@ -184,11 +184,11 @@ function withReport(state: SentState, report: TransactionReport, judgement: Judg
   const good = state.last?.report.good ? state.last : undefined;
   if (!report.good) {
     const earlier = good ?? before;
-    return { ...rest, ...tookBefore(state), last, ...(earlier ? { earlier } : {}) };
+    return { ...rest, ...earlierAckOf(state), last, ...(earlier ? { earlier } : {}) };
   }
   // After a decision about the goods a second sale is accepted (docs/rules/20-second-sale.md).
   const isSecond = good && namesAnotherSale(good.report, report);
-  return { ...rest, ...tookBefore(state), last, ...(isSecond ? { second: good.report } : {}) };
+  return { ...rest, ...earlierAckOf(state), last, ...(isSecond ? { second: good.report } : {}) };
 }
 
 function inDoubt(

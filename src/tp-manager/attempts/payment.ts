@@ -98,7 +98,7 @@ interface Contradictions {
   readonly earlier?: JudgedReport;
   /** A second sale within the payment, refused on the wire (docs/rules/20-second-sale.md). */
   readonly second?: TransactionReport;
-  /** Our acknowledgement of a good report before the last one has provably arrived. */
+  /** `earlierAckArrived`: our ACK of a good report before the last one has provably arrived. */
   readonly tookBefore?: true;
 }
 
@@ -124,9 +124,9 @@ export interface InDoubtState extends Contradictions {
   readonly last: JudgedReport | null;
   /** The reported outcome, which counts if the storage confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** The outcome answered before the terminal showed the sale (docs/rules/19-late.md). */
+  /** `held`: the outcome that was answered before the terminal showed the sale. */
   readonly told?: NotCharged;
-  /** Our acknowledgement may have arrived without being recorded (docs/design.md 1.3). */
+  /** `ackMayHaveArrived`: our ACK may have arrived without being recorded. */
   readonly perhapsTaken?: true;
   /** What was decided about a two-phase sale's goods. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
@@ -281,7 +281,7 @@ export function notCharged(outcome: NotCharged): NotChargedState {
 }
 
 /** Returns whether our acknowledgement of an earlier good report arrived, for the next state. */
-export function tookBefore(
+export function earlierAckOf(
   state: Pick<SentState, "last" | "tookBefore">,
 ): Pick<SentState, "tookBefore"> {
   const { last } = state;

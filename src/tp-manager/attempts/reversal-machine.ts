@@ -4,12 +4,12 @@ import { type AttemptInput, impossible } from "./attempt-input.ts";
 import {
   type AttemptState,
   type ChargedState,
+  earlierAckOf,
   type JudgedReport,
   type Judgement,
   nextReport,
   type ReversalInDoubtState,
   type ReversingState,
-  tookBefore,
   whyInDoubt,
 } from "./payment.ts";
 
@@ -65,7 +65,7 @@ function advanceReversing(state: ReversingState, input: AttemptInput): AttemptSt
     case "report":
       return {
         ...state,
-        ...tookBefore(state),
+        ...earlierAckOf(state),
         last: nextReport(last, input.report, input.judgement),
       };
     case "acknowledged":

@@ -178,7 +178,7 @@ export class HandOffRows extends rows("handOffs", {
 }
 
 /** A page of all hand-offs there ever were, with the position at which the next page begins. */
-export type AgainPage = NonNullable<ReturnType<AgainRows["page"]>>;
+export type ResyncPage = NonNullable<ReturnType<ResyncRows["page"]>>;
 
 /**
  * The resync of a supervisor whose database was lost (docs/rules/17-loss.md). It sends everything
@@ -186,7 +186,7 @@ export type AgainPage = NonNullable<ReturnType<AgainRows["page"]>>;
  * stored and sent rows that it did not acknowledge. A row that an operator dropped is left out,
  * because the supervisor had refused it; a sale whose reversal alone was refused is included.
  */
-export class AgainRows extends rows("again", {
+export class ResyncRows extends rows("resync", {
   begin: `INSERT INTO hand_over_again VALUES (1, 0, 0)
     ON CONFLICT DO UPDATE SET archived_after = 0, hand_off_after = 0`,
   where: "SELECT archived_after, hand_off_after FROM hand_over_again",
@@ -228,7 +228,7 @@ export class AgainRows extends rows("again", {
   }
 
   /** Notes that the supervisor has the page. */
-  taken({ archivedAfter, handOffAfter, last }: AgainPage): void {
+  taken({ archivedAfter, handOffAfter, last }: ResyncPage): void {
     if (last) this.sql.end.run();
     else this.sql.move.run(archivedAfter, handOffAfter);
   }

@@ -11,7 +11,7 @@ import { migrations } from "./database/migrations.ts";
 import { Statements } from "./database/statements.ts";
 import { EventRows } from "./event-rows.ts";
 import { GapRows } from "./gap-rows.ts";
-import { AgainRows, HandOffRows } from "./hand-off-rows.ts";
+import { HandOffRows, ResyncRows } from "./hand-off-rows.ts";
 import {
   AcknowledgedRows,
   AlarmRows,
@@ -38,7 +38,7 @@ export class Journal {
   readonly answers: AnswerRows;
   readonly handOffs: HandOffRows;
   readonly refused: RefusedRows;
-  readonly again: AgainRows;
+  readonly resync: ResyncRows;
   readonly gaps: GapRows;
   readonly returns: ReturnRows;
   readonly terminalLog: TerminalRows;
@@ -67,7 +67,7 @@ export class Journal {
       this.alarms = new AlarmRows(this);
       this.archive = new Archive(this);
       this.handOffs = new HandOffRows(this);
-      this.again = new AgainRows(this);
+      this.resync = new ResyncRows(this);
       this.attempts = new AttemptRows(this);
       this.refused = new RefusedRows(this);
       this.auditEntries = new AuditEntryRows(this);

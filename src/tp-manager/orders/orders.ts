@@ -63,7 +63,7 @@ interface OrderParts extends Pick<Journal, "attempts" | "answers" | "handOffs"> 
   readonly settings: OrderSettings;
 }
 
-interface RunningPayment {
+interface RunningOrder {
   readonly request: PaymentRequest;
   /** Resolves when a two-phase sale is approved. */
   readonly approved: Promise<Attempt>;
@@ -76,7 +76,7 @@ interface RunningPayment {
  */
 export class Orders {
   readonly #parts: OrderParts;
-  #running: RunningPayment | undefined;
+  #running: RunningOrder | undefined;
 
   constructor(parts: OrderParts) {
     this.#parts = parts;
@@ -276,7 +276,7 @@ export class Orders {
     return this.#answer(running);
   }
 
-  async #answer(running: RunningPayment): Promise<PaymentResult> {
+  async #answer(running: RunningOrder): Promise<PaymentResult> {
     const { clock, settings, attempts } = this.#parts;
     const limitMs = settings.prepareMs + this.#answerMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
@@ -308,7 +308,7 @@ export class Orders {
    * Resolves with the sale while it waits for its goods, otherwise with its outcome: if the goods
    * were decided about since the approval, only the outcome is true.
    */
-  async #answerable({ request, approved, ended }: RunningPayment): Promise<Attempt> {
+  async #answerable({ request, approved, ended }: RunningOrder): Promise<Attempt> {
     const first = await Promise.race([approved, ended]);
     return this.#parts.arbiter.running.awaitsGoods(request.orderId) ? first : ended;
   }

@@ -15,15 +15,15 @@ import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/pa
 import { alarmReturnedTwice, isReturnedTwice, rowOf } from "../attempts/phase-table.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { ReturnRows } from "../journal/return-rows.ts";
+import { Poll } from "./polls.ts";
 import {
-  type AskedOnce,
   addedBy,
   InOrder,
+  type RequestKey,
   rememberedOf,
   repeated,
   returnMinorOf,
-} from "./gateway-returns.ts";
-import { Poll } from "./polls.ts";
+} from "./return-request.ts";
 import type { StoreGuard } from "./store-guard.ts";
 import { type SupervisorLink, unavailable } from "./supervisor-link.ts";
 
@@ -114,16 +114,16 @@ export class GatewayOperations {
     kind: GatewayOperationKind,
     target: GatewayTarget,
     readAmount: (currency: Currency) => number | undefined,
-    once: AskedOnce,
+    requestKey: RequestKey,
   ): Promise<GatewayResult> {
-    const { idempotencyKey } = once;
+    const { idempotencyKey } = requestKey;
     const begin = async () => {
       const where = await this.#resolve(target);
-      return await aboutOrder(where, () => this.#ask(kind, where, readAmount, once));
+      return await aboutOrder(where, () => this.#ask(kind, where, readAmount, requestKey));
     };
     if (idempotencyKey === undefined) return await begin();
     return await this.#inOrder.take(idempotencyKey, async () => {
-      const before = await this.#askedBefore(kind, target, { ...once, idempotencyKey });
+      const before = await this.#askedBefore(kind, target, { ...requestKey, idempotencyKey });
       return before ?? (await begin());
     });
   }
@@ -132,7 +132,7 @@ export class GatewayOperations {
   async #askedBefore(
     kind: GatewayOperationKind,
     target: GatewayTarget,
-    { idempotencyKey, asked }: AskedOnce & { readonly idempotencyKey: string },
+    { idempotencyKey, asked }: RequestKey & { readonly idempotencyKey: string },
   ): Promise<GatewayResult | undefined> {
     const { link } = this.#parts;
     const { known, mayBeLost } = await rememberedOf(link, { idempotencyKey, target });
@@ -171,7 +171,7 @@ export class GatewayOperations {
     kind: GatewayOperationKind,
     where: Resolved,
     readAmount: (currency: Currency) => number | undefined,
-    { idempotencyKey, asked, again }: AskedOnce,
+    { idempotencyKey, asked, again }: RequestKey,
   ): Promise<GatewayResult> {
     const currency = currencyOf(where.currency);
     if (!currency) throw new AppError("GATEWAY_ID_UNKNOWN", "The currency is not known.");
@@ -183,9 +183,10 @@ export class GatewayOperations {
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
     if (kind !== "confirm") {
       // An order of another system was not reversed at our terminal.
-      const byWhom = where.orderId === null ? "gateway" : "anybody";
-      this.#parts.guard.assertNotReturned(attempt, byWhom);
+      const returnedBy = where.orderId === null ? "gateway" : "anybody";
+      this.#parts.guard.assertNotReturned(attempt, returnedBy);
     }
+    // A supervisor that says `remembers` knows keys and repeated refunds.
     if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) throw outdated();
     const operationId = newId();
     const { transactionPublicId, exponent, leftMinor } = where;

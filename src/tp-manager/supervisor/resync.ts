@@ -2,7 +2,7 @@ import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
-import type { AgainPage, AgainRows } from "../journal/hand-off-rows.ts";
+import type { ResyncPage, ResyncRows } from "../journal/hand-off-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
@@ -15,7 +15,7 @@ const WHOLE_CHECK_MS = 30_000;
  * stores its position on disk. Payments continue meanwhile.
  */
 export class Resync {
-  readonly #store: AgainRows;
+  readonly #store: ResyncRows;
   readonly #link: SupervisorLink;
   readonly #log: Logger;
   readonly #isWhole: () => boolean;
@@ -25,7 +25,7 @@ export class Resync {
 
   /** `isWhole` returns whether the journal lacks nothing. It is called from {@link start} on. */
   constructor(
-    store: AgainRows,
+    store: ResyncRows,
     link: SupervisorLink,
     clock: Clock,
     log: Logger,
@@ -83,7 +83,7 @@ export class Resync {
     }
   }
 
-  async #hand(page: AgainPage): Promise<void> {
+  async #hand(page: ResyncPage): Promise<void> {
     const { items, last } = page;
     const begun = this.#begun;
     const { added } = await this.#link.call("take-over", { items: [...items], last });
@@ -95,7 +95,7 @@ export class Resync {
     );
   }
 
-  #next(): AgainPage | undefined {
+  #next(): ResyncPage | undefined {
     return this.#store.page(STORE_PAGE_MAX);
   }
 }

@@ -11,7 +11,7 @@ import { chargedOf } from "../attempts/phase-table.ts";
 import { IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
 import type { GapRows, JournalGap } from "../journal/gap-rows.ts";
-import type { AgainRows } from "../journal/hand-off-rows.ts";
+import type { ResyncRows } from "../journal/hand-off-rows.ts";
 import type { RecordRows } from "../journal/record-rows.ts";
 import { type Stored, sameTerminal } from "../matching/comparison.ts";
 import type { Matcher } from "../matching/matcher.ts";
@@ -32,7 +32,7 @@ interface GuardParts {
   readonly attempts: Pick<AttemptRows, "latest">;
   readonly records: Pick<RecordRows, "sent">;
   /** The resync, which runs while the supervisor's database is known to lack data. */
-  readonly again: Pick<AgainRows, "isUnderWay">;
+  readonly resync: Pick<ResyncRows, "isUnderWay">;
   readonly matcher: Pick<Matcher, "explains">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
@@ -147,15 +147,15 @@ export class StoreGuard {
    * Throws STORES_DISAGREE when the money of an order from before the loss may have been paid back
    * already. The supervisor knows what the gateway paid back, unless its database lacks data too;
    * only the lost journal knew what the terminal paid back. `attempt`: undefined for an unknown
-   * order.
+   * order. `returnedBy`: "gateway" for an order that was not paid at our terminal.
    */
-  assertNotReturned(attempt: Attempt | undefined, byWhom: "gateway" | "anybody"): void {
-    const { again, gaps } = this.#parts;
+  assertNotReturned(attempt: Attempt | undefined, returnedBy: "gateway" | "anybody"): void {
+    const { resync, gaps } = this.#parts;
     const isUnsure = storage(() => {
       const gap = gaps.open();
       if (!gap || (attempt && !this.#isFromBefore(attempt))) return false;
-      const isKnown = gap.isImported && !gap.both && !again.isUnderWay;
-      return byWhom === "anybody" || !isKnown;
+      const isKnown = gap.isImported && !gap.both && !resync.isUnderWay;
+      return returnedBy === "anybody" || !isKnown;
     }, "unknown");
     if (!isUnsure) return;
     const text =

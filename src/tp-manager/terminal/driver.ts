@@ -10,7 +10,7 @@ export const withTexts = textsFrom(texts);
 
 /** Settings that mean the same to every driver that has them. */
 export const commonFields = withTexts({
-  /** Silence on the line before a lost payment is asked about, milliseconds. */
+  /** Milliseconds of silence before a lost payment is asked about, and between two probes. */
   RECOVERY_SILENCE_MS: marked(integer(0, 120_000).default(10_000), { floor: 10_000 }),
 });
 

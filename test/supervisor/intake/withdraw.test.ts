@@ -179,7 +179,7 @@ describe("a sale reversed at the terminal (docs/rules/07-returns.md)", () => {
   });
 });
 
-test("a reversed sale that a lost database may have sent is told as perhaps sent", async () => {
+test("a reversed sale that a lost database may have sent is answered as perhaps sent", async () => {
   const rig = await openRig();
   const transaction = sampleTransaction();
   rig.losses.note("it was lost");

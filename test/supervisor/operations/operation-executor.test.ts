@@ -163,7 +163,7 @@ describe("what the answer means", () => {
 });
 
 describe("once", () => {
-  test("the same operation id only tells what became of it", async () => {
+  test("the same operation id only returns what became of it", async () => {
     const rig = await openRig();
     rig.server.behave = () => ok("card", { amount: "4.0" });
     const request = asked("refund", 400);
@@ -290,7 +290,7 @@ describe("an operation that was answered as done", () => {
     },
   );
 
-  test("is told too when the notification overtook the answer", async () => {
+  test("is alarmed too when the notification overtook the answer", async () => {
     const { rig, operate, notify, stored } = await done("refund");
     const request = rig.server.behave;
     rig.server.behave = async (sent) => {
@@ -301,7 +301,7 @@ describe("an operation that was answered as done", () => {
     expect(stored()).toMatchObject([{ alarm: "gateway-operation-failed", orderId: "A-1" }]);
   });
 
-  test("is not told of a failure before it, nor of another one that was refused", async () => {
+  test("is not alarmed by a failure before it, nor by another one that was refused", async () => {
     const { rig, operate, notify, failed, stored } = await done("refund", 400);
     await notify("refund", "nok");
     await operate();
@@ -423,7 +423,7 @@ describe("the lookup", () => {
     }
   });
 
-  test("two transactions of one order have to be told apart by their ids", async () => {
+  test("two transactions of one order have to be named by their ids", async () => {
     const rig = await openRig();
     const transactionId = rig.handOver("A-1");
     for (const id of [ID, "5CF62325CB217656"]) {

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { sleep } from "../../../src/shared/time.ts";
 import { type Exchange, judge } from "../../../src/supervisor/gateway/faults.ts";
-import type { Gateway, GatewayOperations } from "../../../src/supervisor/gateway/gateway-client.ts";
+import type { Gateway, OperationGateway } from "../../../src/supervisor/gateway/gateway-client.ts";
 import { readOrderLookup } from "../../../src/supervisor/gateway/lookup.ts";
 import { orderAskedFor } from "../../../src/supervisor/gateway/order-request.ts";
 import { supervisorConditionWatch } from "../../../src/supervisor/intake/supervisor-status.ts";
@@ -32,7 +32,7 @@ export const orderOf = (orderId: string, custom_data: object | null): Exchange =
   answered(200, JSON.stringify({ id: orderId, amount: "8.99", currency: "EUR", custom_data }));
 
 /** A gateway without a network, in trouble as long as `troubled` says so, that counts. */
-class TroubledGateway implements Gateway, GatewayOperations {
+class TroubledGateway implements Gateway, OperationGateway {
   readonly sends = new Map<string, number>();
   readonly lookups = new Map<string, number>();
   readonly atGateway = new Map<string, number>();

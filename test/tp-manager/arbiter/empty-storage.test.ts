@@ -92,7 +92,7 @@ describe("a bad end and an empty storage (docs/rules/22-heard-end.md)", () => {
     at.terminal.baseline = { ...baseline, last: none };
     at.terminal.last = none;
     at.terminal.lastTransaction = async (signal) => {
-      at.terminal.looks += 1;
+      at.terminal.probes += 1;
       await sleep(at.clock, "answer", ANSWER_MS, signal);
       return at.terminal.last;
     };
@@ -120,7 +120,7 @@ describe("a bad end and an empty storage (docs/rules/22-heard-end.md)", () => {
     const at = hears(report());
     void pay(at, request("A-1"));
     await at.clock.advance(confirmAfterMs - 1_000);
-    expect(at.terminal.looks).toBeGreaterThan(2);
+    expect(at.terminal.probes).toBeGreaterThan(2);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
     at.terminal.last = stored(report());
     await at.clock.advance(2 * confirmAfterMs);

@@ -113,7 +113,7 @@ describe("an end after our cancel (docs/rules/22-heard-end.md)", () => {
     await at.arbiter.running.cancel();
     end();
     await at.clock.advance(0);
-    expect(at.terminal.looks).toBe(1);
+    expect(at.terminal.probes).toBe(1);
     expect((await answer).body).toMatchObject({ status: "Cancelled", error: { charged: "no" } });
   });
 
@@ -132,7 +132,7 @@ describe("an end after our cancel (docs/rules/22-heard-end.md)", () => {
     await at.clock.advance(1_000);
     end();
     expect(outcome(await answer)).toBe("Cancelled");
-    expect(at.terminal.looks).toBe(0);
+    expect(at.terminal.probes).toBe(0);
   });
 });
 
@@ -290,7 +290,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     };
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
     await at.clock.advance(60_000);
-    expect([at.terminal.looks, at.arbiter.inquiries.blockedBy]).toEqual([0, undefined]);
+    expect([at.terminal.probes, at.arbiter.inquiries.blockedBy]).toEqual([0, undefined]);
     at.terminal.become({ identity });
     await at.clock.advance(10_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
@@ -319,7 +319,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     const at = house(before.path);
     at.start();
     await at.clock.advance(0);
-    expect(at.terminal.looks).toBe(1);
+    expect(at.terminal.probes).toBe(1);
     await at.clock.advance(181_000);
     const phases = ["A-1", "B-1"].map((id) => at.journal.attempts.latest(id)?.state.phase);
     expect(phases).toEqual(["not-charged", "not-charged"]);

@@ -16,9 +16,9 @@ describe("a payment at a terminal that cannot be asked", () => {
   test("is asked about once, and sales go on while it stays unknown", async () => {
     const at = unasked();
     await doubtful(at);
-    const { looks } = at.terminal;
+    const { probes } = at.terminal;
     await at.clock.advance(600_000);
-    expect([at.terminal.looks, looks]).toEqual([1, 1]);
+    expect([at.terminal.probes, probes]).toEqual([1, 1]);
   });
 
   test("is not ended by the result of another attempt", async () => {

@@ -62,10 +62,10 @@ test("an order in doubt is not asked about before the probation is over", async 
   const terminal = new ScriptedTerminal();
   const at = restarted(terminal);
   await at.clock.advance(600_000);
-  expect(terminal.looks).toBe(0);
+  expect(terminal.probes).toBe(0);
   endProbation(dataDirectory);
   await at.clock.advance(600_000);
-  expect(terminal.looks).toBeGreaterThan(0);
+  expect(terminal.probes).toBeGreaterThan(0);
 });
 
 test("a program that stops on its probation does not wait for its end", async () => {

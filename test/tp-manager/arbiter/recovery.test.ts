@@ -1,8 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { type Config, parseConfig } from "../../../src/shared/config/config.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
+import { driverFor, protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
+import { setupText } from "../../shared/config/setup-text.ts";
 import { type House, house, outcome, pay, request } from "../../support/payment-house.ts";
-import { baseline, report } from "../../support/reports.ts";
+import { baseline, identity, report } from "../../support/reports.ts";
 import {
   approves,
   disconnected,
@@ -24,12 +27,12 @@ describe("a payment in doubt", () => {
     at.terminal.script = approves;
   }
 
-  test("becomes charged by two matching reads and is handed over like any other", async () => {
+  test("becomes charged by two matching probes and is handed off like any other", async () => {
     const at = house();
     at.terminal.last = { kind: "transaction", report: report() };
     await doubtful(at);
     await at.clock.advance(10_000);
-    expect(at.terminal.looks).toBe(2);
+    expect(at.terminal.probes).toBe(2);
     const again = await pay(at, request("A-1"));
     expect([again.body.status, again.body.notificationGatewaySent]).toEqual(["Success", true]);
     expect(at.supervisor.stored).toMatchObject([{ orderId: "A-1", origin: "recovery" }]);
@@ -94,7 +97,7 @@ describe("a payment in doubt", () => {
     await at.clock.advance(0);
     await doubtful(at);
     await at.clock.advance(180_000);
-    expect(at.terminal.looks).toBeGreaterThan(0);
+    expect(at.terminal.probes).toBeGreaterThan(0);
     expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
@@ -148,7 +151,7 @@ describe("a payment in doubt", () => {
     after.start();
     expect(after.terminal.evidenceKept).toBe(true);
     await after.clock.advance(0);
-    expect([after.terminal.looks, after.terminal.evidenceKept]).toEqual([1, true]);
+    expect([after.terminal.probes, after.terminal.evidenceKept]).toEqual([1, true]);
     await after.clock.advance(180_000);
     expect(after.terminal.evidenceKept).toBe(false);
   });
@@ -231,6 +234,40 @@ describe("a payment in doubt", () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
   });
 
+  test("is charged 15 seconds after the first probe, with the times of a ZVT kiosk", async () => {
+    const setup = parseConfig(setupText(), "tp-manager", protocolPart).config as Config;
+    const confirmAfterMs = driverFor(setup).recoverySilenceMs(setup);
+    expect(confirmAfterMs).toBe(15_000);
+    const at = house(undefined, undefined, { confirmAfterMs });
+    at.terminal.last = { kind: "transaction", report: report() };
+    await doubtful(at);
+    await at.clock.advance(14_999);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    await at.clock.advance(1);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
+  });
+
+  test("stays unknown, and sales go on, when another terminal is accepted", async () => {
+    const at = house();
+    await doubtful(at);
+    const other = { ...identity, serialNumber: "SN-2" };
+    at.terminal.baseline = { ...baseline, identity: other };
+    at.terminal.become({ identity: other });
+    await at.clock.advance(3_600_000);
+    const { transactionId = "" } = at.journal.attempts.latest("A-1") ?? {};
+    const unsettled = () =>
+      at.journal.attempts
+        .events(transactionId)
+        .filter(({ kind }) => kind === "recovery-unsettled")
+        .map(({ detail }) => detail["because"]);
+    expect(unsettled()).toEqual([]);
+    at.arbiter.identityCheck.accept();
+    await at.clock.advance(0);
+    expect(unsettled()).toEqual(["another terminal was accepted since"]);
+    expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
+    expect(outcome(await pay(at, request("A-2")))).toBe("Success");
+  });
+
   test("whose end could not be written holds up other sales and is settled", async () => {
     const at = house();
     givesUpSoon(at);
@@ -253,7 +290,7 @@ describe("a payment in doubt", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("an operator's acceptance shortens no wait for the second look", async () => {
+  test("an operator's acceptance shortens no wait for the second probe", async () => {
     const at = house();
     at.terminal.last = { kind: "transaction", report: report() };
     await doubtful(at);
@@ -342,7 +379,7 @@ describe("after a restart", () => {
     expect(after.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
   });
 
-  test("what was not handed over is handed over", async () => {
+  test("what was not handed off is handed off", async () => {
     const before = house();
     before.supervisor.reachable = false;
     void pay(before, request("A-1"));

@@ -58,7 +58,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "/gateway/cancel": "gateway-routes.test.ts",
   "/gateway/refund": "gateway-routes.test.ts",
   "/gateway/settle": "gateway-routes.test.ts",
-  "/gateway/copies": "gateway-twice.test.ts",
+  "/gateway/copies": "order-twice-at-gateway.test.ts",
   "/gateway/transaction/{id}": "gateway-routes.test.ts",
   "/outbox": "outbox-routes.test.ts",
   "/outbox/{id}/requeue": "outbox-routes.test.ts",

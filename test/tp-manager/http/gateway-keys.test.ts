@@ -226,7 +226,7 @@ describe("a part without a key", () => {
     expect(refunded(at)).toEqual(["0.00"]);
   });
 
-  test.each(["confirm", "cancel"] as const)("`again` is no word of a %s", async (kind) => {
+  test.each(["confirm", "cancel"] as const)("`again` is no member of a %s", async (kind) => {
     const at = await known();
     const { http, one } = await at.ask(kind, { again: true });
     expect([http, one.error.details.faults[0].field]).toEqual([400, "again"]);

@@ -53,7 +53,7 @@ describe("a refund", () => {
     expect([http, one.orderId]).toEqual([200, "A-1"]);
   });
 
-  test("that was notified as failed afterwards is told in the order's lookup", async () => {
+  test("that was notified as failed afterwards stands in the order's lookup", async () => {
     const at = await chargedAtGateway();
     const { transactionId, rig } = at;
     const transactionPublicId = at.publicId();
@@ -118,6 +118,23 @@ describe("a refund", () => {
     expect((await at.call("POST", "/gateway/refund", target)).one.amount).toBe(5.99);
     expect(stateOf(at)).toEqual([["refunded", "9.99"]]);
     expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
+  });
+
+  test("gives back no more than was charged and has not gone back yet", async () => {
+    const at = await chargedAtGateway();
+    const refund = async (amount: number) => {
+      const target = { transactionPublicId: at.publicId() };
+      const { http, one } = await at.call("POST", "/gateway/refund", { ...target, amount });
+      return one.error === null ? http : [http, one.error.code, one.error.charged];
+    };
+    const tooMuch = [400, "REQUEST_INVALID", "yes"];
+    expect(await refund(10)).toEqual(tooMuch);
+    expect(await refund(4)).toBe(200);
+    expect(await refund(6)).toEqual(tooMuch);
+    expect(stateOf(at)).toEqual([["captured", "4.00"]]);
+    expect(await refund(5.99)).toBe(200);
+    expect(await refund(0.01)).toEqual([409, "ORDER_REVERSED", "no"]);
+    expect(stateOf(at)).toEqual([["refunded", "9.99"]]);
   });
 
   test("asked for by several at once happens once", async () => {
@@ -311,7 +328,7 @@ describe("confirm and cancel", () => {
     return { ...at, order };
   }
 
-  test("a cancellation of what was never authorised is refused, with the words", async () => {
+  test("a cancellation of what was never authorised is refused with its text", async () => {
     const at = await authorized();
     const target = { transactionPublicId: at.publicId() };
     const { http, one } = await at.call("POST", "/gateway/cancel", target);
@@ -320,7 +337,7 @@ describe("confirm and cancel", () => {
     expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Success");
   });
 
-  test("a confirm of what is captured already is refused with the gateway's words", async () => {
+  test("a confirm of what is captured already is refused with its text", async () => {
     const at = await chargedAtGateway();
     const target = { transactionPublicId: at.publicId(), amount: 1.5 };
     const { one } = await at.call("POST", "/gateway/confirm", target);
@@ -371,7 +388,7 @@ describe("who may and what is asked", () => {
     expect(stateOf(at)).toEqual([["captured", "0.00"]]);
   });
 
-  test("unknown orders and transactions are told apart", async () => {
+  test("unknown orders and transactions get errors of their own", async () => {
     const at = await chargedAtGateway();
     const order = await at.call("POST", "/gateway/refund", { orderId: "B-1" });
     expect([order.http, order.one.error.code]).toEqual([404, "ORDER_NOT_FOUND"]);

@@ -70,7 +70,7 @@ test("a sale is not put away while its return is open", async () => {
   expect(putAway()).toBe(1);
 });
 
-test("a return that the supervisor has told counts once when its end is heard", async () => {
+test("a return that the supervisor has reported counts once when its end is known", async () => {
   const { at, transactionId } = await charged();
   const { gaps, handOffs, returns, attempts } = at.journal;
   const part = { ...open, amountMinor: 400 };

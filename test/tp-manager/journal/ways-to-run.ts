@@ -302,15 +302,15 @@ const events: Record<string, Ways> = {
 const lossOf: Record<string, Ways> = { "records doubted": ofAttempt };
 
 const again: Record<string, Ways> = {
-  "again begin": one(),
-  "again where": one(),
-  "again move": one(1, 1),
-  "again end": one(),
-  "again archived": (n) => [
+  "resync begin": one(),
+  "resync where": one(),
+  "resync move": one(1, 1),
+  "resync end": one(),
+  "resync archived": (n) => [
     [0, 10],
     [n, 10],
   ],
-  "again handOffs": (n) => [
+  "resync handOffs": (n) => [
     [0, 10],
     [n, 10],
   ],

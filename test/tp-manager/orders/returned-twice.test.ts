@@ -55,7 +55,7 @@ test.each([500, 200])(
   },
 );
 
-test("a return or chargeback after the reversal is told, once", async () => {
+test("a return or chargeback after the reversal is alarmed, once", async () => {
   const { at, id } = await sold();
   await at.afterSale.reverse("A");
   expect(told(at)).toEqual([]);
@@ -65,7 +65,7 @@ test("a return or chargeback after the reversal is told, once", async () => {
   expect(told(at)).toEqual(both("5[.]00"));
 });
 
-test("a return after the reversal is told although the disk fills up behind it", async () => {
+test("a return after the reversal is alarmed although the disk fills up after it", async () => {
   const { at, id } = await sold();
   await at.afterSale.reverse("A");
   const { returns } = at.journal;
@@ -90,7 +90,7 @@ test("a return after the reversal is told although the disk fills up behind it",
   expect(returns.returnsReadTo()).toBe(1);
 });
 
-test("a program that ends between a reversal's end and the alarm tells it afterwards", async () => {
+test("a program that ends between a reversal's end and the alarm alarms later", async () => {
   const { at, terminal, id } = await sold();
   const { reversal } = terminal;
   terminal.reversal = async (order, observer) => {
@@ -113,7 +113,7 @@ test("a program that ends between a reversal's end and the alarm tells it afterw
   expect(told(after)).toHaveLength(1);
 });
 
-test("a return while the end of the reversal is not known is told when it is", async () => {
+test("a return before the end of the reversal is known is alarmed at that end", async () => {
   const { at, terminal, id } = await sold();
   const { reversal } = terminal;
   terminal.reversal = async (order, observer) => {
@@ -161,7 +161,7 @@ test("a refund that is on its way to the supervisor is not asked about", async (
   expect(asked).toEqual(["gateway-resolve", "gateway-operation"]);
 });
 
-test("a return of ours whose order was found reversed meanwhile is told", async () => {
+test("a return of ours whose order was found reversed meanwhile is alarmed", async () => {
   const { at, terminal, id } = await sold();
   const gateway = gatewayOf(at, id, async () => {
     terminal.reverseAtKeys("0001");

@@ -290,7 +290,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       return Promise.resolve({ end: "refused", code: "B5", text: "impossible" });
     };
     await expect(reverse(at, "A")).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
-    expect([terminal.looks, terminal.checks, terminal.reversed.length]).toEqual([0, 0, 1]);
+    expect([terminal.probes, terminal.checks, terminal.reversed.length]).toEqual([0, 0, 1]);
   });
 });
 

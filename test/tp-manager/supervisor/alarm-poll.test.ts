@@ -130,7 +130,7 @@ test("nothing is lost or doubled when either program is started again", async ()
   expect(orders).toEqual(Array.from({ length: 451 }, (_, i) => `A-${i}`));
 });
 
-test("a supervisor with a new database begins anew, the old one is not told again", async () => {
+test("a supervisor with a new database begins anew, the old one is not alarmed again", async () => {
   const at = house();
   const folders = [0, 1, 0].map(() => openRunDirectory(temporaryFolder()));
   const rigs = [await openRig(), await openRig()];
@@ -156,7 +156,7 @@ test("a supervisor with a new database begins anew, the old one is not told agai
   expect(orders).toEqual([...all(0), ...all(1)]);
 });
 
-test("what both programs raise about one transaction is told once", async () => {
+test("what both programs raise about one transaction is alarmed once", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   await answering(rig, folder);
   const about = { orderId: "A-1", transactionId: "T-1" };

@@ -64,7 +64,7 @@ test.each([
   expect(manager.orders.chargedOf("B")).toBe("no");
 });
 
-test("a refusal before the terminal was asked is no word about the order", async () => {
+test("a refusal before the terminal was asked says nothing about the order", async () => {
   const { folder, start } = await kiosk();
   start().close();
   removeStore(folder, "journal");
@@ -108,7 +108,7 @@ async function preparing() {
 
 const unknown = { code: "STORES_DISAGREE", charged: "unknown", retry: "same_order" };
 
-test("an order that is cancelled before it began is not told as ended", async () => {
+test("an order that is cancelled before it began is not answered as ended", async () => {
   const { ended, cancel, at } = await preparing();
   const { http, one } = await ended({ orderId: "D" }, cancel);
   expect([http, one.status]).toEqual([503, "Unknown"]);
@@ -116,7 +116,7 @@ test("an order that is cancelled before it began is not told as ended", async ()
   expect(at.journal.attempts.latest("D")).toBeUndefined();
 });
 
-test("an order that finds the terminal busy before it began is not told as failed", async () => {
+test("an order that finds the terminal busy at its begin is not failed", async () => {
   const { ended, fails } = await preparing();
   const busy = new TerminalUnavailable("busy", "the terminal is busy");
   const { http, one } = await ended({ orderId: "E" }, () => fails(busy));

@@ -61,7 +61,7 @@ const askedOf = ({ server }: Kiosk) =>
 
 const unsure = { code: "STORES_DISAGREE", charged: "yes" };
 
-test("a refund that the journal lost is not reversed before it is told", async () => {
+test("a refund that the journal lost is not reversed before it is reported", async () => {
   const { at, putBack } = await chargedBefore();
   await ask(at, "refund");
   const { afterSale, terminal, supervisorIsHeard } = await putBack("journal");
@@ -88,7 +88,7 @@ test.each(["refund", "cancel"] as const)(
   },
 );
 
-test("a reversal that nobody was told of keeps out a refund until a person's word", async () => {
+test("a reversal that nobody knows of keeps out a refund until a person's decision", async () => {
   const { at, putBack } = await chargedBefore();
   at.seat.rig = undefined;
   await at.manager.afterSale.reverse("A");
@@ -117,7 +117,7 @@ test("both stores of before a refund keep the terminal from a reversal of before
   expect(terminal.reversed).toHaveLength(1);
 });
 
-test("a whole supervisor tells what went back: the terminal reverses", async () => {
+test("a supervisor without a loss reports what went back: the terminal reverses", async () => {
   const { at, putBack } = await chargedBefore();
   const { afterSale, terminal, supervisorIsHeard } = await putBack("journal");
   supervisorIsHeard();

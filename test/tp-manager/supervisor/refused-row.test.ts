@@ -38,7 +38,7 @@ async function sell({ at }: ReturnType<typeof houseWith>, ...orders: string[]): 
 const toldBy = ({ handOff, clock, arbiter, journal }: House) =>
   ownConditions({ handOff, clock, arbiter, journal });
 
-test("only the first hand-over of a payment says that no former database can have it", async () => {
+test("only the first hand-off of a payment says that no former database can have it", async () => {
   const told: Array<readonly [string, boolean | undefined]> = [];
   let isDown = true;
   const link = answeringLink({
@@ -98,7 +98,7 @@ test("nobody waits for a row that was refused: its answer comes at once, each ti
 test.each([
   ["", 0],
   [" after the wall clock was set back", -6 * HOUR_MS],
-])("a row put aside is tried again within two hours without any sale%s", async (_, jumpMs) => {
+])("a parked row is tried again within two hours without any sale%s", async (_, jumpMs) => {
   let isOver = false;
   const house = houseWith((orderId) => (orderId === "A" && !isOver ? refused(422) : undefined));
   const { at, stored } = house;
@@ -109,7 +109,7 @@ test.each([
   expect(stored).toEqual(["B", "A"]);
 });
 
-test("a supervisor that takes nothing at all puts no row aside", async () => {
+test("a supervisor that takes nothing at all parks no row", async () => {
   let isDown = true;
   const house = houseWith(() => (isDown ? refused(500) : undefined));
   await sell(house, "A", "B");
@@ -120,7 +120,7 @@ test("a supervisor that takes nothing at all puts no row aside", async () => {
   expect(house.stored).toEqual(["A", "B"]);
 });
 
-test("a journal that fails during a hand-over ends nothing: the row is tried again", async () => {
+test("a journal that fails during a hand-off ends nothing: the row is tried again", async () => {
   let isOver = false;
   const house = houseWith(() => (isOver ? undefined : refused(422)));
   const { at, stored } = house;
@@ -137,7 +137,7 @@ test("a journal that fails during a hand-over ends nothing: the row is tried aga
   expect(stored).toEqual(["A"]);
 });
 
-test("a row that was refused and is taken at last stays as sent as it was told", async () => {
+test("a row that was refused and is taken at last keeps the state that was answered", async () => {
   const { at } = houseWith(() => undefined);
   await pay(at, request("A"));
   const { handOffs, attempts, database, statements } = at.journal;
@@ -150,14 +150,14 @@ test("a row that was refused and is taken at last stays as sent as it was told",
   expect(handOffs.handOff(transactionId)).toMatchObject({ acknowledged: true, delivery: "sent" });
 });
 
-test("a sale whose reversal alone is refused is handed over again after a loss", async () => {
+test("a sale whose reversal alone is refused is handed off again after a loss", async () => {
   const { at } = houseWith(() => undefined);
   await pay(at, request("A"));
-  const { again, database, handOffs, attempts, statements } = at.journal;
+  const { resync, database, handOffs, attempts, statements } = at.journal;
   statements.settle();
   database.exec("UPDATE hand_off SET withdrawn = 1, set_aside_ms = 1, refused = 'no'");
-  again.begin();
-  expect(again.page(10)?.items.map(({ state }) => state)).toEqual(["sent"]);
+  resync.begin();
+  expect(resync.page(10)?.items.map(({ state }) => state)).toEqual(["sent"]);
   const { transactionId = "" } = attempts.latest("A") ?? {};
   expect(handOffs.handOff(transactionId)?.dropped).toBe(false);
 });

@@ -89,7 +89,7 @@ describe("money that went back without us", () => {
     expect(await status()).toBe("Reversed");
   });
 
-  test("is told once by the events, with the order's new state", async () => {
+  test("is an event once, with the order's new state", async () => {
     const { returns, notify, at, transactionId } = await charged();
     const told: unknown[] = [];
     at.journal.statements.settle();
@@ -103,7 +103,7 @@ describe("money that went back without us", () => {
     expect(kinds.filter((kind) => kind === "gateway-return-notified")).toHaveLength(1);
   });
 
-  test("and was asked for here counts once, whichever word comes first", async () => {
+  test("and was asked for here counts once, whichever report comes first", async () => {
     const { returns, notify, status, call, rig, at, transactionId } = await charged();
     notify({ operation: "capture" });
     rig.server.behave = () => ({ status: 200, body: cardBody });

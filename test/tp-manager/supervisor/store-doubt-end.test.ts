@@ -65,7 +65,7 @@ test("after an end of day an order that only the gateway knows is still looked u
   await expectRefused(at, "A", "STORES_DISAGREE", 700);
 });
 
-test("an order that was not charged before the loss is told as unknown after it", async () => {
+test("an order that was not charged before the loss is answered as unknown after it", async () => {
   const at = await kiosk();
   const { terminal, orders, guard } = at.manager;
   terminal.script = () => Promise.resolve({ end: "refused", code: "83", text: "not possible" });
@@ -135,14 +135,14 @@ test("a journal knows no keys of an order that it has taken over, whatever the c
   expect([idOf("A"), idOf("B")].map((id) => returns.neverAsked(id, "k"))).toEqual([false, true]);
 });
 
-test("an operator's word ends a doubt within the day", async () => {
+test("an operator's decision ends a journal gap within the day", async () => {
   const at = await bothLost();
   await endOfDay(at);
   expect(at.manager.guard.accept()).toBe(true);
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-test("a second loss begins the day of a doubt again", async () => {
+test("a second loss begins the day of a journal gap again", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
   await at.clock.advance(GAP_MIN_MS - 600_000);
@@ -278,12 +278,12 @@ test("without a doubt an end of day asks nothing more", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   lock(at.manager);
-  const { looks } = at.manager.terminal;
+  const { probes } = at.manager.terminal;
   await endOfDay(at);
-  expect(at.manager.terminal.looks).toBe(looks);
+  expect(at.manager.terminal.probes).toBe(probes);
 });
 
-test("a loss that an operator has accepted is not doubted again by the next start", async () => {
+test("a loss that an operator has accepted is no journal gap again at the next start", async () => {
   const at = await journalLost();
   const isImported = async (): Promise<boolean> => {
     await at.clock.advance(100);

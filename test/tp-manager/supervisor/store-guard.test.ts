@@ -122,11 +122,11 @@ test.each([
   expect(manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
   manager.start();
   await at.clock.advance(400_000);
-  expect(manager.terminal.looks).toBeGreaterThan(0);
+  expect(manager.terminal.probes).toBeGreaterThan(0);
   expect(manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
 });
 
-test("while the supervisor cannot be asked nothing is charged or told as unpaid", async () => {
+test("while the supervisor cannot be asked nothing is charged or answered as unpaid", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   at.manager.close();
@@ -380,7 +380,7 @@ test("a journal and a supervisor.db of other kiosks are noticed, each", async ()
   restart(at);
   expect(at.manager.guard.open?.because).toContain("not the database that was here before");
   await expectReplayed(at, "A");
-  expect(at.manager.again.isUnderWay).toBe(false);
+  expect(at.manager.resync.isUnderWay).toBe(false);
 });
 
 test("a first start of a version that knows its stores is no loss", async () => {

@@ -26,8 +26,8 @@ import {
   resetTerminal,
   reversal,
 } from "./commands/commands.ts";
+import { PaymentExchange, withdrawn } from "./payment-exchange.ts";
 import { isOver } from "./refused-command.ts";
-import { RunningPayment, withdrawn } from "./running-payment.ts";
 import type { RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { telecollection } from "./telecollection.ts";
@@ -59,7 +59,7 @@ class ZvtTerminal implements Terminal {
   readonly #zvt: ZvtContext;
   readonly #connection: ZvtConnection;
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
-  #payment: RunningPayment | undefined;
+  #payment: PaymentExchange | undefined;
   #paymentLimitMs: number;
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** The last transaction that {@link prepare} has read, and the session on which it was read. */
@@ -68,9 +68,9 @@ class ZvtTerminal implements Terminal {
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
-  /** After a lost command, until the terminal was asked about it (docs/rules/05-evidence.md). */
+  /** A command of this process was lost, and no probe has followed (docs/rules/05-evidence.md). */
   #evidenceDue = false;
-  /** Recovery does not know yet what became of a command of this process or an earlier one. */
+  /** Set by recovery while it asks about a command of this process or of an earlier one. */
   #evidenceKept = false;
   #refusedUnderLock = false;
 
@@ -168,7 +168,7 @@ class ZvtTerminal implements Terminal {
   ): Promise<PaymentEnd> {
     if (typeof command === "string") return notSent("invalid", command);
     if (this.#payment) return notSent("busy", "another payment is running");
-    const payment = new RunningPayment(this.#zvt, observer);
+    const payment = new PaymentExchange(this.#zvt, observer);
     this.#payment = payment;
     try {
       const limits = { waitMs: this.#zvt.options.timers.t3Ms, signal: payment.withdrawal.signal };
@@ -217,7 +217,7 @@ class ZvtTerminal implements Terminal {
   }
 
   /** Reads from the terminal how much a partial issue has charged; recovery may find out later. */
-  async #confirm(payment: RunningPayment, run: RunCommand): Promise<void> {
+  async #confirm(payment: PaymentExchange, run: RunCommand): Promise<void> {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
     } catch (error) {

@@ -29,7 +29,7 @@ describe("an order that the gateway has twice", () => {
     ]);
   });
 
-  test("is told as perhaps there twice until the gateway has named both of them", async () => {
+  test("is answered as perhaps there twice until the gateway has named both of them", async () => {
     const at = await twice();
     const warnings = async () => (await at.call("GET", "/payment/A-1")).one.warnings;
     expect(await warnings()).toEqual([expect.stringContaining("may have this order 2 times")]);
@@ -123,7 +123,7 @@ describe("an operator who found the order at the gateway once", () => {
     expect((await at.call("GET", "/payment/A-1")).one.status).toBe("Reversed");
   });
 
-  test("hears that nothing is open before there may be a copy", async () => {
+  test("gets NOTHING_TO_SETTLE before there may be a copy", async () => {
     const at = await chargedAtGateway();
     expect((await settle(at)).one.error.code).toBe("NOTHING_TO_SETTLE");
     const unknown = { orderId: "B-1", note: "x" };
@@ -171,7 +171,7 @@ describe("an operator who found no other transaction at the gateway", () => {
   });
 });
 
-test("a lookup by the order id needs the gateway's id once, and tells both of two", async () => {
+test("a lookup by the order id needs the gateway's id once, and names both of two", async () => {
   const at = await twice();
   const look = (id: string | undefined) => at.call("GET", `/gateway/transaction/${id}`);
   const early = await look("A-1");

@@ -54,7 +54,7 @@ const troubles = ({ handOff, clock, arbiter, journal }: House): string[] =>
 const alarms = ({ lines }: House): unknown[] =>
   lines.flatMap((line) => (JSON.parse(line) as { alarm?: string }).alarm ?? []);
 
-test("a hand-over refused for ever is listed, and ends by an operator's word", async () => {
+test("a hand-off refused for ever is listed, and ends by an operator's decision", async () => {
   const { at, seen, id } = await refusedHouse();
   expect(troubles(at)).toEqual(["hand-over-refused"]);
   expect(at.refused.list(0, 10)).toMatchObject([
@@ -73,7 +73,7 @@ test("a hand-over refused for ever is listed, and ends by an operator's word", a
   expect(at.refused.drop(id, "again")).toBe(false);
 });
 
-test("a requeue hands over at once, also what was dropped", async () => {
+test("a requeue hands off at once, also what was dropped", async () => {
   const { at, seen, over, id } = await refusedHouse();
   expect(at.refused.requeue(id)).toBe(true);
   await at.clock.advance(1_000);
@@ -104,7 +104,7 @@ test("a sale that was dropped and then reversed is no news, unless it is requeue
   expect(seen).toEqual(["stored B", "withdrawn A"]);
 });
 
-test("news of a reversal that is dropped leaves a trouble: the gateway has the order", async () => {
+test("a reversal whose news is dropped is a condition: the gateway has the order", async () => {
   const { at, over, id } = await refusedHouse();
   over.is = true;
   at.refused.requeue(id);
@@ -118,11 +118,11 @@ test("news of a reversal that is dropped leaves a trouble: the gateway has the o
   expect(alarms(at)).toContain("reversed-after-sending");
 });
 
-test("what was dropped is not handed over again, and passes the audit", async () => {
+test("what was dropped is not handed off again, and passes the audit", async () => {
   const { at, id } = await refusedHouse();
   at.refused.drop(id, "booked by hand");
-  at.journal.again.begin();
-  const orders = at.journal.again.page(10)?.items.map(({ transaction }) => transaction.orderId);
+  at.journal.resync.begin();
+  const orders = at.journal.resync.page(10)?.items.map(({ transaction }) => transaction.orderId);
   expect(orders).toEqual(["B"]);
   at.close();
   const { faults, unknown } = joined(partsOf(at.path).map((part) => auditPart(at.path, part)));

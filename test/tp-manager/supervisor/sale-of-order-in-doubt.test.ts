@@ -150,7 +150,7 @@ const spellings: [string, Partial<TransactionReport>, Partial<TransactionReport>
   ["a report without its trace", { traceNumber: null }, {}],
 ];
 
-describe("a sale that the terminal tells in another way than it had reported it", () => {
+describe("a sale that the terminal shows in another way than it had reported it", () => {
   test.each(spellings)("%s: it is no sign of a lost journal", async (_name, live, stored) => {
     const at = await counter();
     spelling(at, live, stored);

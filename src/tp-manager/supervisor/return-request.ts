@@ -9,10 +9,10 @@ import { isoTime } from "../../shared/time.ts";
 import { type Attempt, returnableMinorOf } from "../attempts/payment.ts";
 import { type SupervisorLink, unavailable } from "./supervisor-link.ts";
 
-/** What distinguishes a repeated request from another operation. */
-export interface AskedOnce {
+/** The members that distinguish a repeated request from another operation. */
+export interface RequestKey {
   readonly idempotencyKey: string | undefined;
-  /** The whole request; a key may be used again only for the same request. */
+  /** The whole request as text; a key may be used again only for the same request. */
   readonly asked: string;
   /** Whether the caller wants another refund even if it equals one of the last day. */
   readonly again: boolean;

@@ -67,14 +67,14 @@ async function learnt({ manager }: Kiosk, ...orders: string[]): Promise<void> {
 const sent = ({ server }: Kiosk, orderId: string): number =>
   server.references.filter((reference) => reference === orderId).length;
 
-test("what was handed over without an answer is handed again, and looked up", async () => {
+test("what was handed off without an answer is handed off once more, and looked up", async () => {
   const at = await kiosk();
   await at.seat.rig?.stop();
   at.seat.rig = undefined;
   await paid(at, "A");
-  const { again } = at.manager.journal;
-  again.begin();
-  const items = again.page(10)?.items ?? [];
+  const { resync } = at.manager.journal;
+  resync.begin();
+  const items = resync.page(10)?.items ?? [];
   expect(items.map(({ transaction, state }) => [transaction.orderId, state])).toEqual([
     ["A", "pending"],
   ]);
@@ -97,7 +97,7 @@ test("a lost supervisor.db gets everything again, and what was sent stays sent",
   expect(seat.rig.store.delivery(transactionId)?.ambiguous).toBe(true);
   expect([sent(at, "A"), sent(at, "B")]).toEqual(before);
   expect(alarms(manager)).toEqual(["outbox-lost"]);
-  expect(manager.journal.again.isUnderWay).toBe(false);
+  expect(manager.journal.resync.isUnderWay).toBe(false);
   expect(seat.rig.losses.isWhole).toBe(true);
 });
 
@@ -124,23 +124,23 @@ async function bothHarmed(): Promise<Kiosk & { rig: Rig }> {
   return { ...at, rig };
 }
 
-test("a journal that was put back too ends no doubt about a lost supervisor.db", async () => {
+test("a journal that was put back too does not end the loss of supervisor.db", async () => {
   const { manager, rig, clock } = await bothHarmed();
   expect(rig.losses.isWhole).toBe(false);
-  expect(manager.journal.again.isUnderWay).toBe(true);
+  expect(manager.journal.resync.isUnderWay).toBe(true);
   const handed = manager.told.length;
   await clock.advance(600_000);
   expect(rig.losses.isWhole).toBe(false);
   expect(manager.told.length).toBe(handed);
 });
 
-test("the end of the doubt about the journal ends the loss of supervisor.db", async () => {
+test("the end of the journal gap ends the loss of supervisor.db", async () => {
   const at = await bothHarmed();
   expect(at.manager.guard.accept()).toBe(true);
   await lossEnds(at);
 });
 
-test("restarts within the doubt about the journal and after it forget no loss", async () => {
+test("restarts within the journal gap and after it forget no loss", async () => {
   const at = await bothHarmed();
   const restart = async (): Promise<void> => {
     at.manager.close();
@@ -167,7 +167,7 @@ test("a second loss of supervisor.db that the last page finds begins anew", asyn
   await lossEnds({ ...at, rig });
 });
 
-test("with both databases gone the loss ends with the doubt about the journal", async () => {
+test("with both databases gone the loss ends with the journal gap", async () => {
   const at = await kiosk();
   const { folder, server, clock } = at;
   await paid(at, "A");
@@ -194,7 +194,7 @@ test("with both databases gone the loss ends with the doubt about the journal", 
   await lossEnds({ ...at, rig });
 });
 
-test("a doubt that is accepted before anything was taken over leaves no loss open", async () => {
+test("a journal gap that is accepted before any import leaves no loss open", async () => {
   const at = await kiosk();
   const { folder, server, clock } = at;
   await paid(at, "A");
@@ -218,14 +218,14 @@ test("a doubt that is accepted before anything was taken over leaves no loss ope
 
 /** The loss of supervisor.db ends within two minutes, and the handing over with it. */
 async function lossEnds({ manager, clock, rig }: Kiosk & { rig: Rig }): Promise<void> {
-  const state = (): boolean[] => [rig.losses.isWhole, manager.journal.again.isUnderWay];
+  const state = (): boolean[] => [rig.losses.isWhole, manager.journal.resync.isUnderWay];
   for (let second = 0; second < 120 && state().join() !== "true,false"; second++) {
     await clock.advance(1_000);
   }
   expect(state()).toEqual([true, false]);
 }
 
-test("an older supervisor.db is told what was sent since the copy was made", async () => {
+test("an older supervisor.db gets what was sent since the copy was made", async () => {
   const at = await kiosk();
   const { folder, server, clock, seat } = at;
   const copies = temporaryFolder();
@@ -250,7 +250,7 @@ test("an older supervisor.db is told what was sent since the copy was made", asy
   expect(sent(at, "A") - before).toBeLessThanOrEqual(1);
 });
 
-test("where the handing over stands outlives a restart, and the archive is in it", async () => {
+test("the position of a resync outlives a restart, and the archive is part of it", async () => {
   const at = await kiosk();
   const { folder, server, clock, seat, manager } = at;
   await paid(at, "A");
@@ -259,7 +259,7 @@ test("where the handing over stands outlives a restart, and the archive is in it
   manager.journal.archive.putAway(clock.now() + 1, 100);
   await seat.rig?.stop();
   removeStore(folder, "supervisor");
-  manager.journal.again.begin();
+  manager.journal.resync.begin();
   manager.close();
   seat.rig = await supervisorIn(folder, { server, clock });
   at.manager = managerIn(folder, seat, clock);
@@ -281,6 +281,6 @@ test("a supervisor and a journal that have lost nothing say nothing", async () =
     await paid(at, `A${restart}`);
     await learnt(at, "A");
     expect([...seat.rig.alarms(), ...alarms(at.manager)]).toEqual([]);
-    expect(at.manager.journal.again.isUnderWay).toBe(false);
+    expect(at.manager.journal.resync.isUnderWay).toBe(false);
   }
 });

@@ -35,7 +35,7 @@ const PLEASE_WAIT = 0x9c;
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
 /** Turns what a payment receives on the wire into calls of its observer. */
-export class RunningPayment implements ExchangeListener {
+export class PaymentExchange implements ExchangeListener {
   /** Aborted when the payment is cancelled before its command leaves; the command never leaves. */
   readonly withdrawal = new AbortController();
   /** The terminal has taken an abort of ours. */
