@@ -186,7 +186,6 @@ export class GatewayOperations {
       const returnedBy = where.orderId === null ? "gateway" : "anybody";
       this.#parts.guard.assertNotReturned(attempt, returnedBy);
     }
-    // A supervisor that says `remembers` knows keys and repeated refunds.
     if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) throw outdated();
     const operationId = newId();
     const { transactionPublicId, exponent, leftMinor } = where;
