@@ -4,7 +4,7 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/process/daily.ts";
 import { type Installation, versionNumber } from "../shared/process/installation.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/process/lifecycle.ts";
-import type { Logger } from "../shared/process/logger.ts";
+import type { AlarmLog } from "../shared/process/logger.ts";
 import { Probation } from "../shared/process/probation.ts";
 import { openStore } from "../shared/store/put-back.ts";
 import { assertWhole } from "../shared/store/sqlite.ts";
@@ -150,7 +150,7 @@ function checkStore({ dataDirectory }: Installation): void {
 /** Listens for the gateway's notifications, where a port is set for them. */
 async function startListening(
   { config, clock, onStop }: ProgramContext,
-  log: Logger,
+  log: AlarmLog,
   parts: Pick<NotificationHandlerParts, "operations" | "tally" | "losses" | "onAccepted">,
 ): Promise<void> {
   const { NOTIFICATION_PORT: port, NOTIFICATION_HOST: host, NOTIFICATION_SECRET } = config;
@@ -179,7 +179,7 @@ function startConditionWatch({ onStop }: ProgramContext, parts: StatusParts): vo
 async function startTelemetry(
   context: ProgramContext,
   parts: StatusParts,
-  log: Logger,
+  log: AlarmLog,
 ): Promise<void> {
   const { startFleet } = await import("./start-fleet.ts");
   const note = (ask: string, id: string): void => parts.alarmStore.noteRequest(ask, id);

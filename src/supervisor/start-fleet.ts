@@ -4,7 +4,7 @@ import { createIpcClient, IpcError } from "../shared/ipc/client.ts";
 import { FLEET_PAGE_MAX, fleetMessages } from "../shared/ipc/fleet-messages.ts";
 import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { logFileOf, type ProgramContext } from "../shared/process/lifecycle.ts";
-import type { Logger } from "../shared/process/logger.ts";
+import type { AlarmLog } from "../shared/process/logger.ts";
 import { random } from "../shared/time.ts";
 import { isDelivery } from "../shared/version-files.ts";
 import { certificatesIn, readGiven, trustedWith } from "./certificates.ts";
@@ -30,7 +30,7 @@ const ASK_LIMIT_MS = 3_000;
  */
 export function startFleet(
   context: ProgramContext,
-  log: Logger,
+  log: AlarmLog,
   status: () => SupervisorStatus,
   note: (ask: string, id: string) => void,
 ): void {

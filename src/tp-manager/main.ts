@@ -8,7 +8,7 @@ import { startIpcServer } from "../shared/ipc/server.ts";
 import { backupChore, oldLogsChore, startDaily } from "../shared/process/daily.ts";
 import type { Installation } from "../shared/process/installation.ts";
 import { logFileOf, type ProgramContext, runProgram } from "../shared/process/lifecycle.ts";
-import type { Logger } from "../shared/process/logger.ts";
+import type { AlarmLog } from "../shared/process/logger.ts";
 import { Probation } from "../shared/process/probation.ts";
 import { StoreExchange } from "../shared/store/store-exchange.ts";
 import type { Clock } from "../shared/time.ts";
@@ -87,13 +87,14 @@ async function start(context: ProgramContext): Promise<void> {
   const probation = probationOf(context);
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
+  const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
+  const areaLog = (area: string): AlarmLog => hub.tap(log.child({ area }));
+  logFaults(journal, hub.tap(log));
   const isLost = beginSession(journal, clock);
   const { handOffs, returns } = journal;
 
-  const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
-  const areaLog = (area: string): Logger => hub.tap(log.child({ area }));
-  const driverLog = log.child({ area: "terminal" });
-  const driver = owned("terminal", await driverFor(config).create(config, clock, driverLog));
+  const terminalLog = areaLog("terminal");
+  const driver = owned("terminal", await driverFor(config).create(config, clock, terminalLog));
 
   const matcher = matcherOf(context, journal, driver);
   const { link: supervisor, guard } = linkSupervisor(context, journal, matcher, areaLog("stores"));
@@ -144,7 +145,7 @@ async function start(context: ProgramContext): Promise<void> {
     handOff.nudge();
     startClosing(context, { ...payments, arbiter });
     deliveries.start();
-    startAlarms(context, house, monitor, handOffLog);
+    startAlarms(context, house, monitor);
     owned("hours", hours).start();
     gateway.start();
     returned.start();
@@ -166,20 +167,23 @@ function probationOf(context: ProgramContext): Probation {
   return probation;
 }
 
-function openJournal({ clock, log, onStop }: ProgramContext, path: string): Journal {
+function openJournal({ clock, onStop }: ProgramContext, path: string): Journal {
   const journal = new Journal(path, clock);
-  const { statements, proof } = journal;
+  onStop("journal", () => {
+    journal.statements.settle();
+    journal.close();
+  });
+  return journal;
+}
+
+/** Logs the faults that the journal itself finds, and raises the alarm of those that last. */
+function logFaults({ statements, proof }: Journal, log: AlarmLog): void {
   proof.onMended = (says) => log.warn(says);
   statements.waiting.onFault = (error) =>
     log.error(
       { err: error, alarm: "journal" },
       "could not write the delayed writes to the journal",
     );
-  onStop("journal", () => {
-    statements.settle();
-    journal.close();
-  });
-  return journal;
 }
 
 /** Whether the journal was found to be lost, older, or another one. The gap is on disk then. */
@@ -214,7 +218,7 @@ function linkSupervisor(
   context: ProgramContext,
   { store, handOffs, resync: resyncRows, ...journal }: Journal,
   matcher: Matcher,
-  log: Logger,
+  log: AlarmLog,
 ): { readonly link: SupervisorLink; readonly guard: StoreGuard } {
   const { config, runDirectory, clock } = context;
   const owned = ownedBy(context);
@@ -299,21 +303,23 @@ function setUpOf({ config, clock, log, requestStop }: ProgramContext) {
   };
 }
 
-/** Starts to store the supervisor's alarms and to raise the alarms of this program. */
+/**
+ * Begins to store the supervisor's alarms, and to raise the alarms of the conditions that
+ * tp-manager finds: at the terminal, in the journal and at the link to the supervisor.
+ */
 function startAlarms(
   context: ProgramContext,
-  { journal, supervisor }: House,
+  { journal, supervisor, hub }: House,
   monitor: Monitor,
-  log: Logger,
 ): void {
   const owned = ownedBy(context);
   const { clock } = context;
-  const alarmLog = context.log.child({ area: "events" });
-  const alarms = alarmPoll(journal.alarms, supervisor, clock, alarmLog);
+  const pollLog = context.log.child({ area: "events" });
+  const alarms = alarmPoll(journal.alarms, supervisor, clock, pollLog);
   owned("supervisor alarms", alarms).nudge();
-  // The supervisor does not answer, or accepts no transactions.
+  const log = hub.tap(context.log.child({ area: "conditions" }));
   const read = (): Promise<Condition[]> => monitor.conditions();
-  owned("trouble watch", new ConditionWatch({ by: "tp-manager", read, clock, log })).start();
+  owned("condition watch", new ConditionWatch({ by: "tp-manager", read, clock, log })).start();
 }
 
 function startClosing(context: ProgramContext, parts: ClosingParts): void {
@@ -337,7 +343,7 @@ function watchHours(
 
 function startChores(
   { config, installation, clock, log, onStop }: ProgramContext,
-  { journal, journalPath, arbiter, handOff }: House,
+  { journal, journalPath, arbiter, handOff, hub }: House,
 ): void {
   const daily = startDaily({
     at: config.UPDATE_TIME,
@@ -348,7 +354,7 @@ function startChores(
       oldLogsChore(logFileOf(installation, "tp-manager"), config.LOG_DAYS, clock),
     ],
     clock,
-    log,
+    log: hub.tap(log),
   });
   onStop("daily chores", () => daily.stop());
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { supervisorAlarms, tpManagerAlarms } from "../../src/shared/catalog/alarms.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import {
   type DocumentOf,
@@ -158,11 +159,7 @@ test("labels in the rules have values that documents have", () => {
     trouble: fleetDocuments.state.schema.shape.now.unwrap().shape.troubles.element.options,
     phase: fleetDocuments.alarm.schema.shape.phase.options,
     result: fleetDocuments.reconciliation.schema.shape.result.options,
-    alarm: [
-      ...readFileSync(join(projectRoot, "src/supervisor/alarms/alarm.ts"), "utf8").matchAll(
-        /^ {2}\| "([a-z-]+)"/gm,
-      ),
-    ].map(([, name]) => name),
+    alarm: [...tpManagerAlarms, ...supervisorAlarms],
     job: ["fleet", "fleet-broker"],
   } as Readonly<Record<string, readonly string[]>>;
   const told = [...rules.matchAll(/(\w+)="([^"]+)"/g)];

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { createLogger, type Logger } from "../../src/shared/process/logger.ts";
+import { type AlarmLog, createLogger, type Logger } from "../../src/shared/process/logger.ts";
 import { openDatabase } from "../../src/shared/store/sqlite.ts";
 import { StoreExchange } from "../../src/shared/store/store-exchange.ts";
 import type { Clock } from "../../src/shared/time.ts";
@@ -62,7 +62,7 @@ interface LocalMessages {
 export function startTpManager(
   life: Life,
   folder: string,
-  parts: { terminal: Terminal; ipc: LocalMessages; log: Logger; pollsReturns: boolean },
+  parts: { terminal: Terminal; ipc: LocalMessages; log: AlarmLog; pollsReturns: boolean },
 ) {
   const { terminal, ipc, log, pollsReturns } = parts;
   const { clock } = life;
@@ -219,8 +219,11 @@ export function startSupervisor(life: Life, folder: string, gateway: ModelGatewa
 
 export type Supervisor = ReturnType<typeof startSupervisor>;
 
-export function keepingLog(): { log: Logger; lines: string[] } {
+export function keepingLog(): { log: AlarmLog; lines: string[] } {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line.trim()) };
-  return { log: createLogger({ program: "simulation", level: "warn", stream }), lines };
+  return {
+    log: createLogger({ program: "simulation", level: "warn", stream }) as Logger as AlarmLog,
+    lines,
+  };
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import { createLogger } from "../../src/shared/process/logger.ts";
+import type { AlarmName } from "../../src/shared/catalog/alarms.ts";
+import { type AlarmLog, createLogger, type Logger } from "../../src/shared/process/logger.ts";
 import { AlarmStore } from "../../src/supervisor/alarms/alarm-store.ts";
 import { NotificationTally } from "../../src/supervisor/notifications/notification-tally.ts";
 import { OperationStore } from "../../src/supervisor/operations/operation-store.ts";
@@ -22,7 +23,9 @@ const PAGE = 5;
 /** More than are due where nearly all wait for later. */
 const DUE_MAX = 10;
 const states = [undefined, "pending", "sent", "parked", "closed"] as const;
-const log = createLogger({ program: "supervisor", level: "error", stream: { write: () => {} } });
+const stream = { write: () => {} };
+const plain: Logger = createLogger({ program: "supervisor", level: "error", stream });
+const log = plain as AlarmLog;
 
 /** Runs each statement of the supervisor on a database that `fullSupervisor(n)` has made. */
 export async function runAll(database: DatabaseSync, n: number): Promise<void> {
@@ -101,8 +104,8 @@ function readGateway(database: DatabaseSync, n: number): void {
 
 function writeAlarms(database: DatabaseSync, clock: TestClock): void {
   const alarms = new AlarmStore(database, clock);
-  const raise = (alarm: string) => alarms.tap(log).error({ alarm }, "told");
-  for (const alarm of ["queue-old", "queue-old", "transaction-changed"]) raise(alarm);
+  const raise = (alarm: AlarmName) => alarms.tap(log).error({ alarm }, "told");
+  for (const alarm of ["queue-old", "queue-old", "transaction-changed"] as const) raise(alarm);
   alarms.noteRequest("a look", "1");
   alarms.after(undefined, 0, PAGE);
   alarms.keepLasting([]);

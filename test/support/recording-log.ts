@@ -1,8 +1,11 @@
-import { createLogger, type Logger } from "../../src/shared/process/logger.ts";
+import { type AlarmLog, createLogger, type Logger } from "../../src/shared/process/logger.ts";
 
-/** A logger whose lines a test can read. */
-export function recordingLog(): { log: Logger; lines: string[] } {
+/** Returns a logger whose lines a test can read; a test may log alarms with it. */
+export function recordingLog(): { log: AlarmLog; lines: string[] } {
   const lines: string[] = [];
   const stream = { write: (line: string) => void lines.push(line) };
-  return { log: createLogger({ program: "test", level: "debug", stream }), lines };
+  return {
+    log: createLogger({ program: "test", level: "debug", stream }) as Logger as AlarmLog,
+    lines,
+  };
 }

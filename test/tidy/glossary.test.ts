@@ -35,7 +35,7 @@ const left: Readonly<Record<string, number>> = {
   "src/launcher/commands": 3,
   "src/launcher/doctor": 1,
   "src/simulator/terminal/concert/machine": 1,
-  "src/tp-manager": 3,
+  "src/tp-manager": 2,
   "src/tp-manager/matching": 1,
 };
 

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { supervisorAlarms, tpManagerAlarms } from "../../src/shared/catalog/alarms.ts";
 import { errorTable } from "../../src/shared/catalog/errors.ts";
 import { findingTable } from "../../src/shared/catalog/findings.ts";
 import { sharedParts } from "../../src/shared/config/schema.ts";
@@ -29,6 +30,8 @@ export function publishedNames(): Set<string> {
         namesOf(z.toJSONSchema(schema, { io: "input", unrepresentable: "any" })),
       ),
     ]),
+    ...tpManagerAlarms,
+    ...supervisorAlarms,
     ...namesInSource(),
   ]);
 }
@@ -53,14 +56,13 @@ function namesOf(value: unknown, key = ""): string[] {
   });
 }
 
-/** Columns, tables and indexes, alarms and metrics: as the sources write them. */
+/** Columns, tables, indexes, metrics and previous names of alarms: as the sources write them. */
 function namesInSource(): string[] {
   const forms = [
     /^ +(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/gm,
     /\bADD COLUMN (\w+)/g,
     /\b(?:TABLE|INDEX|TRIGGER|VIEW) (?:IF NOT EXISTS )?(\w+)/g,
-    /\b(?:alarm|formerly): "([a-z-]+)"/g,
-    /^ {2}\| "([a-z-]+)"/gm,
+    /\bformerly: "([a-z-]+)"/g,
     /\b(connector_\w+)/g,
   ];
   const read = (path: string): string => readFileSync(`${root}/${path}`, "utf8");
@@ -68,8 +70,6 @@ function namesInSource(): string[] {
     .filter((path) => path.endsWith(".ts"))
     .flatMap((path) => {
       const text = read(path);
-      const isAlarms = path === "src/supervisor/alarms/alarm.ts";
-      const own = forms.filter(({ source }) => isAlarms || !source.startsWith("^ {2}"));
-      return own.flatMap((form) => [...text.matchAll(form)].map(([, name = ""]) => name));
+      return forms.flatMap((form) => [...text.matchAll(form)].map(([, name = ""]) => name));
     });
 }

@@ -1,5 +1,5 @@
 import { maskPansInText } from "../masking/mask.ts";
-import type { Logger } from "../process/logger.ts";
+import type { AlarmLog, LineFields, Logger } from "../process/logger.ts";
 
 /** The longest text of an alarm in characters; it may quote a terminal or the gateway. */
 const MESSAGE_LENGTH_MAX = 500;
@@ -27,10 +27,10 @@ export interface RaisedAlarm {
  * Returns a logger that also gives each line with the field `alarm` to `raise`, so that an alarm in
  * the log always reaches the operator. The log has the line whatever `raise` does.
  */
-export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Logger {
-  const tapped = (level: "warn" | "error" | "fatal"): Logger["error"] =>
-    ((detail: unknown, message?: string, ...more: unknown[]) => {
-      log[level](detail as object, message, ...more);
+export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): AlarmLog {
+  const tapped = (level: "warn" | "error" | "fatal"): AlarmLog["error"] =>
+    ((detail: LineFields<never>, message?: string) => {
+      log[level](detail, message);
       const alarm = alarmOf(detail, message ?? "");
       if (alarm === undefined) return;
       try {
@@ -39,7 +39,7 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Log
         // Storing fails when the alarm is about a full disk; the log has the alarm already.
         log.error({ err: error }, "an alarm was not stored");
       }
-    }) as Logger["error"];
+    }) as AlarmLog["error"];
   return {
     debug: log.debug.bind(log),
     info: log.info.bind(log),

@@ -1,4 +1,4 @@
-import type { Logger } from "../process/logger.ts";
+import type { AlarmLog } from "../process/logger.ts";
 import { Retrying } from "../process/retrying.ts";
 import type { Clock } from "../time.ts";
 import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
@@ -15,7 +15,7 @@ interface WatchParts {
   readonly read: () => Condition[] | Promise<Condition[]>;
   readonly clock: Clock;
   /** A logger whose lines with the field `alarm` reach the operator. */
-  readonly log: Logger;
+  readonly log: AlarmLog;
   /** Gets the alarms of the conditions that are present; all other conditions' are over. */
   readonly onChecked?: (alarms: readonly string[]) => void;
 }

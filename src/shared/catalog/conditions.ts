@@ -1,5 +1,6 @@
 import type { SupervisorAnswer } from "../ipc/contract.ts";
 import type { TpManagerConditions } from "../ipc/status-figures.ts";
+import type { AlarmName } from "./alarms.ts";
 import type { ErrorCode } from "./errors.ts";
 import texts from "./texts-en.json" with { type: "json" };
 
@@ -37,7 +38,7 @@ type CheckName =
 
 interface Row {
   /** The alarm that lasts as long as the condition. */
-  readonly alarm: string | undefined;
+  readonly alarm: AlarmName | undefined;
   /** The alarm's previous name. */
   readonly formerly?: string | undefined;
   readonly raised: "on-the-spot" | "watch";
@@ -50,7 +51,7 @@ interface Row {
 }
 
 interface ConditionRow extends Row {
-  readonly alarm: string;
+  readonly alarm: AlarmName;
   /** The program that raises the alarm, because it sees the condition begin and end. */
   readonly by: "supervisor" | "tp-manager";
   /** The condition's text with values in braces; `{count order}` is "1 order" or "2 orders". */
@@ -74,14 +75,14 @@ export const KEEPS_PAYMENTS = "terminal";
 type Severity = "critical" | "warns";
 
 /** Returns the row of a condition whose alarm the watch raises, named after it or `alarm`. */
-const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: string) =>
+const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: AlarmName) =>
   ({ raised: "watch", critical: severity === "critical", check, find, alarm }) as const;
 
 /** Returns the row of a condition whose alarm is raised where a transaction or operation fails. */
 const onTheSpot = (
   severity: Severity,
   check: CheckName,
-  alarm: string,
+  alarm: AlarmName,
   find: Row["find"],
   formerly?: string,
 ): Row => ({ ...watched(severity, check, find, alarm), raised: "on-the-spot", formerly });
@@ -104,7 +105,7 @@ const rowsOf = <Name extends keyof typeof texts.conditions>(
   Object.fromEntries(
     Object.entries<Row>(rows).map(([name, row]) => [
       name,
-      { by, ...row, alarm: row.alarm ?? name, ...texts.conditions[name as Name] },
+      { by, ...row, alarm: row.alarm ?? (name as AlarmName), ...texts.conditions[name as Name] },
     ]),
   ) as Readonly<Record<Name, ConditionRow>>;
 

@@ -5,7 +5,7 @@ import { dayOf, daysOfCopies, startCopying } from "../store/copies.ts";
 import type { Store } from "../store/store.ts";
 import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, sleep } from "../time.ts";
-import type { Logger } from "./logger.ts";
+import type { AlarmLog } from "./logger.ts";
 
 /** One thing to do each day. */
 export interface Chore {
@@ -22,7 +22,7 @@ interface DailyOptions {
   readonly idle: () => boolean;
   readonly chores: readonly Chore[];
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
 }
 
 const AFTER_START_MS = 100;

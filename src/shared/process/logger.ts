@@ -1,12 +1,46 @@
 import { type DestinationStream, multistream, type Logger as PinoLogger, pino } from "pino";
+import type { AlarmName } from "../catalog/alarms.ts";
 import type { Config } from "../config/schema.ts";
 import { cleanLine, withoutSecrets } from "../masking/log-cleaning.ts";
 import { maskPansInUrl } from "../masking/mask.ts";
 import { openLogFile } from "./log-file.ts";
 
-/** The interface that parts of a program log with: `log.info({transactionId}, "paid")`. */
-export type Logger = Pick<PinoLogger, "debug" | "info" | "warn" | "error" | "fatal">;
-export type RootLogger = PinoLogger;
+/** The fields of a line of the log, which may name an alarm. */
+export interface LineFields<Alarm = AlarmName> {
+  readonly alarm?: Alarm;
+  readonly [field: string]: unknown;
+}
+
+/** Writes a line of the log: a message, or fields of the line and a message. */
+interface WriteLine<Alarm> {
+  (fields: LineFields<Alarm>, message?: string): void;
+  (line: string | Error): void;
+}
+
+/**
+ * The interface that parts of a program log with: `log.info({transactionId}, "paid")`. A line of
+ * such a log reaches the log file only, so its type refuses the field `alarm`.
+ */
+export interface Logger {
+  readonly debug: WriteLine<never>;
+  readonly info: WriteLine<never>;
+  readonly warn: WriteLine<never>;
+  readonly error: WriteLine<never>;
+  readonly fatal: WriteLine<never>;
+}
+
+/** A log whose lines with the field `alarm` also reach the operator; `tapAlarms` makes it. */
+export interface AlarmLog extends Logger {
+  readonly warn: WriteLine<AlarmName>;
+  readonly error: WriteLine<AlarmName>;
+  readonly fatal: WriteLine<AlarmName>;
+}
+
+/** The log of a whole program; `child` returns a log that adds fields to each line. */
+export interface RootLogger extends Logger {
+  level: string;
+  child(fields: LineFields<never>): RootLogger;
+}
 
 /**
  * Returns a logger that writes one JSON line per event. Secrets are removed by name, and every line
@@ -44,11 +78,11 @@ export function createLogger(options: {
 }
 
 /** Cleans the fields of child loggers, which pino's formatters do not reach. */
-function cleanChildren(log: RootLogger): void {
+function cleanChildren(log: PinoLogger): void {
   const child = log.child;
-  log.child = function cleanedChild(this: RootLogger, bindings, options) {
+  log.child = function cleanedChild(this: PinoLogger, bindings, options) {
     return child.call(this, withoutSecrets(bindings), options);
-  } as RootLogger["child"];
+  } as PinoLogger["child"];
 }
 
 /** Returns what is logged of a request; its headers are left out, because they hold credentials. */

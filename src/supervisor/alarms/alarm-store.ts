@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { type RaisedAlarm, tapAlarms } from "../../shared/catalog/alarm-log.ts";
 import { lastingAlarms } from "../../shared/catalog/conditions.ts";
 import { FLEET_REQUEST, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog, Logger } from "../../shared/process/logger.ts";
 import { inTransaction } from "../../shared/store/sqlite.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -33,7 +33,7 @@ export class AlarmStore extends Tables {
   }
 
   /** Returns a logger whose alarms are stored too. */
-  tap(log: Logger): Logger {
+  tap(log: Logger): AlarmLog {
     return tapAlarms(log, (alarm) => this.#add(alarm));
   }
 

@@ -1,5 +1,5 @@
 import { newId } from "../../shared/new-id.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { type Clock, isoTime, type Timer, within } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type {
@@ -26,7 +26,7 @@ export interface LinkParts {
   readonly store: FleetStore;
   readonly clock: Clock;
   /** Its alarms are stored. */
-  readonly log: Logger;
+  readonly log: AlarmLog;
   readonly random: () => number;
 }
 

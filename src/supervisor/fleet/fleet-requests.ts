@@ -1,5 +1,5 @@
 import { parseJson } from "../../shared/json.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Incoming } from "./broker.ts";
@@ -29,7 +29,7 @@ export interface RequestParts {
   readonly store: FleetStore;
   readonly clock: Clock;
   /** Its alarms are stored. */
-  readonly log: Logger;
+  readonly log: AlarmLog;
   readonly updates?: FleetUpdates | undefined;
   /** Missing: FLEET_UPLOAD_URL is not set. */
   readonly upload?: UploadBundle | undefined;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { MessageRefused } from "../../shared/ipc/server.ts";
 import { containsPan, maskPan, maskPansInText } from "../../shared/masking/mask.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
@@ -14,7 +14,7 @@ interface IntakeParts {
   readonly losses: StoreLosses;
   readonly forwarder: Forwarder;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
 }
 
 /** Takes the transactions that tp-manager hands off, once each (docs/architecture.md 1.2). */

@@ -1,7 +1,7 @@
 import { ConditionWatch } from "../../shared/catalog/condition-watch.ts";
 import { conditionsOf } from "../../shared/catalog/conditions.ts";
 import type { SupervisorAnswer } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { AlarmStore } from "../alarms/alarm-store.ts";
@@ -20,7 +20,7 @@ export interface StatusParts {
   readonly alarmStore: AlarmStore;
   readonly clock: Clock;
   /** Its alarms are stored. */
-  readonly log: Logger;
+  readonly log: AlarmLog;
   readonly version: string;
   /** How updates stand; undefined: this installation is not updated. */
   readonly updates?: () => SupervisorStatus["updates"];

@@ -1,6 +1,6 @@
 import { maskPansInText, maskPansInValue } from "../../shared/masking/mask.ts";
 import { currencyOf, parseAmount } from "../../shared/money.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { readOr } from "../../shared/read-or.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
@@ -16,7 +16,7 @@ export interface NotificationHandlerParts {
   readonly operations: OperationStore;
   readonly losses: StoreLosses;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
   /** The gateway may sign with each of these. */
   readonly secrets: readonly DigestSecret[];
   /** Without one no fraud event is taken. */

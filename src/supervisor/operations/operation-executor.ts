@@ -4,7 +4,7 @@ import type {
   SupervisorRequest as Request,
 } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
@@ -31,7 +31,7 @@ interface OperationExecutorParts {
   readonly gateway: OperationGateway;
   readonly clock: Clock;
   readonly losses: StoreLosses;
-  readonly log: Logger;
+  readonly log: AlarmLog;
 }
 
 /**

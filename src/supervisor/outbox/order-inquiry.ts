@@ -1,4 +1,4 @@
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { readStored } from "../../shared/transaction.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
@@ -24,7 +24,7 @@ export interface SendingParts {
   readonly gateway: Gateway;
   readonly watch: DeliveryWatch;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
   /** Returns a random number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
 }

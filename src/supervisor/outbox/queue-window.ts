@@ -1,4 +1,4 @@
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable, type TryClass, type Waits } from "../gateway/fault-table.ts";
@@ -18,7 +18,7 @@ const WINDOW_DOUBLES_AFTER = 8;
  */
 export class QueueWindow {
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: AlarmLog;
   #paused: { readonly reason: string; readonly sinceMs: number } | null = null;
   /** The end of the queue's wait by the steady clock; while paused, the time of the next try. */
   #holdUntilMs = 0;
@@ -30,7 +30,7 @@ export class QueueWindow {
   /** The fault of certificate, address or access that an operator has to set right. */
   #misconfigured: { readonly class: TryClass; reason: string; sinceMs: number } | null = null;
 
-  constructor(clock: Clock, log: Logger) {
+  constructor(clock: Clock, log: AlarmLog) {
     this.#clock = clock;
     this.#log = log;
   }

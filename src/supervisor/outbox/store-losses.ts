@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { inTransaction } from "../../shared/store/sqlite.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -13,9 +13,9 @@ import { maybeSent } from "./item-rows.ts";
  */
 export class StoreLosses extends Tables {
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: AlarmLog;
 
-  constructor(database: DatabaseSync, clock: Clock, log: Logger) {
+  constructor(database: DatabaseSync, clock: Clock, log: AlarmLog) {
     super(database);
     this.#clock = clock;
     this.#log = log;

@@ -8,7 +8,7 @@ import type {
   SupervisorRequest,
   supervisorMessages,
 } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import { Store } from "../../shared/store/store.ts";
 import { StoreExchange } from "../../shared/store/store-exchange.ts";
@@ -32,7 +32,7 @@ export function growthOf(database: DatabaseSync): number {
  * Begins the session of supervisor.db (docs/rules/17-loss.md), before anything is sent: a database
  * that was put back must not send its old items again.
  */
-export function openStores(database: DatabaseSync, path: string, clock: Clock, log: Logger) {
+export function openStores(database: DatabaseSync, path: string, clock: Clock, log: AlarmLog) {
   const store = new Store(database, path, () => growthOf(database));
   const losses = new StoreLosses(database, clock, log);
   store.begin((finding) => {
@@ -49,7 +49,7 @@ interface MessageParts {
   readonly losses: StoreLosses;
   readonly gateway: Gateway;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
   readonly forwarder: Pick<Forwarder, "tryAtOnce">;
 }
 

@@ -1,4 +1,4 @@
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { endHold, readHold, readReady, writeHold } from "../../update/update-state.ts";
 import type { FleetUpdates } from "../fleet/fleet-requests.ts";
@@ -9,7 +9,7 @@ const FLEET = "the fleet";
 interface Parts {
   readonly dataDirectory: string;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
 }
 
 /** Returns the updates of a data folder, as far as the fleet may use them (docs/fleet.md 6.3). */

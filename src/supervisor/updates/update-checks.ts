@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { ProgramContext } from "../../shared/process/lifecycle.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { readOr } from "../../shared/read-or.ts";
 import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { checkTime, installationId, readState } from "../../update/update-state.ts";
@@ -17,7 +17,7 @@ const CHECK_LIMIT_MS = 4 * 3_600_000;
  */
 export function startUpdateChecks(
   { config, installation, clock, onStop }: ProgramContext,
-  log: Logger,
+  log: AlarmLog,
 ): void {
   if (!isDelivery) return;
   if (config.UPDATE_URL === undefined) {
@@ -35,7 +35,7 @@ export function startUpdateChecks(
 }
 
 /** Returns the installation's own time; UPDATE_TIME, where the disk cannot keep its id. */
-export function timeOfChecks(updateTime: string, dataDirectory: string, log: Logger): string {
+export function timeOfChecks(updateTime: string, dataDirectory: string, log: AlarmLog): string {
   try {
     return checkTime(updateTime, installationId(dataDirectory));
   } catch (error) {
@@ -50,7 +50,7 @@ export function timeOfChecks(updateTime: string, dataDirectory: string, log: Log
  */
 export async function checkInItsOwnProgram(
   dataDirectory: string,
-  log: Logger,
+  log: AlarmLog,
   script = () => programFile("update-check"),
 ): Promise<void> {
   let end: (() => void) | undefined;
@@ -72,7 +72,7 @@ export async function checkInItsOwnProgram(
   }
 }
 
-function logLines(lines: string, log: Logger): void {
+function logLines(lines: string, log: AlarmLog): void {
   for (const line of lines.split("\n").filter(Boolean)) {
     const [, alarm] = /^alarm: (.*)$/.exec(line) ?? [];
     if (alarm === undefined) log.warn(`update: ${line}`);

@@ -1,4 +1,4 @@
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Probation } from "../../shared/process/probation.ts";
 import type { WriteProof } from "../../shared/store/write-proof.ts";
 import type { Clock } from "../../shared/time.ts";
@@ -34,7 +34,7 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly settings: ArbiterSettings;
   readonly matcher: Matcher;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
   /** Publishes an event to the clients of `GET /events`. */
   readonly announce?: Announce | undefined;
   /** Called when an attempt became charged or reversed, so that the hand-off begins. */

@@ -176,14 +176,14 @@ export function alarmMismatch(
   { amountMinor }: TransactionReport,
   fate: string,
 ): void {
-  const detail = { alarm: "report-mismatch", amountMinor };
+  const detail = { alarm: "report-mismatch", amountMinor } as const;
   writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
 }
 
 /** Raises an alarm when a charge differs from the request (docs/rules/25-one-way.md). */
 export function alarmDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
   if (!good || !differs?.length) return;
-  const detail = { alarm: "report-differs", differs };
+  const detail = { alarm: "report-differs", differs } as const;
   const text = `the terminal approved with another ${differs.join(" and ")} than was sent`;
   writer.log("error", detail, text);
 }

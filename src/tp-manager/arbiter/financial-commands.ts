@@ -214,7 +214,7 @@ function writeReversal(
   writer.advance({ input: "report", report, judgement, ...because });
   if (judgement === "disagrees") {
     const { amountMinor, originalTrace, maskedPan } = report;
-    const detail = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan };
+    const detail = { alarm: "reversal-mismatch", amountMinor, originalTrace, maskedPan } as const;
     const text = "the terminal's answer to a reversal names another sale, card or amount; ";
     writer.log("error", detail, `${text}compare the terminal's receipts, then settle the order`);
   }

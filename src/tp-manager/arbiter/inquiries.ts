@@ -1,5 +1,5 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import { sameTerminal } from "../matching/comparison.ts";
 import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts";
@@ -32,7 +32,7 @@ export interface Question {
 
 interface InquiryParts {
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
   readonly terminal: Terminal;
   /** Resolves when a probe disturbs no work and the journal can judge its answer. */
   readonly readyToProbe: (signal: AbortSignal) => Promise<void>;
@@ -329,7 +329,7 @@ export class Inquiries {
       return work();
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      const detail = { ...open?.question.about, err: error, alarm: "journal" };
+      const detail = { ...open?.question.about, err: error, alarm: "journal" } as const;
       this.#parts.log.error(detail, "the journal could not be read or written during recovery");
       if (open) this.#askLater(open);
       return undefined;

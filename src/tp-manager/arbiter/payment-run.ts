@@ -88,7 +88,7 @@ export class PaymentRun {
       const ended = writeEnd(this.writer, end, matcher.assumptions, this.#cancelAsked);
       if (this.#cancelAsked && isCharged(ended.state)) {
         // The approval counts despite the cancel: the operator must know (docs/design.md 5.13).
-        const detail = { alarm: "approved-after-cancel" };
+        const detail = { alarm: "approved-after-cancel" } as const;
         this.writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }
       return ended;
@@ -204,7 +204,12 @@ export class PaymentRun {
   }
 
   #alarmSecondSale({ receiptNumber, traceNumber, amountMinor }: TransactionReport): void {
-    const detail = { alarm: "second-sale-in-payment", receiptNumber, traceNumber, amountMinor };
+    const detail = {
+      alarm: "second-sale-in-payment",
+      receiptNumber,
+      traceNumber,
+      amountMinor,
+    } as const;
     const text =
       "the terminal reported a second sale in one payment: see in the terminal's journal whether " +
       "the customer was charged twice, and give one charge back";
@@ -228,7 +233,7 @@ export class PaymentRun {
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       // Without a decision the terminal itself reverses the sale a little later (docs/zvt.md 8.2).
-      const detail = { err: error, alarm: "journal" };
+      const detail = { err: error, alarm: "journal" } as const;
       this.writer.log(
         "error",
         detail,

@@ -265,12 +265,16 @@ export class Recovery {
 function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
   if ("goods" in before.state && before.state.goods?.decision === null) {
-    const alarm = { alarm: "charged-without-delivery" };
+    const alarm = { alarm: "charged-without-delivery" } as const;
     writer.log("error", alarm, "the terminal kept a sale of which nobody said that goods came out");
   }
   if (!isCharged(state) || state.goodsMinor === undefined) return;
   const { amountMinor: chargedMinor } = state.report;
-  const detail = { alarm: "charged-beyond-goods", chargedMinor, goodsMinor: state.goodsMinor };
+  const detail = {
+    alarm: "charged-beyond-goods",
+    chargedMinor,
+    goodsMinor: state.goodsMinor,
+  } as const;
   writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
 }
 

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import { currencyOf, formatMajor } from "../../shared/money.ts";
+import type { LineFields } from "../../shared/process/logger.ts";
 import {
   type UnmatchedFinding,
   type UnmatchedRow,
@@ -355,7 +356,7 @@ export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,
   finding?: "held" | "unclear",
-): object {
+): LineFields {
   return {
     alarm: "unmatched-transaction",
     formerly: formerNames[finding ?? "open"],

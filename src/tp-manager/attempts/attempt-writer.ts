@@ -1,5 +1,5 @@
 import { invariant } from "../../shared/invariant.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog, LineFields } from "../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { AttemptRows } from "../journal/attempt-rows.ts";
@@ -23,7 +23,7 @@ const HEARD_WITHIN_MS = 1_000;
 interface WriterParts {
   readonly attempts: AttemptRows;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
   /** Sends a prompt to the clients of `GET /events`. */
   readonly announce?: Announce | undefined;
 }
@@ -144,12 +144,13 @@ export class AttemptWriter {
   /** Announces the prompt that the customer sees now. Prompts are not stored. */
   prompted(prompt: Prompt): void {
     const { transactionId, request } = this.#attempt;
-    this.log("info", { prompt: prompt.code }, prompt.text);
-    const data = { orderId: request.orderId, transactionId, ...prompt };
+    const { orderId } = request;
+    this.#parts.log.info({ transactionId, orderId, prompt: prompt.code }, prompt.text);
+    const data = { orderId, transactionId, ...prompt };
     this.#parts.announce?.({ name: "prompt", data });
   }
 
-  log(level: "info" | "warn" | "error", detail: object, message: string): void {
+  log(level: "warn" | "error", detail: LineFields, message: string): void {
     const { transactionId, request } = this.#attempt;
     this.#parts.log[level]({ transactionId, orderId: request.orderId, ...detail }, message);
   }

@@ -1,6 +1,6 @@
 import type { Charged, ErrorCode } from "../../shared/catalog/errors.ts";
 import { formatMajor } from "../../shared/money.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { EventData } from "./event-table.ts";
 import {
   type Attempt,
@@ -219,7 +219,7 @@ export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
 }
 
 /** Raises the alarm of {@link isReturnedTwice}. A person has to compare the two repayments. */
-export function alarmReturnedTwice(log: Logger, attempt: Attempt): void {
+export function alarmReturnedTwice(log: AlarmLog, attempt: Attempt): void {
   const { transactionId, request, state, returnedMinor } = attempt;
   const { orderId, currency } = request;
   const atTerminal = (isReversed(state) && state.sale.report.amountMinor) || request.amountMinor;

@@ -8,7 +8,7 @@ import type {
 } from "../../shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../shared/money.ts";
 import { newId } from "../../shared/new-id.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
 import { type Attempt, type OpenReturn, returnableMinorOf } from "../attempts/payment.ts";
@@ -39,7 +39,7 @@ interface GatewayOperationsParts {
   readonly guard: StoreGuard;
   readonly link: SupervisorLink;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
 }
 
 interface GatewayResult {

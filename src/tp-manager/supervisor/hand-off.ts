@@ -1,7 +1,7 @@
 import { IpcError } from "../../shared/ipc/client.ts";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { RETRY_MAX_MS, Retrying } from "../../shared/process/retrying.ts";
 import { type Clock, type Timer, within } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
@@ -42,7 +42,7 @@ export class HandOff {
   readonly #store: HandOffRows;
   readonly #link: SupervisorLink;
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: AlarmLog;
   readonly #waiting = new Map<string, Waiting>();
   /**
    * The oldest unacknowledged transactions at start. The earlier process may have answered them as
@@ -59,7 +59,7 @@ export class HandOff {
   #mayBeParked = true;
   #failing: Pick<HandOffStall, "reason" | "sinceMs"> | null = null;
 
-  constructor(store: HandOffRows, link: SupervisorLink, clock: Clock, log: Logger) {
+  constructor(store: HandOffRows, link: SupervisorLink, clock: Clock, log: AlarmLog) {
     this.#store = store;
     this.#link = link;
     this.#clock = clock;
@@ -317,9 +317,9 @@ export class RefusedHandOffs {
   readonly #refused: RefusedRows;
   readonly #handOff: Pick<HandOff, "nudge">;
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: AlarmLog;
 
-  constructor(refused: RefusedRows, handOff: Pick<HandOff, "nudge">, clock: Clock, log: Logger) {
+  constructor(refused: RefusedRows, handOff: Pick<HandOff, "nudge">, clock: Clock, log: AlarmLog) {
     this.#refused = refused;
     this.#handOff = handOff;
     this.#clock = clock;

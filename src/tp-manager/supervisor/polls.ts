@@ -1,5 +1,5 @@
 import { ALARMS_PAGE_MAX, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog, Logger } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
 import { alarmReturnedTwice, isReturnedTwice } from "../attempts/phase-table.ts";
@@ -76,7 +76,7 @@ export function returnPoll(
   store: Pick<ReturnRows, "returnsReadTo" | "noteReturns" | "setReturnsReadTo">,
   link: SupervisorLink,
   clock: Clock,
-  log: Logger,
+  log: AlarmLog,
 ): Poll {
   const alarmed = new Set<string>();
   const alarmOnce = ({ attempt }: NotedAttempt): void => {

@@ -1,5 +1,5 @@
 import { STORE_PAGE_MAX } from "../../shared/ipc/contract.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { ResyncPage, ResyncRows } from "../journal/hand-off-rows.ts";
@@ -17,7 +17,7 @@ const WHOLE_CHECK_MS = 30_000;
 export class Resync {
   readonly #store: ResyncRows;
   readonly #link: SupervisorLink;
-  readonly #log: Logger;
+  readonly #log: AlarmLog;
   readonly #isWhole: () => boolean;
   readonly #task: Retrying;
   /** The number of resyncs that this process has begun. */
@@ -28,7 +28,7 @@ export class Resync {
     store: ResyncRows,
     link: SupervisorLink,
     clock: Clock,
-    log: Logger,
+    log: AlarmLog,
     isWhole: () => boolean,
   ) {
     this.#store = store;

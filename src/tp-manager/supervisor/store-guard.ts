@@ -2,7 +2,7 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { IpcError } from "../../shared/ipc/client.ts";
 import { STORE_PAGE_MAX, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import { formatMajor } from "../../shared/money.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import { type Clock, type Timer, unlessAborted } from "../../shared/time.ts";
 import { storage } from "../attempts/failures.ts";
@@ -36,7 +36,7 @@ interface GuardParts {
   readonly matcher: Pick<Matcher, "explains">;
   readonly link: SupervisorLink;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
   /** TERMINAL_SHARED: another till uses the terminal too, so an unknown sale proves no loss. */
   readonly isShared: boolean;
   /** Called when the supervisor's database may be lost too, which only a resync can end. */

@@ -1,6 +1,6 @@
 import type { Config } from "../../shared/config/config.ts";
 import { type ConfigPart, integer, marked, textsFrom } from "../../shared/config/config-field.ts";
-import type { Logger } from "../../shared/process/logger.ts";
+import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import texts from "./settings-en.json" with { type: "json" };
 import type { Terminal } from "./terminal.ts";
@@ -29,5 +29,5 @@ export interface Driver {
    * Loads the driver and its line. Reading the registry loads neither, because the doctor has to
    * run where the library of serial ports does not load.
    */
-  create(config: Config, clock: Clock, log: Logger): Promise<Terminal>;
+  create(config: Config, clock: Clock, log: AlarmLog): Promise<Terminal>;
 }

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
+import type { Logger as PinoLogger } from "pino";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createLogger, type RootLogger } from "../../../src/shared/process/logger.ts";
+import { tapAlarms } from "../../../src/shared/catalog/alarm-log.ts";
+import { type AlarmLog, createLogger, type Logger } from "../../../src/shared/process/logger.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { testCards } from "../masking/test-cards.ts";
 
@@ -14,9 +16,9 @@ interface Line {
   readonly [name: string]: unknown;
 }
 
-function fileLogger(): { log: RootLogger; file: string; lines: () => Line[]; text: () => string } {
+function fileLogger(): { log: PinoLogger; file: string; lines: () => Line[]; text: () => string } {
   const file = join(temporaryFolder(), "logs", "tp-manager.log");
-  const log = createLogger({ program: "tp-manager", level: "debug", file });
+  const log = createLogger({ program: "tp-manager", level: "debug", file }) as object as PinoLogger;
   const text = (): string => readFileSync(file, "utf8");
   const lines = (): Line[] =>
     text()
@@ -258,3 +260,20 @@ function deep(levels: number): object {
   for (let i = 0; i < levels; i++) value = { value };
   return value;
 }
+
+test("the type of a log that reaches no operator refuses an alarm", () => {
+  const { log, lines } = fileLogger();
+  const plain: Logger = log;
+  // @ts-expect-error: such an alarm would stand in the log file only
+  plain.error({ alarm: "daily-chore" }, "a daily chore failed");
+  // @ts-expect-error: only tapAlarms makes a log that is one for alarms
+  const untapped: AlarmLog = plain;
+  const raised: string[] = [];
+  const tapped = tapAlarms(plain, ({ alarm }) => raised.push(alarm));
+  tapped.error({ alarm: "daily-chore" }, "a daily chore failed");
+  // @ts-expect-error: the table of alarms does not have the name
+  tapped.error({ alarm: "unknown-name" }, "no alarm");
+  expect(untapped).toBe(plain);
+  expect(raised).toEqual(["daily-chore", "unknown-name"]);
+  expect(lines().length).toBe(3);
+});

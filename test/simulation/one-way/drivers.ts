@@ -1,4 +1,4 @@
-import type { Logger } from "../../../src/shared/process/logger.ts";
+import type { AlarmLog } from "../../../src/shared/process/logger.ts";
 import { OneWayTerminal } from "../../../src/tp-manager/terminal/one-way/one-way-terminal.ts";
 import type { Terminal } from "../../../src/tp-manager/terminal/terminal.ts";
 import type { Life } from "../life.ts";
@@ -27,7 +27,7 @@ export function deviceOf(kind: UnaskedKind | undefined, parts: DeviceParts): Mod
 export function driverOf(
   life: Life,
   watch: DriverWatch,
-  log: Logger,
+  log: AlarmLog,
 ): { readonly terminal: Terminal; readonly model: ModelTerminal | undefined } {
   const device = watch.device();
   if (!(device instanceof UnaskedDevice)) {

@@ -1,7 +1,6 @@
 import { createIpcClient } from "../../../src/shared/ipc/client.ts";
 import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
-import { createLogger } from "../../../src/shared/process/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
 import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
@@ -14,7 +13,7 @@ export function withoutSupervisor(at: House): Pick<ApiOptions, "supervisor" | "g
   const folder = openRunDirectory(temporaryFolder());
   const client = createIpcClient(folder, "supervisor", supervisorMessages, systemClock);
   const supervisor = new SupervisorLink(client, 1_000);
-  const log = createLogger({ program: "test", level: "error" });
+  const { log } = at;
   const { attempts, returns } = at.journal;
   const parts = { attempts, returns, guard: at.guard, clock: at.clock, log };
   const gateway = new GatewayOperations({ ...parts, link: supervisor });

@@ -102,7 +102,8 @@ test("an alarm of before keeps its name, and the kind of before ends it", async 
   at.terminal.tell({ type: "unmatched-report", report: strange });
   await at.clock.advance(15_000);
   for (const alarm of ["unexpected-report", "sale-without-order-unclear", "sale-without-order"]) {
-    at.hub.tap(at.log).error({ alarm }, "of the version before");
+    const former = { alarm, message: "of the version before", source: "tp-manager" as const };
+    at.journal.events.raise({ ...former, orderId: null, transactionId: null }, at.clock.now());
   }
   const { call } = await api({ clock: at.clock }, at);
   const alarms = async (): Promise<string[]> =>

@@ -1,5 +1,5 @@
 import { tapAlarms } from "../../../shared/catalog/alarm-log.ts";
-import type { Logger } from "../../../shared/process/logger.ts";
+import type { AlarmLog, Logger } from "../../../shared/process/logger.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { KeptEvent, PassingEvent } from "../../attempts/event-table.ts";
 import type { EventRows } from "../../journal/event-rows.ts";
@@ -41,7 +41,7 @@ export class EventHub {
   }
 
   /** Returns a logger whose alarms become events. */
-  tap(log: Logger): Logger {
+  tap(log: Logger): AlarmLog {
     return tapAlarms(log, ({ about: _, ...alarm }) =>
       this.source.raise({ ...alarm, source: "tp-manager" }, this.#clock.now()),
     );

@@ -1,4 +1,4 @@
-import type { Logger } from "../../../shared/process/logger.ts";
+import type { AlarmLog } from "../../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import {
   type Baseline,
@@ -26,7 +26,7 @@ interface OneWayOptions {
   readonly messages: Messages;
   readonly dialogue: Dialogue;
   readonly clock: Clock;
-  readonly log: Logger;
+  readonly log: AlarmLog;
   /** After so long a payment without a result ends as lost; a late result of it still counts. */
   readonly waitMs: number;
   /** So long after a request has left, the terminal is taken to run nothing any more. */

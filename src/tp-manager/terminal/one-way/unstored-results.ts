@@ -1,4 +1,4 @@
-import type { Logger } from "../../../shared/process/logger.ts";
+import type { AlarmLog } from "../../../shared/process/logger.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 import type { OneWayResult } from "../terminal.ts";
 import type { ResultReading } from "./dialogue.ts";
@@ -21,13 +21,13 @@ const STORE_AGAIN_MS = 1_000;
  */
 export class UnstoredResults {
   readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #log: AlarmLog;
   readonly #store: (result: UnstoredResult) => boolean;
   #results: readonly UnstoredResult[] = [];
   #timer: Timer | undefined;
 
   /** `store` returns whether the result is on disk now. */
-  constructor(clock: Clock, log: Logger, store: (result: UnstoredResult) => boolean) {
+  constructor(clock: Clock, log: AlarmLog, store: (result: UnstoredResult) => boolean) {
     this.#clock = clock;
     this.#log = log;
     this.#store = store;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Config } from "../../../../shared/config/config.ts";
 import { oneOf, valuesOf } from "../../../../shared/config/config-field.ts";
-import type { Logger } from "../../../../shared/process/logger.ts";
+import type { AlarmLog } from "../../../../shared/process/logger.ts";
 import type { Clock } from "../../../../shared/time.ts";
 import { commonFields, withTexts } from "../../driver.ts";
 import type { Dialogue, Messages } from "../../one-way/dialogue.ts";
@@ -25,7 +25,7 @@ export const lineFields = {
 export async function lineTerminal(
   config: Config,
   clock: Clock,
-  log: Logger,
+  log: AlarmLog,
   messages: Messages,
   dialogueOn: (transport: ByteTransport) => Dialogue,
 ): Promise<Terminal> {

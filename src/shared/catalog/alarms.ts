@@ -1,0 +1,73 @@
+/**
+ * The names of the alarms that tp-manager raises. Monitoring watches for these names, so a name
+ * never changes; docs/operator.md has what each alarm means and asks of an operator.
+ */
+export const tpManagerAlarms = [
+  "terminal-disconnected",
+  "terminal-out-of-order",
+  "terminal-changed",
+  "journal-unwritable",
+  "supervisor-silent",
+  "hand-over-failing",
+  "hand-off-refused",
+  "reversed-after-sending",
+  "unmatched-transaction",
+  "terminal-difference",
+  "amounts-refused",
+  "charge-unread",
+  "payment-unknown",
+  "charged-late",
+  "order-charged-twice",
+  "second-sale-in-payment",
+  "approved-after-cancel",
+  "charged-without-delivery",
+  "charged-beyond-goods",
+  "returned-twice",
+  "reversed-elsewhere",
+  "reversal-mismatch",
+  "report-mismatch",
+  "report-differs",
+  "gateway-difference",
+  "receipt-number-missing",
+  "open-pre-authorisations",
+  "end-of-day-failed",
+  "hand-off",
+  "journal",
+  "journal-lost",
+  "outbox-lost",
+  "daily-chore",
+] as const;
+
+/** The names of the alarms that the supervisor raises; src/supervisor/README.md lists them too. */
+export const supervisorAlarms = [
+  "gateway-credentials-refused",
+  "gateway-misconfigured",
+  "gateway-answer-mismatch",
+  "gateway-lookup-refused",
+  "queue-old",
+  "queue-unwritable",
+  "transaction-parked",
+  "transaction-changed",
+  "outbox-lost",
+  "order-charged-twice",
+  "reversed-after-sending",
+  "gateway-operation-unknown",
+  "gateway-operation-failed",
+  "gateway-order-ambiguous",
+  "gateway-order-twice",
+  "notifications-refused",
+  "notification-mismatch",
+  "notification-unreadable",
+  "chargeback-or-fraud",
+  "fleet-twin",
+  "update-hold-ended",
+  "update-failed",
+  "updates-stuck",
+  "certificates-end",
+  "update-metadata",
+  "card-number-masked",
+  "daily-chore",
+] as const;
+
+/** The name of an alarm: the value of the field `alarm` of a line of the log. */
+export type AlarmName = (typeof tpManagerAlarms)[number] | (typeof supervisorAlarms)[number];
