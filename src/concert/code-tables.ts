@@ -16,12 +16,12 @@ export function tagName(tag: string): string | undefined {
   return isKnownTag(tag) ? tagNames[tag] : undefined;
 }
 
-/** Returns the name of a payment mode; null for one that names no card. */
+/** Returns the name of a payment mode; null when the mode names no kind of card. */
 export function applicationName(mode: string): string | null {
   return applicationNames[mode] ?? null;
 }
 
-/** What AF means to a kiosk. "unknown": the action may have been done. */
+/** What a failure reason (tag AF) means to a kiosk. "unknown": the action may have been done. */
 type FailureReading =
   | "declined"
   | "cancelled"
@@ -44,7 +44,7 @@ const failureReadings: Readonly<Record<string, FailureReading>> = {
   "13": "wrong-currency",
 };
 
-/** Reads AF as it came; without AF the terminal only says that the action was not done. */
+/** Reads the failure reason (tag AF); undefined only says that the action was not done. */
 export function failureOf(reason: string | undefined): {
   readonly text: string;
   readonly reading: FailureReading;

@@ -1,31 +1,31 @@
-/** Faults of bytes that claim to be Concert, or of values that shall become bytes. */
+/** Why bytes cannot be decoded as a Concert message, or a value cannot be encoded into one. */
 export type ConcertFaultCode =
-  /** The check byte is not that of the frame. */
+  /** The check byte does not fit the body of the frame. */
   | "lrc"
-  /** A body, or the value of a tag, has another length than its layout or its own number says. */
+  /** A body or a tag's value is not as long as the layout or the length field says. */
   | "length"
   /** The bytes end before the frame does. */
   | "truncated"
   /** A frame does not begin with STX. */
   | "no-stx"
-  /** A control byte stands where a frame may only go on or end with ETX. */
+  /** A control byte other than ETX stands inside a frame. */
   | "no-etx"
   /** The amount is no number. */
   | "amount"
   /** The status is no digit. */
   | "status"
-  /** Control bytes came with a parity bit: both sides have another line setting. */
+  /** Control bytes came with a parity bit: terminal and register have different line settings. */
   | "parity"
   /** Another field of a fixed layout does not hold what belongs there. */
   | "field"
   /** A tag with the length 000. */
   | "zero-length"
-  /** A tagged message goes on after the bytes that are there. */
+  /** The bytes end in the middle of a tagged message. */
   | "incomplete"
   | "duplicate-tag"
   /** The bytes do not begin with a tag. */
   | "tag"
-  /** The version is there, but not at the beginning. */
+  /** The version tag is present, but is not the first tag. */
   | "order"
   /** A value that cannot be encoded. */
   | "value";

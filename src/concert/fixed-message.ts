@@ -13,19 +13,19 @@ export interface FixedRequest {
   readonly transactionType: string;
   /** ISO 4217, three digits. */
   readonly currency: string;
-  /** Ten characters, blanks kept; shorter ones are filled up when encoded. */
+  /** The private field: ten characters; encoding fills up a shorter text with blanks. */
   readonly private: string;
   readonly options: RequestOptions;
 }
 
-/** Each option is its letter, the length 01 and one character (docs/concert.md 3.1). */
+/** The options of a request; each is a letter, the length 01, a character (docs/concert.md 3.1). */
 type RequestOptions =
   | { readonly variant: "e" }
   | { readonly variant: "e-plus"; readonly delay: string; readonly authorization: string }
   | { readonly variant: "e-ticket"; readonly ticket: string };
 
 export const PRIVATE_CHARACTERS = 10;
-/** Eight digits. */
+/** The largest amount in minor units: the field has eight digits. */
 export const FIXED_AMOUNT_MAX = 99_999_999;
 const BASE_CHARACTERS = 26;
 const OPTION_CHARACTERS = 4;
@@ -147,11 +147,11 @@ export function encodeFixedReply(reply: FixedReply): Uint8Array {
   return bytesOf(`${text}${filled}${currency}${own}${ticket ?? ""}`);
 }
 
-/** How a reply was asked for. Both lengths of a reply are accepted (docs/concert.md 2.7). */
+/** What the request asked of the reply; either reply length is accepted (docs/concert.md 2.7). */
 interface AskedReply {
-  /** A ticket was asked for, so the length is open. */
+  /** Whether the request asked for a ticket, so that the reply may have any length. */
   readonly ticket: boolean;
-  /** A report was asked for; with a ticket, that length is tried first. */
+  /** Whether a report was asked for; before a ticket, the layout with a report is tried first. */
   readonly report: boolean;
   /** The currency of the request; with a ticket, its position decides about the length. */
   readonly currency: string;
@@ -159,7 +159,7 @@ interface AskedReply {
 
 const strict: AskedReply = { ticket: false, report: true, currency: "" };
 
-/** Reads a body. Throws {@link ConcertCodecError}. */
+/** Reads the body of a reply, without its frame. Throws {@link ConcertCodecError}. */
 export function decodeFixedReply(body: Uint8Array, asked: AskedReply = strict): FixedReply {
   const text = textOf(body);
   const length = baseLength(text, asked);

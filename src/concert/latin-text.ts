@@ -1,6 +1,6 @@
 import { ConcertCodecError } from "./errors.ts";
 
-/** One byte is one character: what the protocols count are bytes (docs/concert.md 4.1). */
+/** Returns bytes as text, one character for each byte (Latin-1; docs/concert.md 4.1). */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
 }

@@ -6,7 +6,7 @@ import { bytesOf, textOf } from "./latin-text.ts";
 export type Tagged = readonly [tag: string, value: string];
 
 interface TaggedReading {
-  /** Every tag that was whole before the fault, or all of them. */
+  /** The whole tags before the fault; all tags when there is no fault. */
   readonly tags: readonly Tagged[];
   /**
    * null: the bytes are exactly a whole number of tags, at least one. Of all faults only

@@ -10,7 +10,7 @@ export const withTexts = textsFrom(texts);
 
 /** Settings that mean the same to every driver that has them. */
 export const commonFields = withTexts({
-  /** Milliseconds of silence before a lost payment is asked about, and between two probes. */
+  /** How long the line is silent before a question about a lost payment, and between probes; ms. */
   RECOVERY_SILENCE_MS: marked(integer(0, 120_000).default(10_000), { floor: 10_000 }),
 });
 
@@ -18,7 +18,7 @@ export const commonFields = withTexts({
 export interface Driver {
   /** The value of TERMINAL_PROTOCOL. */
   readonly protocol: string;
-  /** Settings that the driver adds to the setup file; a name of two drivers means one thing. */
+  /** Settings that the driver adds; a name that two drivers use means the same in each. */
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
    * How long a terminal waits for our answer to its report before it reverses the sale. Only a

@@ -15,7 +15,7 @@ import { concertDriver } from "./concert/concert-driver.ts";
 import { type Driver, withTexts } from "./driver.ts";
 import { zvtDriver } from "./zvt/zvt-driver.ts";
 
-/** All drivers; the first is the default. The only place that knows them. */
+/** All terminal drivers; the first is the default. No other file lists the drivers. */
 const drivers: readonly [Driver, ...Driver[]] = [zvtDriver, concertDriver, caisseApDriver];
 
 const [{ protocol: first }, ...others] = drivers;
@@ -42,7 +42,7 @@ export const protocolPart: ConfigPart = {
   ],
 };
 
-/** The floors hold unless TEST_TIMERS is yes: a real terminal needs them. */
+/** Returns a fault for each time below its floor, unless TEST_TIMERS allows short times. */
 function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly ValueFault[] {
   return Object.entries({ ...sharedFields, ...fields }).flatMap(([name, schema]) => {
     const { floor } = metaOf(schema);
@@ -60,7 +60,7 @@ export function driverFor(config: Config): Driver {
   return driver;
 }
 
-/** A text that changes with the protocol, with its line and with its settings. */
+/** Returns a text that differs when the protocol, its line or its settings differ. */
 export function setupOf(config: Config): string {
   const { protocol, config: own } = driverFor(config);
   const values: Readonly<Record<string, unknown>> = valuesOf(own.fields, config);

@@ -23,9 +23,9 @@ export interface HeldTerminal {
    */
   pay(order: PaymentOrder, observer: PaymentObserver): Promise<PaymentEnd>;
 
-  // Where a protocol lacks one of the members below, the API's calls that need it answer 501.
+  // API calls that need an optional member below answer 501 where the driver lacks the member.
 
-  /** Asks the terminal to cancel the running payment. The payment's own end decides. */
+  /** Asks the terminal to cancel the running payment. Only the payment's outcome decides. */
   cancel?(): Promise<CancelAnswer>;
 
   /**
@@ -102,11 +102,11 @@ export type TelecollectionEnd =
   | {
       readonly end: "completed";
       readonly applications: readonly TelecollectedApplication[];
-      /** Missing when the terminal reported none, and in records of older versions. */
+      /** Missing when the terminal sent no totals, and in records of older versions. */
       readonly totals?: ClosingTotals;
       readonly ticket: string;
     }
-  /** The command did not leave, or the terminal refused it; nothing was closed. */
+  /** The end of day was not sent, or the terminal refused the command; nothing was closed. */
   | { readonly end: "refused"; readonly code: string; readonly text: string }
   /** Nothing was closed: these pre-authorisations must be booked or reversed first. */
   | { readonly end: "open-pre-authorisations"; readonly receiptNumbers: readonly string[] }
@@ -141,24 +141,24 @@ export interface TerminalCapabilities {
    * goods of an order comes in addition.
    */
   readonly paymentLimitMs: number;
-  /** The last transaction can be asked for, so that a lost payment can be recovered. */
+  /** Whether the terminal can be asked for its last transaction, to recover a lost payment. */
   readonly lastTransaction: boolean;
-  /** Absent: a good result can be refused on the wire, and the terminal then reverses the sale. */
+  /** Present when a good result cannot be refused on the wire to make the terminal reverse it. */
   readonly cannotRefuse?: true;
-  /** Present: the terminal does not name itself, so every member of its identity is empty. */
+  /** Present when the terminal sends no identity, so that every member of its identity is empty. */
   readonly noIdentity?: true;
   /**
    * Present: the results of all payments come on one line, so a result without a reference can be
    * that of an earlier payment (docs/rules/25-one-way.md).
    */
   readonly sharesLine?: true;
-  /** Present: by the settings no result carries a reference. Absent: the results show it. */
+  /** Present when, by the settings, no result carries an order's reference. */
   readonly namesNoPayment?: true;
-  /** true: a sale is final only when its print was acknowledged too (docs/zvt.md 9.1). */
+  /** Whether a sale is final only after its print is acknowledged as well (docs/zvt.md 9.1). */
   readonly printsCount?: boolean;
-  /** The terminal has said that it waits for goods (ZVT registration status, bit 10). */
+  /** Whether the terminal said that it waits for goods (ZVT registration status, bit 10). */
   readonly vending: boolean;
-  /** A part of the amount can be charged when only a part of the goods came out. */
+  /** Whether a part of the amount can be charged when only a part of the goods came out. */
   readonly partialIssue: boolean;
 }
 
@@ -166,18 +166,18 @@ export type LinkState = "disconnected" | "connecting" | "registering" | "connect
 
 export interface TerminalState {
   readonly link: LinkState;
-  /** Why the link is not up, for an operator; null when it is. */
+  /** Why the link to the terminal is not up, for an operator; null when the link is up. */
   readonly linkProblem: string | null;
   readonly identity: TerminalIdentity;
   /** null until the terminal has answered a status question on this link. */
   readonly status: TerminalStatus | null;
-  /** A command is running on the wire. */
+  /** Whether a command is running on the wire. */
   readonly busy: boolean;
-  /** Jobs that the terminal demands, as in the event "demand"; empty without a link. */
+  /** Maintenance that the terminal requests (such as an end of day); empty without a link. */
   readonly demands: readonly string[];
 }
 
-/** Empty strings where the terminal does not name a member. */
+/** How the terminal names itself; a member that the terminal does not send is "". */
 export interface TerminalIdentity {
   readonly serialNumber: string;
   readonly deviceId: string;
@@ -185,7 +185,7 @@ export interface TerminalIdentity {
   readonly version: string;
 }
 
-/** The identity of a terminal that names no member. */
+/** The identity of a terminal that sends none: every member is empty. */
 export const noIdentity: TerminalIdentity = {
   serialNumber: "",
   deviceId: "",
@@ -197,13 +197,13 @@ export const noIdentity: TerminalIdentity = {
 export interface TerminalStatus {
   /** 0 ready, 1 busy, 2 locked or action needed, 9 no link. */
   readonly cr: "0" | "1" | "2" | "9";
-  /** 0 none, 1 in the reader. */
+  /** Card: 0 no card, 1 a card is in the reader. */
   readonly card: "0" | "1";
-  /** 0 none due, 1 host call, initialisation, diagnosis or end of day due. */
+  /** Maintenance: 0 none due, 1 host call, initialisation, diagnosis or end of day due. */
   readonly call: "0" | "1";
   /** 0 good, 1 reader, 2 printer, 3 other fault. */
   readonly periph: "0" | "1" | "2" | "3";
-  /** For logs and support: codes and texts of the protocol. */
+  /** Status codes and texts of the protocol, for logs and support. */
   readonly detail: string;
 }
 
@@ -249,7 +249,7 @@ export interface PaymentObserver {
    * journal cannot be read; the driver does not acknowledge the result then.
    */
   concerns?(result: OneWayResult): boolean;
-  /** What the terminal sent now proves that our acknowledgement of the last report arrived. */
+  /** Called when a message of the terminal proves that our ACK of the last report arrived. */
   acknowledged(): void;
   prompt(prompt: Prompt): void;
 }
@@ -258,7 +258,7 @@ export interface Prompt {
   /** The protocol's code, in hex for ZVT. */
   readonly code: string;
   readonly text: string;
-  /** ISO 639-1, or "" when the text came from the terminal. */
+  /** The language of the text (ISO 639-1); "" when the text came from the terminal. */
   readonly language: string;
   /** The code's meaning in each language of this program; null: none is known. */
   readonly texts: Readonly<Record<"en" | "fr" | "de", string>> | null;
@@ -266,9 +266,9 @@ export interface Prompt {
 
 /** How a payment ended on the wire. `code` is that of the protocol, `text` is for people. */
 export type PaymentEnd =
-  /** No byte of the command left this process. */
+  /** No byte of the payment command was sent. */
   | { readonly end: "not-sent"; readonly code: string; readonly text: string }
-  /** Cancelled before a byte of the command left; the command never leaves. */
+  /** The payment was cancelled before a byte of the command was sent; the command is never sent. */
   | { readonly end: "withdrawn"; readonly text: string }
   /** The terminal refused the command at once and has shown that it does not run. */
   | {
@@ -278,9 +278,9 @@ export type PaymentEnd =
       /** "busy": the terminal would take the command at another time. */
       readonly reason?: AbortReason | "busy";
     }
-  /** The terminal said the command is over and good. */
+  /** The terminal said that the command is completed. */
   | { readonly end: "completed"; readonly ticket: string }
-  /** The terminal said the command is over and was not carried out. */
+  /** The terminal said that the command has ended and was not carried out. */
   | {
       readonly end: "aborted";
       readonly code: string;
@@ -289,10 +289,10 @@ export type PaymentEnd =
       readonly advice?: DeclineAdvice;
       readonly ticket: string;
     }
-  /** No end was heard: the line or the protocol broke, or time ran out. */
+  /** The outcome is unknown: the line or the protocol failed, or the time ran out. */
   | { readonly end: "lost"; readonly code: string; readonly text: string; readonly ticket: string };
 
-/** What a result that is not good, or an abort, means to the customer. */
+/** What a bad result or an abort means to the customer. */
 export const abortReasons = [
   "declined",
   "cancelled",
@@ -300,7 +300,7 @@ export const abortReasons = [
   "terminal-fault",
   /** The terminal does not take the currency that was asked for. */
   "wrong-currency",
-  /** Of a reversal: the sale had been reversed before. */
+  /** A reversal was refused because the sale had been reversed before. */
   "already-reversed",
 ] as const;
 export type AbortReason = (typeof abortReasons)[number];
@@ -320,7 +320,7 @@ export interface TransactionReport {
   readonly resultCode: string | null;
   readonly resultText: string;
   readonly reason: AbortReason | null;
-  /** On a result that is not good. */
+  /** Advice for the customer, on a result that is not good. */
   readonly advice?: DeclineAdvice;
   readonly amountMinor: number | null;
   readonly currencyNumeric: string | null;
@@ -335,20 +335,20 @@ export interface TransactionReport {
   readonly maskedPan: string | null;
   readonly authorisationNumber: string | null;
   readonly cardName: string | null;
-  /** The text where the order's reference was sent; absent or null: none came back. */
+  /** The text in the field of the order's reference; absent or null when none came back. */
   readonly reference?: string | null;
-  /** Members, amount and currency apart, that came back other than they were sent. */
+  /** Members, except amount and currency, whose values came back changed. */
   readonly differs?: readonly string[];
-  /** Members, or an earlier result, because of which the result approves nothing of ours. */
+  /** Members, or an earlier result, that show that the result approves no payment of ours. */
   readonly contradicts?: readonly string[];
-  /** Present: our register number came back. */
+  /** Present when our register number came back. */
   readonly isOurRegister?: true;
   readonly receipt: Receipt;
-  /** See fallback-ticket.ts. */
+  /** A printable ticket made from the other fields (see fallback-ticket.ts). */
   readonly fallbackTicket: string;
 }
 
-/** Returns a report in which nothing is known. */
+/** Returns a report whose fields are all unknown. */
 export function emptyReport(): TransactionReport {
   return {
     good: false,

@@ -3,9 +3,9 @@ import { type Clock, sleep, type Timer } from "../../../shared/time.ts";
 import type { Dialogue, DialogueListener, Opened, Sent } from "../one-way/dialogue.ts";
 import type { ByteConnection, ByteTransport } from "../transport/byte-transport.ts";
 
-/** After so long a whole message gets no further piece (docs/concert.md 4.7). */
+/** The silence after which a whole message counts as finished (docs/concert.md 4.7). */
 const SETTLE_MS = 300;
-/** The same wait while a tag is still missing that would change the result. */
+/** The silence that finishes a message in which a tag that could change the result is missing. */
 const SETTLE_LONG_MS = 2_000;
 /** Within this time after a connection a terminal reports an earlier result, if it has one. */
 const LISTEN_MS = 50;
@@ -154,7 +154,7 @@ function isRefusalWithoutReason(bytes: Uint8Array): boolean {
 interface ExchangeListener {
   /** `isEarly`: the message began before our request was written, so it answers an earlier one. */
   message(bytes: Uint8Array, isEarly: boolean): void;
-  /** `rest`: bytes that are no whole message. */
+  /** The connection has closed. `rest`: received bytes that form no whole message. */
   closed(rest: Uint8Array, text: string, isEarly: boolean): void;
 }
 
@@ -164,7 +164,7 @@ class Exchange {
   readonly #listener: ExchangeListener;
   #connection: ByteConnection | undefined;
   #buffer: Uint8Array = new Uint8Array(0);
-  /** The first byte of the buffer came before our request was written. */
+  /** Whether the first byte of the buffer came before our request was written. */
   #isEarly = true;
   #settle: Timer | undefined;
   #hold: Timer | undefined;
@@ -230,7 +230,7 @@ class Exchange {
     this.#buffer = Buffer.concat([this.#buffer, bytes]).subarray(0, BUFFER_BYTES_MAX);
     this.#takeForerunner();
     const { tags, fault } = readTagged(this.#buffer);
-    // Of a cut message the rest, or the end of the connection, is waited for.
+    // A cut message waits for the rest of its bytes, or for the end of the connection.
     if (this.#buffer.length === 0 || fault?.code === "incomplete") return;
     const settleMs = fault || isFinal(tags) ? SETTLE_MS : SETTLE_LONG_MS;
     this.#settle = this.#clock.startTimer("end of a message", settleMs, () => this.#settled());
@@ -270,7 +270,7 @@ class Exchange {
     this.#hold?.clear();
     this.#settle?.clear();
     const { fault } = readTagged(this.#buffer);
-    // The reason may still be under way, unless the terminal itself has ended the connection.
+    // A refusal's reason may still follow, unless the terminal itself has ended the connection.
     const isOurs = problem === null || problem.cause !== undefined;
     const isCut = isOurs && isRefusalWithoutReason(this.#buffer);
     if (this.#buffer.length > 0 && !fault && !isCut) this.#reportBuffer();
@@ -281,7 +281,7 @@ class Exchange {
   }
 }
 
-/** Returns bytes without line ends at the beginning; those at the end may belong to a value. */
+/** Returns bytes without leading line ends; line ends at the end may belong to a value. */
 function withoutLineEnds(bytes: Uint8Array): Uint8Array {
   const first = bytes.findIndex((byte) => byte !== 0x0a && byte !== 0x0d);
   return first < 0 ? new Uint8Array(0) : bytes.subarray(first);

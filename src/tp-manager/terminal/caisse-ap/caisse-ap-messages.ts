@@ -21,13 +21,13 @@ import type { PaymentOrder } from "../terminal.ts";
 
 export interface CaisseApOptions {
   readonly version: "0300" | "0320";
-  /** CJ, twelve digits. */
+  /** The protocol identifier that tag CJ carries: twelve digits. */
   readonly identifier: string;
-  /** Two characters. */
+  /** The number of the cash register: two characters. */
   readonly register: string;
   /** The tag that carries the order's reference. */
   readonly reference: "CF" | "CH" | null;
-  /** The customer's receipt is asked for. */
+  /** Whether payments ask the terminal for the customer's receipt. */
   readonly receipt: boolean;
 }
 
@@ -35,7 +35,7 @@ const DEBIT = "0";
 const IDENTIFICATION = "I";
 const CUSTOMER_RECEIPT = "100";
 
-/** Payments as tagged messages (docs/concert.md 4.1 to 4.6). */
+/** Returns the encoder and reader of payments as tagged messages (docs/concert.md 4.1 to 4.6). */
 export function caisseApMessages(options: CaisseApOptions): Messages {
   return {
     protocol: "caisse-ap",
@@ -58,7 +58,7 @@ function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
   ];
 }
 
-/** Leaves out BA, with which a terminal answers before the result (docs/concert.md 4.4). */
+/** Returns a payment request without BA, which asks for an answer at once (docs/concert.md 4.4). */
 function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
   const { reference, receipt } = options;
   const digits = String(order.amountMinor).padStart(2, "0");
@@ -123,7 +123,7 @@ function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
   };
 }
 
-/** An amount; some terminals fill it up with zeros. */
+/** The pattern of an amount; some terminals fill up the amount with leading zeros. */
 const AMOUNT = /^0*\d{1,12}$/;
 const CURRENCY = /^\d{3}$/;
 
@@ -137,7 +137,7 @@ function quoted(value = ""): string {
   return `"${safeText(value, 24)}"`;
 }
 
-/** Reads AE, which alone decides, and AF, the reason of a refusal (docs/concert.md 4.4). */
+/** Returns the outcome, which AE alone decides, and AF's refusal reason (docs/concert.md 4.4). */
 function endingOf(tags: readonly Tagged[]): Ending {
   const state = tagValue(tags, "AE");
   switch (actionResult(tags)) {

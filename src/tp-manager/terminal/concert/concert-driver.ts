@@ -2,7 +2,7 @@ import { oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
 import { type Driver, withTexts } from "../driver.ts";
 import { lineFields, lineTerminal } from "./link/line-settings.ts";
 
-/** The driver's names in the setup file. */
+/** The settings of the Concert driver in the setup file. */
 const fields = {
   ...withTexts({
     CONCERT_VARIANT: oneOf(["e", "e-plus", "e-ticket"]).default("e-plus"),

@@ -21,20 +21,21 @@ import type { PaymentOrder } from "../terminal.ts";
 
 export interface ConcertOptions {
   readonly variant: "e" | "e-plus" | "e-ticket";
-  /** Two characters. */
+  /** The number of the cash register: two characters. */
   readonly register: string;
-  /** The reply has a report with the card number. */
+  /** Whether the request asks for a report with the card number in the reply. */
   readonly report: boolean;
 }
 
 const BANK_CARD = "1";
 const DEBIT = "0";
-/** Answer at the end, the terminal decides about the authorisation (docs/concert.md 3.1). */
+/** The option that has the terminal answer when the payment has ended, and decide itself
+ * whether to ask the bank for authorisation (docs/concert.md 3.1). */
 const ANSWER_AT_END = "A010";
 const TERMINAL_DECIDES = "B010";
 const CUSTOMER_TICKET = "T012";
 
-/** Payments in fixed fields (docs/concert.md 3.1, 3.2). */
+/** Returns the encoder and reader of payments in fixed fields (docs/concert.md 3.1, 3.2). */
 export function concertMessages(options: ConcertOptions): Messages {
   return {
     protocol: "concert",
@@ -43,7 +44,7 @@ export function concertMessages(options: ConcertOptions): Messages {
   };
 }
 
-/** Throws unless our own decoder reads the order in the request (docs/concert.md 2.6). */
+/** Encodes an order; throws unless our decoder reads the same order back (docs/concert.md 2.6). */
 function requestOf(order: PaymentOrder, options: ConcertOptions): Uint8Array {
   if (order.amountMinor > FIXED_AMOUNT_MAX) {
     throw new ConcertCodecError("value", "the amount is larger than this protocol can express");

@@ -1,15 +1,15 @@
 import type { PaymentOrder, TransactionReport } from "../terminal.ts";
 
-/** The way of one request to a terminal that cannot be asked about the request afterwards. */
+/** Carries one request at a time to a terminal that cannot be asked about it afterwards. */
 export interface Dialogue {
   /** Why nothing can be sent now; null when no reason is known. */
   readonly problem: string | null;
-  /** The results of all payments come on one line that stays open. */
+  /** Whether the results of all payments come on one line that stays open. */
   readonly isShared: boolean;
   start(listener: DialogueListener): void;
   /** Opens the line for one request, and holds it open for a moment. Sends no request. */
   open(signal: AbortSignal): Promise<Opened>;
-  /** Ends what {@link open} has opened. */
+  /** Closes the session or connection that {@link open} has opened. */
   leave(): void;
   /**
    * Sends the request on the line that {@link open} has opened. Where an earlier result may arrive
@@ -34,7 +34,7 @@ export type Opened =
       readonly opened: false;
       /** "away": there is no line. "silent", "busy": the terminal takes no request now. */
       readonly why: "away" | "silent" | "busy";
-      /** For people. */
+      /** Why the terminal takes no request, for people. */
       readonly text: string;
     };
 
@@ -44,20 +44,20 @@ export interface DialogueListener {
    * began before the running request had reached the terminal.
    */
   reply(reply: Uint8Array, isEarly: boolean): boolean;
-  /** Bytes came that are no whole reply; the text about them, for people, holds no card number. */
+  /** Reports bytes that form no whole reply; `text`, for people, holds no card number. */
   malformed(text: string): void;
-  /** The state of the line has changed. */
+  /** Reports a change of the line; null means that the line works. */
   link(problem: string | null): void;
-  /** The connection has ended on which the reply to the running request would have come. */
+  /** Reports that the connection for the reply to the running request has ended. */
   gone(text: string): void;
 }
 
-/** The messages of one protocol. Pure. */
+/** Encodes the requests and reads the replies of one protocol, without side effects. */
 export interface Messages {
   readonly protocol: string;
-  /** Present: by the settings no result carries a reference. */
+  /** Present when, by the settings, no result carries an order's reference. */
   readonly namesNothing?: true;
-  /** Throws when the protocol cannot express the order. */
+  /** Returns the request for an order. Throws when the protocol cannot express the order. */
   request(order: PaymentOrder): Uint8Array;
   /** Reads a reply to `order`; null: a reply to an earlier order. Never throws. */
   read(reply: Uint8Array, order: PaymentOrder | null): Reading;

@@ -27,11 +27,11 @@ interface OneWayOptions {
   readonly dialogue: Dialogue;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** After so long a payment without a result ends as lost; a late result of it still counts. */
+  /** The time after which a payment without a result ends as lost; its late result still counts. */
   readonly waitMs: number;
-  /** So long after a request has left, the terminal is taken to run nothing any more. */
+  /** The time after a request has left in which the terminal may still run the payment. */
   readonly quietMs: number;
-  /** How long a result is at least listened for after `waitMs`, before the terminal is asked. */
+  /** The shortest wait for a late result after `waitMs`, before the terminal is asked. */
   readonly silenceMs: number;
 }
 
@@ -39,9 +39,9 @@ const unknownLast = {
   kind: "not-told",
   why: "the protocol has no question about the last transaction",
 } as const;
-/** A terminal that misses our acknowledgement repeats its result within seconds. */
+/** How long an equal result counts as a repeat: a terminal without our ACK repeats soon. */
 const REPEAT_MS = 30_000;
-/** The longest time for which the opened line is held for its request. */
+/** The longest time for which an opened line waits for its request. */
 const OPENED_MS = 5_000;
 /** How many pieces of noise are logged in each {@link NOISE_SPAN_MS}. */
 const NOISE_MAX = 20;
@@ -57,7 +57,7 @@ export class OneWayTerminal implements Terminal {
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #take: ((result: OneWayResult) => boolean) | undefined;
   #paying: Paying | undefined;
-  /** Recovery has to find out what became of a payment of this process or of an earlier one. */
+  /** Whether recovery still has to find out the outcome of a payment of any process. */
   #isEvidenceKept = false;
   #isBusy = false;
   /** Resolves when the newest {@link Dialogue.ping} has ended. */
@@ -138,7 +138,7 @@ export class OneWayTerminal implements Terminal {
     });
   }
 
-  /** Ends the line, and stores the results that its end still brings. */
+  /** Closes the line, and stores the results that still arrive while the line closes. */
   async close(): Promise<void> {
     try {
       await this.#options.dialogue.close();
@@ -180,7 +180,7 @@ export class OneWayTerminal implements Terminal {
     return unknownLast;
   }
 
-  /** A request or a question of ours is under way, or the line is open for a request. */
+  /** Whether a request or question of ours is under way, or the line is open for a request. */
   get #isSpeaking(): boolean {
     const isOpen = this.#options.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
     return this.#isBusy || isOpen || this.#paying !== undefined;
@@ -312,7 +312,7 @@ export class OneWayTerminal implements Terminal {
     }
     const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(result, reading);
     if (isStored || this.#options.dialogue.isShared) return isStored;
-    // On a line of one payment nothing is acknowledged, so the terminal repeats nothing.
+    // On a connection for one payment no reply is acknowledged, so the terminal repeats none.
     this.#unstored.keep({ ...unstored, paying: isOwn ? paying : undefined });
     return false;
   }
@@ -334,7 +334,7 @@ export class OneWayTerminal implements Terminal {
   #storesAgain({ reply, reading, result, paying }: UnstoredResult): boolean {
     const isOwn = paying !== undefined && paying === this.#paying;
     if (!isOwn && this.#overtakes(reading)) return false;
-    // Where the payment is over by now, the result still belongs to its attempt.
+    // A result that comes after the end of the payment still belongs to the payment's attempt.
     const late = { ...result, cameFor: paying?.order.reference };
     if (!(isOwn ? this.#own(paying, reading) : this.#late(late, reading))) return false;
     this.#isOnDisk(reply);
@@ -345,7 +345,7 @@ export class OneWayTerminal implements Terminal {
   #own(paying: Paying, { report, ticket, end }: ResultReading): boolean {
     const { order, observer, ended } = paying;
     try {
-      // Where the terminal leaves out amount or currency, those of the order hold.
+      // If the terminal leaves out amount or currency, the order's values are reported.
       observer.report({
         ...report,
         amountMinor: report.amountMinor ?? order.amountMinor,
@@ -422,12 +422,12 @@ function statusOf(cr: TerminalStatus["cr"], detail: string): TerminalStatus {
   return { cr, card: "0", call: "0", periph: "0", detail };
 }
 
-/** The end of a payment that the terminal may have charged, without a clear result. */
+/** Returns the outcome of a payment that the terminal may have charged, without a clear result. */
 function lost(code: string, text: string): Extract<PaymentEnd, { end: "lost" }> {
   return { end: "lost", code, text, ticket: "" };
 }
 
-/** Makes a function that counts pieces of noise, and returns whether the newest is not logged. */
+/** Returns a function that counts a piece of noise and says whether to leave it out of the log. */
 function noiseLimit(clock: Clock): () => boolean {
   let [sinceMs, count] = [0, 0];
   return () => {

@@ -3,17 +3,17 @@ import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../shar
 import { fallbackTicket } from "../fallback-ticket.ts";
 import { emptyReport, type PaymentOrder, type TransactionReport } from "../terminal.ts";
 
-/** One result of a protocol whose terminals have no numbers, clock and name of their own. */
+/** A payment result of a terminal that sends no numbers, clock or name of its own. */
 export interface Result
   extends Pick<TransactionReport, "good" | "reason" | "amountMinor" | "currencyNumeric">,
     Partial<Pick<TransactionReport, "authorisationNumber" | "cardName">> {
-  /** null: the terminal did not say how the payment ended. */
+  /** The protocol's result code; null when the terminal did not say how the payment ended. */
   readonly code: string | null;
   readonly text: string;
   readonly reference: string | null;
   readonly differs: readonly string[];
   readonly isOurRegister: boolean;
-  /** Masked. */
+  /** The card number, masked; null when the terminal sent none. */
   readonly maskedPan: string | null;
   readonly receipt?: Partial<Receipt>;
 }
@@ -33,7 +33,7 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
     resultCode: code,
     resultText: result.text,
     reason: good || code === null ? null : reason,
-    // As it came: the matcher decides by it which payment the result is of.
+    // The amount exactly as received: the matcher uses it to find the payment of the result.
     amountMinor: result.amountMinor,
     currencyNumeric,
     maskedPan,

@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/time.ts";
 import type { PaymentEnd, PaymentObserver, PaymentOrder } from "../terminal.ts";
 import type { Dialogue, Sent } from "./dialogue.ts";
 
-/** How long a second opening of the line may take: longer than all tries of ENQ, or a connect. */
+/** The longest second opening of the line: longer than all attempts of ENQ, or a connect. */
 const REOPEN_MS = 20_000;
 
 /** The payment that runs on a one-way terminal. */
@@ -10,13 +10,13 @@ export interface Paying {
   readonly order: PaymentOrder;
   readonly observer: PaymentObserver;
   readonly ended: PromiseWithResolvers<PaymentEnd>;
-  /** The newest fault of the line while this payment runs; "" without. */
+  /** The newest fault of the line during this payment; "" when there was none. */
   fault: string;
-  /** The terminal may have the request, so whatever comes now is evidence. */
+  /** Whether the terminal may have the request, so that any reply is evidence. */
   isSent: boolean;
-  /** Present while the line is opened once more: what comes then answers an earlier payment. */
+  /** Present while the line is opened again: a reply then answers an earlier payment. */
   reopening: AbortController | undefined;
-  /** An approval came before the request left. It may be of this order, so nothing leaves. */
+  /** Whether an approval came before the request left: maybe of this order, so nothing is sent. */
   isOvertaken: boolean;
 }
 
@@ -46,7 +46,7 @@ export async function sendRequest(
   return "not-sent";
 }
 
-/** Returns the end of a payment that did not leave, or that the terminal provably did not take. */
+/** Returns the outcome of a payment that was not sent, or that the terminal provably refused. */
 export function notBegun(sent: "not-sent" | "refused", fault: string): PaymentEnd {
   if (sent === "not-sent") {
     return { end: "not-sent", code: "line", text: fault || "the terminal does not answer" };

@@ -21,18 +21,18 @@ export class Silence {
     this.#untilMs = clock.monotonicMs() + quietMs;
   }
 
-  /** Since the newest request neither its result came, nor did the terminal answer a question. */
+  /** Whether the newest request may still run: neither a result nor an answer came since. */
   get mayRun(): boolean {
     return this.#mayRun;
   }
 
-  /** A request is about to leave. */
+  /** Starts the time of a request that is about to be sent. */
   begin(): void {
     this.#mayRun = true;
     this.#untilMs = this.#clock.monotonicMs() + this.#quietMs;
   }
 
-  /** The request did not leave, or the terminal refused it. */
+  /** Restores the state before a request that was not sent, or that the terminal refused. */
   takeBack(): void {
     this.#mayRun = false;
   }
@@ -42,7 +42,7 @@ export class Silence {
     this.#untilMs = Math.max(this.#untilMs, this.#clock.monotonicMs() + ms);
   }
 
-  /** The terminal has ended what it did. */
+  /** Notes that the terminal no longer runs a request. */
   end(): void {
     this.#mayRun = false;
     this.#untilMs = this.#clock.monotonicMs();

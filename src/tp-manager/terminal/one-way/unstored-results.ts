@@ -33,14 +33,14 @@ export class UnstoredResults {
     this.#store = store;
   }
 
-  /** Keeps a result that the disk did not take. */
+  /** Adds a result that could not be written to the disk. */
   keep(result: UnstoredResult): void {
     if (!this.#add(result)) return;
     const text = "a result of the terminal is in memory only: storing it is tried again";
     this.#log.error({ alarm: "journal" }, text);
   }
 
-  /** Keeps a result that waits until the end of the running payment is on disk. */
+  /** Adds a result that must wait until the outcome of the running payment is on disk. */
   hold(result: UnstoredResult): void {
     if (!this.#add(result)) return;
     this.#log.warn({}, "a result of the terminal waits until the running payment has ended");
@@ -65,7 +65,7 @@ export class UnstoredResults {
     this.#timer = this.#clock.startTimer("store a result again", STORE_AGAIN_MS, again);
   }
 
-  /** Tries at once to store the results, up to the first one that the disk does not take. */
+  /** Tries at once to store the results, up to the first result that cannot be written. */
   storeAll(): void {
     for (let [first] = this.#results; first !== undefined; [first] = this.#results) {
       if (!this.#store(first)) {

@@ -15,7 +15,7 @@ type HouseContext = Omit<ZvtContext, "transport">;
 interface Tries {
   readonly count: number;
   readonly notBeforeMs: number;
-  /** Ends of tries that were followed by another try at once; each kind of end only once. */
+  /** Outcomes after which the job was repeated at once; each kind of outcome only once. */
   readonly excused: readonly ("lost" | "met")[];
 }
 
@@ -37,7 +37,7 @@ export class Housekeeping {
     this.#zvt = zvt;
   }
 
-  /** Forgets the tries of demands that the terminal no longer has. */
+  /** Resets the attempts at maintenance demands that the terminal no longer makes. */
   learn(demands: readonly Demand[]): void {
     for (const demand of [...this.#tries.keys()]) {
       if (!demands.includes(demand)) this.#tries.delete(demand);

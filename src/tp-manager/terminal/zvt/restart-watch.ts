@@ -1,9 +1,9 @@
 import type { Clock } from "../../../shared/time.ts";
 
-/** The time for the first question (docs/zvt.md 10.4); after each without an answer it doubles. */
+/** Time to answer the first question; doubled after each silent question (docs/zvt.md 10.4). */
 const ASK_FIRST_MS = 250;
 const ASK_MAX_MS = 2_000;
-/** The pause after an answer: short, so that no absence is missed between two questions. */
+/** The pause after an answer: so short that the terminal cannot restart unnoticed. */
 const ASK_UP_MS = 500;
 
 /** The terminal's answer within the time that a question has. */
@@ -19,7 +19,7 @@ interface RestartWatchParts {
   readonly clock: Clock;
   /** How long a terminal that still answers may take to go down. */
   readonly goesDownWithinMs: number;
-  /** After so long the usual attempts to connect go on. */
+  /** The time after which the usual attempts to connect go on. */
   readonly giveUpMs: number;
   readonly ask: (limitMs: number) => Promise<RestartAnswer>;
   readonly pause: (ms: number) => Promise<void>;

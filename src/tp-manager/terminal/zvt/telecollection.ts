@@ -13,7 +13,7 @@ import type { ZvtOptions } from "./zvt-options.ts";
 const PRE_AUTHORISATIONS_OPEN = 0xb8;
 const GOOD_STATUS = "0";
 
-/** Never rejects for anything that happens on the wire. */
+/** Runs the end of day. Never rejects for anything that happens on the wire. */
 export async function telecollection(
   run: RunCommand,
   options: ZvtOptions,

@@ -11,7 +11,7 @@ import { type ExchangeListener, type RunCommand, Session } from "./session/sessi
 import type { ExchangeEnd } from "./session/session-state.ts";
 import type { ZvtContext } from "./zvt-options.ts";
 
-/** How long the answer to a Log-Off is waited for; the answer decides nothing. */
+/** The longest wait for the answer to a Log-Off; the answer decides nothing. */
 const LOG_OFF_LIMIT_MS = 1_000;
 
 /**
@@ -30,7 +30,7 @@ export class ZvtConnection {
   #loop: Promise<void> | undefined;
   #session: Session | undefined;
   #link: LinkState = "disconnected";
-  /** Why the link is not up; null when it is. */
+  /** Why the link is not up; null when the link is up. */
   #problem: string | null = "not started";
   #linkChange = new AbortController();
   /** The next link begins with a silence and a question, after a lost command (docs/zvt.md 9.2). */

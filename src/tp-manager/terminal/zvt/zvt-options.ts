@@ -18,7 +18,7 @@ export interface ZvtTimers {
 }
 
 export interface ZvtOptions {
-  /** Six digits. */
+  /** The register's password: six digits. */
   readonly password: string;
   /** With BE the terminal sends receipts line by line, with 3E we build them (docs/zvt.md 6.1). */
   readonly configByte: number;
@@ -99,10 +99,10 @@ export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
   /** Texts in Latin-1 whatever was agreed, no partial issue, all totals in the first group. */
   "card-complete": { charset: "iso8859-1", partialIssue: false, totalsInFirstGroup: true },
   hobex: { partialIssue: false },
-  /** Print blocks name their own set; a text that names none is Latin-2. */
+  /** Print blocks name their own character set; a text without a named set is Latin-2. */
   "pax-a80": { charset: "iso8859-2" },
   feig: {},
-  /** Wants to be asked every three seconds (docs/zvt.md 10.1). */
+  /** CCV terminals want a status enquiry every three seconds (docs/zvt.md 10.1). */
   ccv: { pollIntervalMs: 3_000 },
 };
 
@@ -121,7 +121,7 @@ export interface ZvtContext extends ZvtDependencies {
 /** Bit of the configuration byte: no payment begins at the terminal's keys (docs/zvt.md 6.1). */
 export const REGISTER_CONTROLS_PAYMENTS = 0x10;
 
-/** Throws with what is wrong and what to write instead. */
+/** Returns whole options, or throws an error that says what is wrong and what to write instead. */
 export function checkedZvtOptions(given: Partial<ZvtOptions>): ZvtOptions {
   const options = { ...defaultZvtOptions, ...given };
   if (!/^\d{6}$/.test(options.password)) {

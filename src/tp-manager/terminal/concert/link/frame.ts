@@ -11,17 +11,17 @@ export const control = {
 } as const;
 
 const PARITY_BIT = 0x80;
-/** Control bytes that even parity changes: an odd number of ones (docs/concert.md 2.1). */
+/** Control bytes as even parity shows them: with an odd number of ones (docs/concert.md 2.1). */
 const withParity: ReadonlySet<number> = new Set(
   [control.stx, control.eot, control.nak].map((byte) => byte | PARITY_BIT),
 );
 
-/** Returns whether a byte is a control byte as the wrong parity setting shows it. */
+/** Returns whether a byte is a control byte that a wrong parity setting has changed. */
 export function showsParity(byte: number): boolean {
   return withParity.has(byte);
 }
 
-/** Control bytes in a ticket; any other byte below 20 ends a frame (docs/concert.md 2.3). */
+/** Control bytes that a ticket may hold; others below hex 20 end a frame (docs/concert.md 2.3). */
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
 const PRINTABLE_FIRST = 0x20;
 
@@ -29,7 +29,7 @@ function mayStandInBody(byte: number): boolean {
   return byte >= PRINTABLE_FIRST || lineEnds.has(byte);
 }
 
-/** XOR of the body and ETX (docs/concert.md 2.3). */
+/** Returns the check byte: XOR of the body's bytes and ETX (docs/concert.md 2.3). */
 function checkByte(body: Uint8Array): number {
   return body.reduce((sum, byte) => sum ^ byte, control.etx);
 }
@@ -46,12 +46,12 @@ export function encodeFrame(body: Uint8Array): Uint8Array {
 export interface FrameRead {
   readonly body: Uint8Array;
   readonly sawEtx: boolean;
-  /** null: more bytes are to come. */
+  /** How the frame ended; null while more bytes are to come. */
   readonly end: "whole" | "lrc" | "no-etx" | "length" | null;
 }
 
 export const frameStart: FrameRead = { body: new Uint8Array(0), sawEtx: false, end: null };
-/** The longest body that is read: longer than any with a receipt, so that noise comes to an end. */
+/** The longest body that is read. A body with a receipt is shorter; noise is cut off here. */
 const BODY_BYTES_MAX = 4_096;
 
 export function readFrameByte(read: FrameRead, byte: number): FrameRead {

@@ -8,7 +8,7 @@ import type { Dialogue, Messages } from "../../one-way/dialogue.ts";
 import type { Terminal } from "../../terminal.ts";
 import type { ByteTransport } from "../../transport/byte-transport.ts";
 
-/** The names in the setup file that the drivers of Concert and Caisse-AP share. */
+/** The settings that the drivers of Concert and Caisse-AP have in common. */
 export const lineFields = {
   ...withTexts({
     CONCERT_REGISTER: z
@@ -21,7 +21,7 @@ export const lineFields = {
   ...commonFields,
 } as const;
 
-/** Makes the driver of a protocol of this family on the line that the setup file names. */
+/** Returns a Concert or Caisse-AP terminal on the line that the setup file names. */
 export async function lineTerminal(
   config: Config,
   clock: Clock,

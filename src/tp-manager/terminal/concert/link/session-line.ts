@@ -29,7 +29,7 @@ export const sessionTimes: SessionTimes = {
   quietMs: 300,
 };
 
-/** The pause between two tries to open the line; short, because a result may come on the line. */
+/** The pause between attempts to open the line; short, because a result may come on the line. */
 const retryPause = { minMs: 500, maxMs: 5_000 };
 
 /**
@@ -71,7 +71,7 @@ export class SessionLine implements Dialogue {
     void this.#connect();
   }
 
-  /** Asks for a session. It is held for a moment, and left when nothing is sent in it. */
+  /** Asks for a session. An opened session is closed again when nothing is sent in it soon. */
   async open(signal: AbortSignal): Promise<Opened> {
     if (this.#state.phase.is === "open") return { opened: true };
     // A terminal may close a TCP connection after each payment.
@@ -182,19 +182,19 @@ export class SessionLine implements Dialogue {
         timer === null ? undefined : this.#clock.startTimer("session", this.#times[timer], fire);
     }
     const written = this.#write(frame ?? Uint8Array.from(write));
-    // The line is closed. Of a first send no byte has left; before a repeat the frame has left.
+    // The line is closed: a first send has not left, a repeat has left at least once before.
     if (!written && frame) this.#endSending(input.input === "send" ? "lapsed" : "unanswered");
     for (const one of news) this.#hear(one);
   }
 
-  /** Returns false when nothing has left because the connection is closed. */
+  /** Returns whether the bytes were written; false when the connection is closed. */
   #write(bytes: Uint8Array): boolean {
     if (bytes.length === 0) return true;
     try {
       this.#connection?.write(bytes);
       return this.#connection !== undefined;
     } catch {
-      // The connection reports by itself that it is closed.
+      // The connection itself reports its end to the listener.
       return false;
     }
   }

@@ -21,22 +21,22 @@ export interface SessionState {
 
 /** The limits of the waits of a session, milliseconds. */
 export interface SessionTimes {
-  /** From our ENQ or frame to its answer. */
+  /** The longest wait for the answer to our ENQ or frame. */
   readonly answerMs: number;
-  /** Between two tries of ENQ. */
+  /** The pause between two ENQ. */
   readonly pauseMs: number;
   /** How long a session that the terminal has opened to us waits for our frame. */
   readonly holdMs: number;
-  /** Longest silence in the terminal's session: before its frame, inside it, before EOT. */
+  /** The longest silence in a session of the terminal: before or inside the frame, before EOT. */
   readonly silenceMs: number;
-  /** How long the line is quiet before a malformed frame is answered. */
+  /** How long the line must be quiet before a malformed frame is answered. */
   readonly quietMs: number;
 }
 
 export const ENQ_TRIES = 3;
-/** How often a frame is sent in one session, the repeats after NAK included. */
+/** The largest number of times a frame is sent in one session, repeats after NAK included. */
 export const FRAME_SENDS = 3;
-/** How often a malformed reply is asked for again in one session. */
+/** The largest number of times NAK asks for a malformed reply again in one session. */
 const NAKS_MAX = 3;
 
 type Phase =
@@ -54,7 +54,7 @@ type Phase =
 
 /** A session that the terminal has opened. */
 interface Incoming {
-  /** It began where an answer to us was due, so its reply answers an earlier request. */
+  /** Whether the session began before the due answer to us: it answers an earlier request then. */
   readonly isEarly: boolean;
   readonly naks: number;
 }
@@ -93,9 +93,9 @@ export type SessionNews =
 export interface SessionStep {
   readonly state: SessionState;
   readonly write: readonly number[];
-  /** The frame to write instead, in one piece. */
+  /** The frame to write in one piece instead of bytes. */
   readonly frame?: Uint8Array;
-  /** The timer that replaces the running one; null: none runs; undefined: the running one stays. */
+  /** The timer to start; null stops the running timer, undefined leaves the running timer. */
   readonly timer?: keyof SessionTimes | null;
   readonly news: readonly SessionNews[];
 }
@@ -164,7 +164,7 @@ function onByte(state: SessionState, byte: number): SessionStep {
     case "sending":
       return onAnswerToFrame(state, phase, byte);
     case "refused":
-      // With more answers than frames one NAK was noise, and the terminal has the frame.
+      // More answers came than frames left: one NAK was noise, and the terminal has the frame.
       if (byte === control.ack) return rest(null, [], [{ news: "unanswered" }]);
       return opensSession(byte) ? insteadOfAnswer(byte) : stay(state);
     case "hearing":
@@ -179,7 +179,7 @@ function onByte(state: SessionState, byte: number): SessionStep {
   }
 }
 
-/** Takes a byte where the terminal may begin to speak. What is no beginning is noise. */
+/** Takes a byte where a session of the terminal may begin; a byte that is no control is noise. */
 function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep {
   const { phase } = state;
   const incoming = "incoming" in phase ? phase.incoming : { isEarly, naks: 0 };
@@ -280,7 +280,7 @@ function onFrameByte(
     return go({ ...state, phase: { is: "judging", incoming } }, null, [], [news]);
   }
   const news = [malformed(frame.end, frame.body)];
-  // A wrong check byte ends the frame; after any other fault its rest is still to come.
+  // A wrong check byte ends the frame; after any other fault more of the frame is to come.
   return frame.end === "lrc" ? askAgain(state, incoming, news) : skip(state, incoming, byte, news);
 }
 
@@ -291,7 +291,7 @@ function onJudged(state: SessionState, stored: boolean): SessionStep {
   return go({ ...state, phase: { ...phase, is: "closing" } }, "silenceMs", [control.ack]);
 }
 
-/** NAK asks for the reply once more; after a few the terminal is left alone. */
+/** Sends NAK to ask for the reply once more; after {@link NAKS_MAX} sends nothing more. */
 function askAgain(
   state: SessionState,
   incoming: Incoming,
@@ -332,7 +332,7 @@ function ask(tries: number, parity: boolean): SessionStep {
   return go({ deferred: null, phase }, "answerMs", [control.enq]);
 }
 
-/** Sends EOT and pauses after an ENQ without ACK, or ends the tries. */
+/** Sends EOT and pauses after an ENQ without ACK, or gives up after the last attempt. */
 function again(
   phase: Extract<Phase, { is: "asking" | "pausing" }>,
   why: "silent" | "busy",
@@ -348,7 +348,7 @@ function sendFrame(frame: Uint8Array, sends: number): SessionStep {
   return { ...go({ deferred: null, phase: { is: "sending", frame, sends } }, "answerMs"), frame };
 }
 
-/** Becomes idle, or asks again for the session of a deferred request while tries are left. */
+/** Becomes idle, or asks again for a deferred request's session while attempts are left. */
 function rest(
   deferred: number | null,
   write: readonly number[] = [],

@@ -13,7 +13,7 @@ import {
 import type { LastTransaction, PaymentOrder, ReversalOrder } from "../../terminal.ts";
 import type { ZvtOptions, ZvtTimers } from "../zvt-options.ts";
 
-/** One command of the register: what leaves, and the closed set of what may come back. */
+/** One command of the register: the message to send, and the messages that may come back. */
 export interface Command {
   readonly name: MessageName;
   readonly apdu: Apdu;
@@ -22,7 +22,7 @@ export interface Command {
    * 06 0F and 06 1E (docs/zvt.md 5.2). Anything else is refused with 84 83.
    */
   readonly replies: readonly MessageName[];
-  /** "answer": 80 00 ends it. Else 06 0F or 06 1E, until which the terminal is master. */
+  /** What ends the command: 80 00 ("answer"), or 06 0F or 06 1E ("completion"). */
   readonly ends: "answer" | "completion";
   /** Whether a 04 0F is stored before its ACK, and may be refused (docs/architecture.md 1.2). */
   readonly judged: boolean;
@@ -33,13 +33,13 @@ export interface Command {
 interface GoodsWindow {
   /** How long one 04 0F is left unanswered before the terminal has to ask again. */
   readonly holdMs: number;
-  /** How often the terminal may be made to ask again, field 02. */
+  /** The largest number of times the terminal may repeat its 04 0F (field 02 of the payment). */
   readonly asksMax: number;
-  /** How long the terminal waits for an answer before it reverses, field 01. */
+  /** How long the terminal waits for our answer before it reverses the sale (field 01). */
   readonly windowMs: number;
 }
 
-/** Sent by the terminal on every occasion it likes (docs/zvt.md 6.5, 7.4). */
+/** Messages that the terminal may send during any command (docs/zvt.md 6.5, 7.4). */
 export const anyTime: readonly MessageName[] = [
   "intermediate-status",
   "print-line",
@@ -66,7 +66,7 @@ export function registration(options: ZvtOptions): Command {
   const tags = [
     tag("printerWidth", String(options.printerWidth).padStart(2, "0")),
     container("permittedCommands", [tag("command", fromHex("06d3"))]),
-    // CP437 holds when nothing else is asked for.
+    // A registration without a character set means CP437.
     ...(charset === "cp437" || charset === "zvt7"
       ? []
       : [container("charsets", [tag("charset", codeOfCharset(charset))])]),
@@ -76,14 +76,14 @@ export function registration(options: ZvtOptions): Command {
   return command("registration", { parts: { password, configByte, currency }, tags });
 }
 
-/** For terminals that take nothing else: without a container, and perhaps without a currency. */
+/** Returns a registration without a container, for terminals that refuse the full registration. */
 export function bareRegistration(options: ZvtOptions, named: "currency" | "nothing"): Command {
   const { password, configByte, registrationCurrency: currency } = options;
   const parts = { password, configByte, ...(named === "currency" ? { currency } : {}) };
   return command("registration", { parts });
 }
 
-/** docs/zvt.md 6.5: leave the version out and send the container; the safest form of the answer. */
+/** Service byte that asks for a status without version, with container (docs/zvt.md 6.5). */
 const STATUS_AND_CONTAINER = 0x06;
 
 /** Every terminal understands the plain form, which asks for the software version too. */
@@ -98,7 +98,7 @@ export function statusEnquiry(password: string, form: StatusForm): Command {
   return command("status-enquiry", { parts: { password }, fields });
 }
 
-/** docs/zvt.md 6.4: send the 04 0F of the last transaction, print nothing. */
+/** Service byte: send the 04 0F of the last transaction, print nothing (docs/zvt.md 6.4). */
 const STATUS_ONLY = 0x03;
 
 /** Repeat Receipt 06 20 in its recovery form, docs/zvt.md 9.2. Changes nothing at the terminal. */
@@ -136,7 +136,7 @@ export function initialisation(password: string): Command {
   return reporting("initialisation", { parts: { password } });
 }
 
-/** Tag 1B, docs/zvt.md 6.4. */
+/** The values of tag 1B, the type of a diagnosis (docs/zvt.md 6.4). */
 const diagnosisTypes = { line: 1, extended: 2, configuration: 3, emv: 4 } as const;
 
 /** Diagnosis 06 70, docs/zvt.md 6.4. Always with its type: card complete terminals require it. */
@@ -166,7 +166,7 @@ export function logOff(): Command {
   return { ...command("log-off"), replies: [], ends: "answer" };
 }
 
-/** Instead of a receipt number, docs/zvt.md 6.3. In an answer it means: none. */
+/** Stands in the field of a receipt number when there is no number (docs/zvt.md 6.3). */
 export const NO_RECEIPT_NUMBER = "FFFF";
 
 /**
@@ -178,7 +178,7 @@ export function openPreAuths(): Command {
 }
 
 const ANSWER_SECONDS_MIN = 10;
-/** Field 02, always sent: how often the terminal may ask again (docs/zvt.md 8.2). */
+/** How many times the terminal may repeat its 04 0F: field 02, always sent (docs/zvt.md 8.2). */
 const STATUS_INFORMATIONS_MAX = 3;
 
 /**
@@ -192,7 +192,7 @@ export function answerSeconds({ t2Ms, t3Ms }: ZvtTimers): number {
   return Math.min(Math.max(seconds, ANSWER_SECONDS_MIN), WINDOW_SECONDS_MAX);
 }
 
-/** Field 01 is one byte. */
+/** The longest window in seconds: field 01 is one byte. */
 const WINDOW_SECONDS_MAX = 255;
 
 /**

@@ -14,7 +14,7 @@ export type SendOutcome =
    * left; the other side may answer any one of them (docs/zvt.md 2.4).
    */
   | { readonly outcome: "delivered"; readonly copies: number }
-  /** Nothing left this process. */
+  /** No byte of the message was sent. */
   | { readonly outcome: "not-begun"; readonly problem: string }
   /** Sent as often as docs/zvt.md 2.4 allows, and never acknowledged. */
   | { readonly outcome: "unacknowledged" }
@@ -32,7 +32,7 @@ export interface LinkListener {
   malformed(bytes: Uint8Array): void;
   /** Takes the number of bytes that were skipped outside of any frame. */
   noise(bytes: number): void;
-  /** Called once, last; null when {@link ApduLink.close} was called. */
+  /** Called once, as the last call: the link has ended; null after {@link ApduLink.close}. */
   down(problem: string | null): void;
 }
 
@@ -114,7 +114,7 @@ export function isAnswer({ control }: { readonly control: number }): boolean {
 export const openTcpLink: OpenLink = (options, listener, signal) =>
   new TcpLink(options, listener).open(signal);
 
-/** ZVT over TCP (docs/zvt.md 3.2): bare APDUs one after the other. */
+/** A link over TCP, where APDUs follow each other without frames (docs/zvt.md 3.2). */
 class TcpLink extends ApduLink {
   readonly #reader = new ApduReader();
   #pieceTimer: Timer | undefined;

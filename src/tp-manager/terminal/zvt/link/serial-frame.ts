@@ -6,7 +6,7 @@ export const ACK = 0x06;
 const DLE = 0x10;
 export const NAK = 0x15;
 
-/** The longest APDU in a frame; bytes that go on are noise. */
+/** The longest APDU in a frame; further bytes count as noise. */
 const FRAME_BYTES_MAX = 65_540;
 
 /** Returns 10 02, the APDU with every 10 doubled, 10 03, CRC low, CRC high (docs/zvt.md 2.2). */
@@ -129,7 +129,7 @@ export class FrameReader {
       this.#noiseBytes += this.#apdu.length + 2;
       this.#begin("data");
     } else {
-      // The rest is still read, so that nothing in it is taken for an acknowledgement.
+      // The rest of the broken frame is read too, so that no byte passes for an acknowledgement.
       this.#broken ??= "a single 10 inside the frame";
       this.#phase = "data";
     }

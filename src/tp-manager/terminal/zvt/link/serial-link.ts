@@ -9,7 +9,7 @@ import {
 import { ApduLink, isAnswer, type OpenLink, type SendOutcome } from "./apdu-link.ts";
 import { ACK, encodeFrame, type FrameEvent, FrameReader, NAK } from "./serial-frame.ts";
 
-/** How often a frame is sent: once, and two repeats (docs/zvt.md 2.4). */
+/** The largest number of times a frame is sent: once, and two repeats (docs/zvt.md 2.4). */
 const SENDS_MAX = 3;
 
 interface Outgoing {
@@ -20,13 +20,13 @@ interface Outgoing {
   timer: Timer | undefined;
 }
 
-/** The last frame of the other side, by which its repeat is recognised (docs/zvt.md 2.4). */
+/** The last frame received, to recognise a repeat of the frame (docs/zvt.md 2.4). */
 interface Incoming {
   readonly bytes: Uint8Array;
   readonly atMs: number;
-  /** The frame of our answer to it; undefined until we answer. */
+  /** The frame of our answer to the received frame; undefined until we answer. */
   answer: Uint8Array | undefined;
-  /** Our answer was acknowledged, so that an equal frame is a new one. */
+  /** Whether our answer was acknowledged: an equal frame is then a new frame. */
   settled: boolean;
 }
 
@@ -41,7 +41,7 @@ class SerialLink extends ApduLink {
   readonly #reader = new FrameReader();
   #outgoing: Outgoing | undefined;
   #incoming: Incoming | undefined;
-  /** The answer to our last command, by which its repeat is recognised. */
+  /** The answer received to our last command, to recognise a repeat of the answer. */
   #answered: Uint8Array | undefined;
   #byteTimer: Timer | undefined;
 

@@ -1,7 +1,7 @@
 import { ticketOfLines } from "../../../../shared/masking/printed-lines.ts";
 import { findTags, type Message, type Tag, tagValue } from "../../../../zvt/index.ts";
 
-/** docs/zvt.md 7.3, tag 1F07. */
+/** The value of tag 1F07 (type of receipt) for the customer's receipt (docs/zvt.md 7.3). */
 const CUSTOMER_RECEIPT = 2;
 
 interface PrintedReceipt {
@@ -10,12 +10,12 @@ interface PrintedReceipt {
   closed: boolean;
 }
 
-/** Attribute FF: line feeds. */
+/** The attribute of a print line that holds only line feeds. */
 const FEED = 0xff;
-/** Bit of an attribute that ends the receipt; alone it is no end (docs/zvt.md 7.3). */
+/** Attribute bit that ends the receipt, unless no other bit is set (docs/zvt.md 7.3). */
 const LAST_LINE = 0x80;
 
-/** How much is kept: far more than any receipt, so that endless printing fills no memory. */
+/** The most characters collected: more than any receipt has, so that memory stays bounded. */
 const CHARACTERS_MAX = 200_000;
 
 /** Puts print messages 06 D1 and 06 D3 of one command together to receipts (docs/zvt.md 7.3). */

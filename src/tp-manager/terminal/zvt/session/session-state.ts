@@ -27,7 +27,7 @@ export interface Served {
   readonly abort: Abort;
   /** Bytes of an accepted 04 0F, until our acknowledgement has provably arrived. */
   readonly accepted: string | null;
-  /** The sale that waits for its goods, or did. */
+  /** The sale that waits, or has waited, for the decision about the goods; null without. */
   readonly goods: HeldGoods | null;
 }
 
@@ -36,9 +36,9 @@ export interface HeldGoods {
   /** The 04 0F and its bytes in hexadecimal, as they came last. */
   readonly report: Message;
   readonly bytes: string;
-  /** The terminal waits for our answer. */
+  /** Whether the terminal waits for our answer now. */
   readonly open: boolean;
-  /** How often the terminal was made to ask again. */
+  /** The number of times we made the terminal repeat its 04 0F. */
   readonly asked: number;
   readonly decision: GoodsDecision | null;
 }
@@ -46,7 +46,7 @@ export interface HeldGoods {
 export interface Abort {
   readonly state: "none" | "wanted" | "sent" | "answered";
   readonly attempts: number;
-  /** The answer to an abort is missing; it may still come, and be taken for another answer. */
+  /** Whether an abort is unanswered: a late answer could pass for the answer to another command. */
   readonly unanswered: boolean;
 }
 
@@ -129,6 +129,6 @@ export interface Step {
 
 export interface SessionContext {
   readonly timers: ZvtTimers;
-  /** No message of ours is under way on the link. */
+  /** Whether the link is sending no message of ours. */
   readonly linkFree: boolean;
 }

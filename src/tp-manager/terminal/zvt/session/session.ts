@@ -39,7 +39,7 @@ import type {
   Verdict,
 } from "./session-state.ts";
 
-/** Takes what happens while a command runs. */
+/** Receives the events of a running command. */
 export interface ExchangeListener {
   /** Asked just before the command leaves; after false it does not leave. */
   begins?(): boolean;
@@ -292,7 +292,7 @@ export class Session implements LinkListener {
 
   #transmit(what: Sending, apdu: Apdu): void {
     if (what === "answer" && this.#sending === "answer") {
-      // The terminal has not yet acknowledged the last one on the line (docs/zvt.md 2.4).
+      // The terminal has not yet acknowledged the previous answer on the line (docs/zvt.md 2.4).
       if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
       return;
     }
