@@ -180,7 +180,7 @@ function troubles(): string {
     const { when, todo, alarm } = conditionTable[name];
     return [`\`${name}\``, when, todo, `\`${alarm}\``];
   });
-  return table(["Trouble", "It is there when", "What to do", "Alarm"], rows);
+  return table(["Condition", "It is there when", "What to do", "Alarm"], rows);
 }
 
 function findings(): string {

@@ -5,6 +5,17 @@ import { conditionTable } from "../../../src/shared/catalog/conditions.ts";
 import { repositoryFiles, root } from "../../tidy/sources.ts";
 
 const alarmsOf = { "tp-manager": tpManagerAlarms, supervisor: supervisorAlarms };
+const ofConditionTable = new Set<string>(Object.values(conditionTable).map(({ alarm }) => alarm));
+
+test("the operator's book says for every alarm that is of no condition what to do", () => {
+  const [, after = ""] = readFileSync(`${root}/docs/operator.md`, "utf8").split("| Other alarm |");
+  const [rows = ""] = after.split("\n\n");
+  const listed = [...rows.matchAll(/^\| `([a-z-]+)` \| .+ \|$/gm)].map(([, name]) => name);
+  const names = new Set<string>([...tpManagerAlarms, ...supervisorAlarms]);
+  const others = [...names].filter((name) => !ofConditionTable.has(name));
+  expect(listed.sort()).toEqual(others.sort());
+});
+
 const programs = ["tp-manager", "supervisor"] as const;
 
 test.each(programs)("every alarm of %s is raised there, and each once in the list", (program) => {

@@ -3,7 +3,7 @@ import type { Clock } from "../../../shared/time.ts";
 import type { Announce, EventData } from "../../attempts/event-table.ts";
 import type { TerminalEvent, TerminalFacts, TerminalState } from "../../terminal/terminal.ts";
 
-type Condition = Omit<EventData<"terminal">, "since">;
+type TerminalSituation = Omit<EventData<"terminal">, "since">;
 
 const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-link" } as const;
 
@@ -19,7 +19,7 @@ export class TerminalWatch {
   readonly close: () => void;
   /** How often the link was lost, and how often the terminal broke its protocol. */
   readonly faults = { linksLost: 0, protocolFaults: 0 };
-  #condition: Condition;
+  #condition: TerminalSituation;
   #sinceMs: number;
 
   constructor(terminal: TerminalFacts, clock: Clock, announce: Announce) {
@@ -56,7 +56,7 @@ export class TerminalWatch {
   }
 }
 
-function conditionOf({ link, linkProblem, status, identity }: TerminalState): Condition {
+function conditionOf({ link, linkProblem, status, identity }: TerminalState): TerminalSituation {
   const up = link === "connected";
   return {
     link,

@@ -6,7 +6,12 @@ import { ownConditions, type Watched } from "./facts.ts";
 import { type Health, healthOf } from "./health.ts";
 import { Metrics } from "./metrics.ts";
 
-/** The events, readiness and figures of tp-manager. */
+/**
+ * Answers `/health`, `/metrics` and the events of tp-manager from its facts; raises no alarm
+ * itself. {@link TerminalWatch} follows the terminal's state, HourWatch counts the hours for the
+ * table of days, ConditionWatch raises the alarms of conditions, and StoreGuard prevents a lost
+ * journal from charging an order again.
+ */
 export class Monitor {
   readonly hub: EventHub;
   readonly watch: TerminalWatch;
