@@ -5,7 +5,7 @@ export interface Apdu {
   /** Both bytes of the control field, 0x0601 for example. */
   readonly control: number;
   readonly data: Uint8Array;
-  /** The length came in three bytes although one would have done. */
+  /** Whether the length field has three bytes although one byte would be enough. */
   readonly extended?: boolean;
 }
 
@@ -50,10 +50,10 @@ const controlClasses: readonly number[] = [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0
 
 type ApduEvent =
   | { readonly event: "apdu"; readonly apdu: Apdu }
-  /** Everything from an impossible control field on: where a message begins is not known. */
+  /** All bytes from an impossible control field on: no beginning of a message is known there. */
   | { readonly event: "garbage"; readonly bytes: Uint8Array };
 
-/** Puts APDUs together from a stream that may be cut anywhere (docs/zvt.md 3.2). */
+/** Assembles APDUs from a stream that may be cut at any byte (docs/zvt.md 3.2). */
 export class ApduReader {
   #pending: Uint8Array = new Uint8Array(0);
 
@@ -88,7 +88,7 @@ interface ApduSize {
   readonly total: number;
 }
 
-/** Returns the size of an APDU; undefined while its length is not there. */
+/** Returns the size of an APDU; undefined until the length field is complete. */
 function apduSize(bytes: Uint8Array, at: number): ApduSize | undefined {
   const short = bytes[at + 2];
   if (short === undefined) return undefined;

@@ -1,8 +1,8 @@
-/** Faults of bytes that claim to be ZVT, or of values that shall become bytes. */
+/** Why bytes cannot be decoded as a ZVT message, or a value cannot be encoded into one. */
 type ZvtCodecErrorCode =
   /** The length of the APDU is not the number of its data bytes. */
   | "length-mismatch"
-  /** More data than a length can express. */
+  /** The data is longer than the length field can express. */
   | "too-long"
   /** A field or a tag needs more bytes than there are. */
   | "truncated"
@@ -10,13 +10,13 @@ type ZvtCodecErrorCode =
   | "length-digit"
   /** A tag is longer than four bytes. */
   | "tag"
-  /** A TLV length of a form that does not exist. */
+  /** A TLV length has a form that does not exist. */
   | "tlv-length"
-  /** Containers in containers, deeper than anything real. */
+  /** Containers are nested deeper than in any real message. */
   | "tlv-depth"
-  /** A decimal value with a nibble above 9. */
+  /** A decimal value holds a nibble above 9. */
   | "not-decimal"
-  /** One field twice, with different contents. */
+  /** A field came twice, with different contents. */
   | "duplicate-field"
   /** A positional part is missing. */
   | "missing-part"

@@ -3,16 +3,16 @@
  * a field is, so a number that is not here ends the reading of a message.
  */
 
-/** A number of bytes, or how the length stands in front of the content (docs/zvt.md 4.2, 4.3). */
+/** The length in bytes, or the form of the length before the content (docs/zvt.md 4.2, 4.3). */
 export type FieldLength = number | "llvar" | "lllvar" | "tlv";
 
 /** How the content becomes a value. Content named `pan`, `track2` or `secret` is card data. */
 export type Encoding =
   /** Unsigned number, high byte first. */
   | "number"
-  /** Minor units, decimal. */
+  /** An amount in minor units, as decimal digits. */
   | "amount"
-  /** Two digits a byte, kept as text; a nibble above 9 as A..F. */
+  /** Two digits in each byte, decoded as text; a nibble above 9 becomes A..F. */
   | "digits"
   /** Card number: masked when decoded. */
   | "pan"
@@ -23,7 +23,7 @@ export type Encoding =
   | "text"
   /** Text that zeros (3B) or one closing zero (8B) follow. */
   | "zero-text"
-  /** docs/zvt.md 7.1. */
+  /** The totals of an end of day (docs/zvt.md 7.1). */
   | "totals"
   | "bytes"
   | "container";

@@ -1,5 +1,5 @@
 /**
- * The codec that the ZVT driver and the simulated terminal share; see message.ts for the picture.
+ * The ZVT codec, for the driver and the simulated terminal; message.ts begins with an overview.
  */
 export { type Apdu, ApduReader, decodeApdu, encodeApdu } from "./apdu.ts";
 export { concat, fromHex, sameBytes, toHex, ZvtCodecError } from "./bytes.ts";

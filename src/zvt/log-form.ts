@@ -8,7 +8,7 @@ import { type Part, shapeOf } from "./message-table.ts";
 import { tagOfNumber } from "./tag-table.ts";
 import { type RawTag, writeTlvLength } from "./tags.ts";
 
-/** Stands for one byte that is hidden. */
+/** The text that replaces one hidden byte in a log. */
 const HIDDEN_BYTE = "..";
 
 /**
@@ -69,7 +69,7 @@ function safeTag({ tag, content, children, lengthBytes }: RawTag): string {
   return head + (isOpen ? safeDigits(content) : hidden(content));
 }
 
-/** Returns all digits, or none of them where a card number is among them. */
+/** Returns the digits of a content; hides all of them when the digits may hold a card number. */
 function safeDigits(content: Uint8Array): string {
   const digits = toHex(content);
   return maskPansInText(digits) === digits ? digits : hidden(content);

@@ -38,14 +38,14 @@ export type PartName = keyof PartValues;
 
 export interface Part {
   readonly name: PartName;
-  /** Bytes; "lllvar" with its length in front; "rest" takes what is left (see the message). */
+  /** The length in bytes; "lllvar": a length stands before the part; "rest": all that is left. */
   readonly length: number | "lllvar" | "rest";
   readonly as: "number" | "digits" | "secret-digits" | "bcd-number" | "text" | "bytes";
   readonly when?: Condition;
 }
 
 export type Condition =
-  /** Bytes are left. */
+  /** The part is present when the message has bytes left. */
   | "if-any"
   /**
    * Three bytes F0..F9 follow: a length (docs/zvt.md 6.5). One such byte alone is a status, F0 for
@@ -54,7 +54,7 @@ export type Condition =
   | "if-length-digits"
   /** The result code before it is 6F, and what follows is no field (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
-  /** More is left than just a container (docs/zvt.md 7.2). */
+  /** The part is present when more than a container is left (docs/zvt.md 7.2). */
   | "if-no-container"
   /** The short form of a vendor: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
   | "if-bare-result"

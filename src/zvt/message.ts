@@ -49,7 +49,7 @@ export interface DecodeOptions extends Answering {
   readonly charset?: Charset;
 }
 
-/** Throws {@link ZvtCodecError}, nothing else. */
+/** Returns a message without card data. Throws {@link ZvtCodecError}, nothing else. */
 export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message {
   const raw = decodeRaw(apdu, options);
   const charset = options.charset ?? DEFAULT_CHARSET;
@@ -106,10 +106,10 @@ export interface MessageInput {
   readonly parts?: Partial<PartValues>;
   /** Written in the order given here; the container comes last. */
   readonly fields?: FieldInputs;
-  /** undefined: no container; an empty list is an empty one, `06 00`. */
+  /** The tags of the container: undefined for no container, [] for an empty container `06 00`. */
   readonly tags?: readonly RawTag[];
   readonly charset?: Charset;
-  /** 84 xx: the error code. */
+  /** The error code xx of a negative answer 84 xx. */
   readonly errorCode?: number;
 }
 
@@ -165,7 +165,7 @@ interface RawMessage {
   readonly rest: Uint8Array;
 }
 
-/** What a status completion and a key answer need to be read. */
+/** What the reader must know about the command that a message answers. */
 export interface Answering {
   /** Control field of the command that the message answers or completes (docs/zvt.md 6.5). */
   readonly answering?: number;
@@ -278,11 +278,11 @@ function writePart({ length }: Part, content: Uint8Array): Uint8Array {
 /** One numbered field exactly as it stands on the wire. Holds card data: never log it. */
 export interface RawField {
   readonly number: number;
-  /** Without number and length. */
+  /** The content of the field, without the field's number and length. */
   readonly content: Uint8Array;
   /** The objects of field 06; null for every other field. */
   readonly tags: readonly RawTag[] | null;
-  /** Bytes of the length of field 06 when more than necessary. */
+  /** How many bytes the length of field 06 has, if more than necessary. */
   readonly lengthBytes?: number;
 }
 

@@ -16,7 +16,7 @@ export interface RawTag {
   readonly content: Uint8Array;
   /** The objects inside; null for plain content. */
   readonly children: readonly RawTag[] | null;
-  /** Bytes of the length (1 to 3) when more than necessary. */
+  /** How many bytes (1 to 3) the length has, if more than necessary. */
   readonly lengthBytes?: number;
 }
 
@@ -125,9 +125,9 @@ export function writeTags(tags: readonly RawTag[]): Uint8Array {
 /** A data object of a container with its value, without card data. */
 export interface Tag {
   readonly tag: number;
-  /** null for a tag that is not in the table. */
+  /** The name in the table of tags; null for an unknown tag. */
   readonly name: TagName | null;
-  /** null for a tag that holds others, its size for card data and unknown tags. */
+  /** The value; null for a tag that holds tags, the size for card data and unknown tags. */
   readonly value: FieldValue | null;
   readonly children: readonly Tag[] | null;
 }
@@ -155,7 +155,7 @@ function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charse
   if (as === "number" && (content.length === 0 || content.length > NUMBER_BYTES_MAX)) {
     return content;
   }
-  // Of any length: nothing keeps a terminal from putting a card number here.
+  // Digits of any length are masked: a terminal may put a card number into any tag.
   if (as === "digits") return maskPansInText(toHex(content).toUpperCase());
   return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
@@ -166,7 +166,7 @@ export function tag(name: TagName, value: number | string | Uint8Array, charset?
   return { tag: number, content: encodeValue(as, value, charset), children: null };
 }
 
-/** Makes a tag that holds others. */
+/** Makes a tag that holds other tags. */
 export function container(name: TagName, children: readonly RawTag[]): RawTag {
   const { number } = tagOfName(name);
   if (!hasConstructedBit(number)) {

@@ -21,7 +21,7 @@ export type Charset =
   | "cp437"
   | "utf8"
   | "ascii"
-  /** The small set with German letters in the place of brackets. */
+  /** The 7-bit set of ZVT, with German letters in place of brackets. */
   | "zvt7"
   | `iso8859-${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 13 | 14 | 15 | 16}`;
 
@@ -42,7 +42,7 @@ const sevenBitOfLetters = new Map(sevenBitLetters.map(([code, letter]) => [lette
 
 export function decodeText(bytes: Uint8Array, charset: Charset): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // Every one of the sets begins with ASCII.
+  // Each of these character sets begins with ASCII.
   if (charset !== "zvt7" && isAscii(buffer)) return buffer.toString("latin1");
   if (charset !== "zvt7") return iconv.decode(buffer, charset, { stripBOM: false });
   return replaceEach(iconv.decode(buffer, "cp437"), lettersOfSevenBit);
@@ -96,7 +96,7 @@ export interface Totals {
   }[];
 }
 
-/** The size of card data, or of content that may be some, instead of its value. */
+/** The size in bytes of content that is or may be card data; stands instead of the value. */
 interface Hidden {
   readonly hiddenBytes: number;
 }
@@ -201,7 +201,7 @@ export function encodeFieldValue(
   throw new ZvtCodecError("value", `${name} needs ${length} bytes, not ${bytes.length}`);
 }
 
-/** Fills the value up to `length` bytes. Bytes are taken as they are. */
+/** Returns the bytes of a value, filled up to `length`. A value of bytes is not changed. */
 export function encodeValue(
   as: AnyEncoding,
   value: FieldValue,
@@ -236,12 +236,12 @@ function padded(bytes: Uint8Array, length = 0, fill = 0): Uint8Array {
   return longer;
 }
 
-/** 3B is filled up with zeros, 8B ends with one (docs/zvt.md 7.1). */
+/** Returns a text with zero bytes: field 3B is filled up, field 8B gets one (docs/zvt.md 7.1). */
 function zeroText(bytes: Uint8Array, length: number | undefined): Uint8Array {
   return padded(bytes, length ?? (bytes.length > 0 ? bytes.length + 1 : 0));
 }
 
-/** Groups that are not named count as zero. */
+/** Returns the bytes of totals; a group that is not named counts as zero. */
 function encodeTotals({ receiptFrom, receiptTo, groups }: Totals): Uint8Array {
   return concat([
     fromHex(receiptFrom.padStart(4, "0")),

@@ -9,7 +9,7 @@ export type Demand =
   | "clock"
   | "end-of-day";
 
-/** Codes of the status enquiry and the jobs that they demand (docs/zvt.md 11.5). */
+/** The maintenance that each status code of the terminal demands (docs/zvt.md 11.5). */
 const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0x51, "initialisation"],
   [0x62, "clock"],
@@ -20,7 +20,8 @@ const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0xf0, "end-of-day"],
 ]);
 
-/** Values of tag 1F13 (docs/zvt.md 11.2), without 03, which asks for outdated commands. */
+/** The maintenance that each value of tag 1F13 demands (docs/zvt.md 11.2). The value 03 is left
+ * out because 03 asks for outdated commands. */
 const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x00, "diagnosis"],
   [0x01, "end-of-day"],
@@ -31,7 +32,7 @@ const ofTag: ReadonlyMap<number, Demand> = new Map([
 /** Bits of the registration's status byte, docs/zvt.md 6.1. */
 const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
-/** Value of tag 1F43 in E4. */
+/** The value of tag 1F43 (inside tag E4) of a device that needs an initialisation. */
 const DEVICE_NOT_INITIALISED = 0x01;
 
 /**

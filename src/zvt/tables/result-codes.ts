@@ -17,7 +17,7 @@ type CodeReason =
 /** Result and error codes of docs/zvt.md 11.4 (field 27, 06 1E and 84 xx), `6C` for example. */
 const knownTexts: Readonly<Record<string, Texts>> = texts.results;
 
-/** Codes that turn the customer or the card away. Of all others the terminal has a fault. */
+/** Codes that reject the customer or the card. Any other code means a fault of the terminal. */
 const reasons = new Map<number, CodeReason>([
   ...[
     0x00, 0x37, 0x64, 0x65, 0x67, 0x68, 0x6e, 0x71, 0x72, 0x73, 0x76, 0x78, 0x79, 0x7a, 0x7b, 0x7c,
@@ -30,7 +30,7 @@ const reasons = new Map<number, CodeReason>([
   [0xb4, "already-reversed"],
 ]);
 
-/** Codes from the first to the second come from the bank's host (docs/zvt.md 11.4). */
+/** The lowest and the highest result code that the bank's host sends (docs/zvt.md 11.4). */
 const HOST_CODE_MIN = 1;
 const HOST_CODE_MAX = 99;
 
@@ -51,7 +51,7 @@ export function resultText(code: number, language: Language): string {
   return resultCode(code).texts[language];
 }
 
-/** Returns a code as an end of a command names it: as `6C`, and with its text. */
+/** Returns a result code in hexadecimal (`6C`), with its text in a language. */
 export function coded(code: number, language: Language): { code: string; text: string } {
   return { code: codeText(code), text: resultText(code, language) };
 }
@@ -67,7 +67,7 @@ export function refusalText(code: number, language: Language): string {
   return locks[codeText(code)]?.[language] ?? resultText(code, language);
 }
 
-/** Returns `6C aborted`, of a code in a 06 1E or 84 xx without a result. */
+/** Returns code and text (`6C aborted`) of a 06 1E or 84 xx without a result. */
 export function refusal(code: number, language: Language): string {
   return `${codeText(code)} ${refusalText(code, language)}`;
 }
@@ -109,7 +109,7 @@ function hostCodeText(code: number): string {
   return String(code).padStart(2, "0");
 }
 
-/** The code of a terminal that has to be registered first. */
+/** The error code by which a terminal says that a registration must come first. */
 export const NOT_REGISTERED = 0x6b;
 
 /** Returns the code of 06 1E, 84 1E or 84 xx; without one FF, other error. */
@@ -118,7 +118,7 @@ export function codeOf({ parts, control }: Message): number {
   return control >> 8 === 0x84 ? control & 0xff : 0xff;
 }
 
-/** Returns `6C`, as codes are written in answers and logs. */
+/** Returns a code in hexadecimal (`6C`), as in answers and logs. */
 export function codeText(code: number): string {
   return code.toString(16).padStart(2, "0").toUpperCase();
 }
@@ -131,7 +131,7 @@ export function codeText(code: number): string {
 const statuses: Readonly<Record<string, Texts>> = texts.statuses;
 
 /**
- * docs/zvt.md 11.3: 40 added to a code up to 27 means the same, and that the card shall be taken.
+ * Added to a status up to 27: the same status, and the card must be removed (docs/zvt.md 11.3).
  */
 const CARD_REMOVAL = 0x40;
 const CARD_REMOVAL_MIN = 0x41;
@@ -148,9 +148,10 @@ export function intermediateTexts(code: number): Texts | null {
   return { en: both("en"), fr: both("fr"), de: both("de") };
 }
 
-/** docs/zvt.md 11.6, decimal: field 8A, and tag 41 above 255. 46 is Maestro, not V PAY. */
+/** Names of card types by decimal number: field 8A, or tag 41 above 255 (docs/zvt.md 11.6).
+ * 46 is Maestro, not V PAY. */
 const cardNames: Readonly<Record<number, string>> = texts.cards;
-/** Field 8A says FF when the number does not fit and stands in tag 41 (docs/zvt.md 7.1). */
+/** The value of field 8A when the card type stands in tag 41 instead (docs/zvt.md 7.1). */
 const SEE_TAG_41 = 0xff;
 
 /** Returns the name of a card type; undefined when the terminal names none that is listed. */

@@ -217,7 +217,7 @@ export class OneWayTerminal implements Terminal {
     let limit: Timer | undefined;
     try {
       const sent = await sendRequest(request, paying, dialogue, clock);
-      log.info({ sent }, "payment request");
+      log.info({ sent }, "an attempt to send the payment request has ended");
       if (sent === "not-sent" || sent === "refused") {
         this.#silence.takeBack();
         return notBegun(sent, paying.fault || (dialogue.problem ?? ""));
@@ -383,7 +383,7 @@ export class OneWayTerminal implements Terminal {
     const isNews = paying !== undefined && paying.fault !== text;
     if (isNews) paying.fault = text;
     if (this.#isTooNoisy()) return;
-    this.#options.log.warn({}, `something came that is no result: ${text}`);
+    this.#options.log.warn({}, `the terminal sent bytes that form no result: ${text}`);
     this.#emit({ type: "protocol", text });
     if (!isNews || !paying.isSent) return;
     try {

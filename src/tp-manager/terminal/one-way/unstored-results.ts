@@ -73,7 +73,7 @@ export class UnstoredResults {
         return;
       }
       this.#results = this.#results.slice(1);
-      this.#log.warn({}, "a result of the terminal is on disk now");
+      this.#log.warn({}, "a result of the terminal was written to the disk after a delay");
     }
   }
 }

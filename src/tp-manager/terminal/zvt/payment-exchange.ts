@@ -23,7 +23,7 @@ import type { ExchangeListener } from "./session/session.ts";
 import type { ExchangeEnd, Verdict } from "./session/session-state.ts";
 import type { ZvtContext } from "./zvt-options.ts";
 
-/** The end of a command that was cancelled before it could leave. */
+/** The outcome of a payment that was cancelled before its command could be sent. */
 export const withdrawn: PaymentEnd = {
   end: "withdrawn",
   text: "cancelled before the terminal was asked to charge",
@@ -38,11 +38,11 @@ const UNJUDGED = "a result of the terminal could not be read or stored, and was 
 export class PaymentExchange implements ExchangeListener {
   /** Aborted when the payment is cancelled before its command leaves; the command never leaves. */
   readonly withdrawal = new AbortController();
-  /** The terminal has taken an abort of ours. */
+  /** Whether the terminal has accepted our abort. */
   cancelled = false;
-  /** While it is "running" an abort stops this payment and nothing else. */
+  /** The phase of the payment; only while "running" an abort stops this payment and no other. */
   phase: "waiting" | "running" | "over" = "waiting";
-  /** A report is, or was, held until the goods are decided. */
+  /** Whether a report has been awaiting the decision about the goods. */
   held = false;
   decision: GoodsDecision | undefined;
   #reported: TransactionReport | undefined;
@@ -72,7 +72,7 @@ export class PaymentExchange implements ExchangeListener {
     const context = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
     const report = transactionReport(message, context);
     const before = this.#unjudged;
-    // A throw of the observer leaves it true, because the report is not stored then.
+    // Stays true when the observer throws, because the report is then not stored.
     this.#unjudged = true;
     const verdict = this.#observer.report(report);
     this.#unjudged = before;
@@ -92,7 +92,7 @@ export class PaymentExchange implements ExchangeListener {
     this.#observer.report(last.report);
   }
 
-  /** A part of the amount was to be charged, and no report has confirmed that part. */
+  /** Whether a partial charge was requested that no report has confirmed yet. */
   get partUnconfirmed(): boolean {
     const { decision } = this;
     return (
@@ -132,7 +132,7 @@ export class PaymentExchange implements ExchangeListener {
     }
   }
 
-  /** Reads a completion; one with a bad code is no good end. */
+  /** Returns the outcome that a completion reports; a bad code means that the command failed. */
   #completed(message: Message, ticket: string): PaymentEnd {
     const code = message.fields.resultCode ?? 0;
     if (isGoodCompletion(code)) return { end: "completed", ticket };
@@ -189,7 +189,7 @@ export class PaymentExchange implements ExchangeListener {
     try {
       call();
     } catch (error) {
-      this.#zvt.log.error({ err: error }, `the observer of the payment threw: ${what}`);
+      this.#zvt.log.error({ err: error }, `the receiver of payment events failed at: ${what}`);
     }
   }
 }

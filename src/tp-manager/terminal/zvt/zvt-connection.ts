@@ -285,7 +285,7 @@ export class ZvtConnection {
       {
         unmatched: (message) => this.#unmatched(message),
         note: (text) => {
-          log.info({ text }, "terminal protocol");
+          log.info({ text }, "the session with the terminal reported an irregularity");
           this.#zvt.emit({ type: "protocol", text });
         },
         down,
@@ -342,7 +342,7 @@ export class ZvtConnection {
     const report = transactionReport(message, { language, nowMs: this.#zvt.clock.now() });
     this.#zvt.log.warn(
       { resultCode: report.resultCode },
-      "a report came with no payment running, and was refused",
+      "the terminal reported a result while no payment was running; the result was refused",
     );
     this.#zvt.emit({ type: "unmatched-report", report });
   }

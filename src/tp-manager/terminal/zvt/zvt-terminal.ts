@@ -39,7 +39,7 @@ import {
   type ZvtOptions,
 } from "./zvt-options.ts";
 
-/** After this much silence the status is asked for before a sale (docs/rules/03-repeats.md). */
+/** The silence after which a sale begins with a status enquiry (docs/rules/03-repeats.md). */
 const SILENCE_BEFORE_SALE_MS = 10_000;
 /** How long recovery waits until a terminal is connected again. */
 const LINK_WAIT_MS = 30_000;
@@ -68,9 +68,9 @@ class ZvtTerminal implements Terminal {
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
-  /** A command of this process was lost, and no probe has followed (docs/rules/05-evidence.md). */
+  /** Whether a command of this process was lost and not probed yet (docs/rules/05-evidence.md). */
   #evidenceDue = false;
-  /** Set by recovery while it asks about a command of this process or of an earlier one. */
+  /** Whether recovery is asking about a command of this process or of an earlier process. */
   #evidenceKept = false;
   #refusedUnderLock = false;
 
@@ -91,12 +91,12 @@ class ZvtTerminal implements Terminal {
     };
   }
 
-  /** No payment runs, and what became of each command is known. */
+  /** Whether no payment runs and the outcome of each command is known. */
   get #isSettled(): boolean {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** The terminal is settled, and no payment was prepared a moment ago. */
+  /** Whether the terminal is settled, and no payment was prepared a moment ago. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#zvt.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
@@ -185,7 +185,7 @@ class ZvtTerminal implements Terminal {
       if (paymentEnd.end === "lost") this.#evidenceDue = true;
       return paymentEnd;
     } catch (error) {
-      // A throw comes only from before the command is on the wire.
+      // Only steps before the command is sent can throw.
       if (payment.withdrawal.signal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;
@@ -292,7 +292,7 @@ class ZvtTerminal implements Terminal {
     });
   }
 
-  /** When the terminal last answered, {@link check} apart (docs/rules/03-repeats.md). */
+  /** When the terminal last answered anything but {@link check} (docs/rules/03-repeats.md). */
   get #heardAtMs(): number {
     const { session } = this.#connection;
     if (!session) return Number.NEGATIVE_INFINITY;
@@ -339,7 +339,7 @@ class ZvtTerminal implements Terminal {
     try {
       await this.#connection.asks.relearn(run);
     } catch (error) {
-      this.#zvt.log.info({ reason: textOf(error) }, "the terminal is away after its end of day");
+      this.#zvt.log.info({ reason: textOf(error) }, "the terminal is absent after its end of day");
     }
   }
 
@@ -364,7 +364,7 @@ class ZvtTerminal implements Terminal {
         listener(event);
       } catch (error) {
         // A listener that throws must not change what happens on the wire.
-        this.#zvt.log.error({ err: error }, `a listener of terminal events threw: ${event.type}`);
+        this.#zvt.log.error({ err: error }, `a listener of terminal events failed: ${event.type}`);
       }
     }
   }

@@ -205,7 +205,7 @@ export class Session implements LinkListener {
   }
 
   noise(bytes: number): void {
-    this.#options.log.debug({ bytes }, "noise on the line");
+    this.#options.log.debug({ bytes }, "bytes outside of any frame came on the line");
   }
 
   down(problem: string | null): void {
