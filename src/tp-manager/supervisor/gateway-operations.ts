@@ -68,12 +68,12 @@ export class GatewayOperations {
   readonly #sending = new Set<string>();
   /** Asks about open returns, as a notification, a lookup or an operator may end them later. */
   readonly openReturns: Poll;
+  readonly #closing = Promise.withResolvers<void>();
 
   constructor(parts: GatewayOperationsParts) {
     this.#parts = parts;
-    const round = (isClosed: () => boolean): Promise<void> => this.#askOpen(isClosed);
     const failure = "the open returns could not be read";
-    const subject = { name: "open return poll", failure, round };
+    const subject = { name: "open return poll", failure, round: this.#askOpen.bind(this) };
     this.openReturns = new Poll(subject, parts.clock, parts.log);
   }
 
@@ -84,8 +84,9 @@ export class GatewayOperations {
     this.openReturns.nudge();
   }
 
-  /** Stops asking about open returns. Resolves when the running round has ended. */
+  /** Stops asking. A stop does not wait for the answer about a return that the gateway works on. */
   close(): Promise<void> {
+    this.#closing.resolve();
     return this.openReturns.close();
   }
 
@@ -96,12 +97,10 @@ export class GatewayOperations {
       const { transactionId, openReturn } = attempt;
       // The supervisor forbids an operation that it does not know, and this one may be on its way.
       if (openReturn && this.#sending.has(openReturn.operationId)) continue;
-      await this.reconcile(attempt).catch((error: unknown) =>
-        log.debug(
-          { transactionId, err: error },
-          "a cancel or refund at the gateway still has no known outcome",
-        ),
+      const asked = this.reconcile(attempt).catch((err: unknown) =>
+        log.debug({ transactionId, err }, "the outcome of a cancel or refund is still unknown"),
       );
+      await Promise.race([asked, this.#closing.promise]);
     }
   }
 

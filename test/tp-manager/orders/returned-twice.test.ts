@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { OpenReturn } from "../../../src/tp-manager/attempts/payment.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { POLL_MS, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
@@ -174,6 +175,21 @@ test("a return of ours whose order was found reversed meanwhile is alarmed", asy
   expect(told(at)).toEqual(both("5[.]00"));
   gateway.start();
   expect(told(at)).toHaveLength(1);
+});
+
+test("a stop does not wait for the answer about a refund that the gateway works on", async () => {
+  const { at, id } = await sold();
+  const gateway = gatewayOf(at, id, () => Promise.resolve());
+  const open = { operationId: "O-1", kind: "refund", amountMinor: 500, transactionPublicId: "T-1" };
+  expect(at.journal.returns.reserveReturn(id, { ...open, atMs: 0 } as OpenReturn, 500)).toBe(true);
+  const asked = Promise.withResolvers<void>();
+  gateway.reconcile = () => {
+    asked.resolve();
+    return new Promise(() => {});
+  };
+  gateway.start();
+  await asked.promise;
+  await gateway.close();
 });
 
 test("a return after which the terminal does not reverse is no second one", async () => {

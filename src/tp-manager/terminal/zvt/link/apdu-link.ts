@@ -121,7 +121,9 @@ class TcpLink extends ApduLink {
 
   send(apdu: Apdu, done: (outcome: SendOutcome) => void): void {
     const problem = this.write(encodeApdu(apdu));
-    done(problem ? { outcome: "not-begun", problem } : { outcome: "delivered", copies: 1 });
+    done(
+      problem !== null ? { outcome: "not-begun", problem } : { outcome: "delivered", copies: 1 },
+    );
   }
 
   data(bytes: Uint8Array): void {
