@@ -46,11 +46,11 @@ interface StatusAnswer {
    * payment may do so with any code (docs/zvt.md 9.2 step 2).
    */
   readonly refused: boolean;
-  /** The form of the question that was answered with a status; undefined when no form was. */
+  /** The form of the enquiry that returned a status; undefined when no form did. */
   readonly form: StatusForm | undefined;
 }
 
-/** Codes of a message, function or tag that the terminal does not know (docs/zvt.md 11.4). */
+/** Codes that refuse an unknown message, function or tag (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
 /** Codes by which a terminal answers Repeat Receipt when it has nothing to repeat. */
 const NOTHING_TO_REPEAT = [0x83, 0x64];
@@ -163,7 +163,7 @@ export class Enquiries {
     return { identity: this.#identity, last, clockOffsetMs: this.#clockOffsetMs };
   }
 
-  /** How long an idle terminal is left alone (docs/zvt.md 6.5, 10.1). */
+  /** The time between two status enquiries to an idle terminal (docs/zvt.md 6.5, 10.1). */
   get pollIntervalMs(): number {
     const { pollIntervalMs, busyPollIntervalMs } = this.#zvt.options;
     const attentive = this.#status?.cr === "1" || this.#demands.length > 0;

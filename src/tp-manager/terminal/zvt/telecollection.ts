@@ -28,7 +28,8 @@ export async function telecollection(
   if (codeOf(asked.message) !== PRE_AUTHORISATIONS_OPEN) {
     // A terminal that does not know the question answers 84 83; a locked one, which the end of day
     // may unlock, its code of the lock (docs/zvt.md 5.3).
-    log.info({ code: codeText(codeOf(asked.message)) }, "the terminal lists no pre-authorisations");
+    const code = codeText(codeOf(asked.message));
+    log.info({ code }, "the terminal refused the question about open pre-authorisations");
   }
   const prints = new PrintCollector();
   let settlement: Message | undefined;

@@ -11,7 +11,7 @@ type Row = readonly [
   text: string,
 ];
 
-/** The codes of the status enquiry (docs/zvt.md 11.5) in the digits of docs/design.md 5.16. */
+/** The status codes (docs/zvt.md 11.5) with the digits of a `/check` (docs/design.md 5.16). */
 const rows: readonly Row[] = [
   [0x00, "0", "0", "0", "0", "ready"],
   [0x51, "2", "0", "1", "0", "initialisation needed"],
@@ -56,7 +56,7 @@ export function terminalStatus(message: Message): TerminalStatus {
   const details = [base.detail];
   let { cr, call, periph } = base;
   const locks = tagValue(message.tags, "locks");
-  // The bits are documented both ways round (docs/zvt.md 11.2), so any one keeps cards out.
+  // Sources disagree about what a set bit means (docs/zvt.md 11.2): any set bit keeps cards out.
   if (locks?.some((byte) => byte !== 0)) {
     if (cr === "0") cr = "2";
     details.push(`locks ${toHex(locks)}`);

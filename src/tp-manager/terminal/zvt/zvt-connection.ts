@@ -21,7 +21,7 @@ const LOG_OFF_LIMIT_MS = 1_000;
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
 export class ZvtConnection {
-  /** The questions to the terminal, which run on the wire of {@link withWire}. */
+  /** Asks the terminal for registration, status and last transaction, inside {@link withWire}. */
   readonly asks: Enquiries;
   readonly #zvt: ZvtContext;
   readonly #mayKeepHouse: () => boolean;
@@ -104,14 +104,14 @@ export class ZvtConnection {
     this.#wake();
   }
 
-  /** Wakes every waiting {@link whenUp}. */
+  /** Lets every waiting {@link whenUp} continue. */
   #wake(): void {
     const change = this.#linkChange;
     this.#linkChange = new AbortController();
     change.abort();
   }
 
-  /** Runs commands together when the wire is free. Throws {@link TerminalUnavailable}. */
+  /** Runs several commands as one unit on a free wire. Throws {@link TerminalUnavailable}. */
   async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
     return await this.#wire.run(limits, async () => {
       const session = this.#session;
@@ -174,7 +174,7 @@ export class ZvtConnection {
     void after.then(() => session.close());
   }
 
-  /** Gives up the session, which must not be used any more. */
+  /** Drops the session, which must not be used any more. */
   #isDown(problem: string | null): void {
     this.#session = undefined;
     const why = problem ?? "the connection ended";
@@ -354,7 +354,7 @@ export class ZvtConnection {
   }
 }
 
-/** How a wait for the wire or the link is limited. */
+/** The limits of a wait for the wire or the link. */
 interface WaitLimits {
   readonly waitMs: number;
   readonly signal?: AbortSignal;

@@ -19,7 +19,7 @@ import {
 
 const [firstProfile = "", ...otherProfiles] = Object.keys(profiles);
 
-/** The driver's names in the setup file; floors are those of docs/zvt.md 5.1 and 9.2. */
+/** The settings of the ZVT driver; the floors come from docs/zvt.md 5.1 and 9.2. */
 const fields = {
   ...withTexts({
     ZVT_CONFIG_BYTE: z
@@ -53,7 +53,7 @@ export const zvtDriver: Driver = {
   config: { fields, check: lastReceiptFaults },
   recoverySilenceMs: (config) => {
     const { RECOVERY_SILENCE_MS, ZVT_T2_MS, ZVT_T3_MS } = valuesOf(fields, config);
-    // A sale asks the terminal to wait for our answer so long (docs/zvt.md 8.2).
+    // A sale asks the terminal to wait for our answer 2 T2 + T3 long (docs/zvt.md 8.2).
     return Math.max(RECOVERY_SILENCE_MS, 2 * ZVT_T2_MS + ZVT_T3_MS);
   },
   create: async (config, clock, log) => {

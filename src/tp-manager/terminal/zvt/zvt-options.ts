@@ -25,23 +25,23 @@ export interface ZvtOptions {
   /** ISO 4217 numeric with a leading zero. */
   readonly registrationCurrency: string;
   readonly timers: ZvtTimers;
-  /** How often an idle terminal is asked for its status, and runs its jobs (docs/zvt.md 6.5). */
+  /** The time between two status enquiries to an idle terminal (docs/zvt.md 6.5). */
   readonly pollIntervalMs: number;
   /** The interval while the terminal runs jobs of its own or demands one (docs/zvt.md 6.5). */
   readonly busyPollIntervalMs: number;
-  /** The pause between two tries to meet a demand: doubles from the first to the second. */
+  /** The pause between attempts at one maintenance demand; doubles from `minMs` to `maxMs`. */
   readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
   /** Silence on a serial line before a lost payment is asked about: 2 x T2 (docs/zvt.md 9.2). */
   readonly silenceMs: number;
   /** How long a terminal that refused a sale may take to show that it runs nothing. */
   readonly refusalCheckMs: number;
-  /** The pause between two attempts to connect: doubles from the first to the second. */
+  /** The pause between two attempts to connect; doubles from `minMs` to `maxMs`. */
   readonly reconnect: { readonly minMs: number; readonly maxMs: number };
   /** How the terminal writes its texts when it does not say so itself. */
   readonly charset: Charset;
-  /** Characters in a line of a ticket. */
+  /** The number of characters in a line of a ticket. */
   readonly printerWidth: number;
-  /** Messages are numbered (1F73) when the terminal agrees to it (docs/zvt.md 9.4). */
+  /** Whether messages are numbered (tag 1F73) if the terminal agrees (docs/zvt.md 9.4). */
   readonly messageIds: boolean;
   /**
    * A payment names the last receipt number (1F1F), so that the terminal reverses a sale that we
@@ -61,9 +61,9 @@ export interface ZvtOptions {
   readonly language: Language;
   /** How long a restarting terminal may still answer before it goes down. */
   readonly restartPauseMs: number;
-  /** The terminal understands 84 9D, the partial issue (docs/zvt.md 8.4). */
+  /** Whether the terminal understands 84 9D, the partial issue of goods (docs/zvt.md 8.4). */
   readonly partialIssue: boolean;
-  /** The terminal puts the totals of all cards into the first group (docs/zvt.md 7.1). */
+  /** Whether the terminal puts the totals of all cards into the first group (docs/zvt.md 7.1). */
   readonly totalsInFirstGroup: boolean;
 }
 
@@ -112,7 +112,7 @@ export interface ZvtDependencies {
   readonly log: Logger;
 }
 
-/** What each part of the driver works with. */
+/** The options, clock, log and other services that all parts of the driver use. */
 export interface ZvtContext extends ZvtDependencies {
   readonly options: ZvtOptions;
   readonly emit: (event: TerminalEvent) => void;

@@ -14,7 +14,7 @@ import {
 } from "../../../../zvt/index.ts";
 
 const ID_MAX = 999_999;
-/** How many ids are kept: enough for all messages within T3, as no answer comes later. */
+/** The number of our ids stored: enough for all messages within T3, when answers may come. */
 const OWN_IDS_KEPT = 32;
 const REGISTRATION = 0x0600;
 const LOG_OFF = 0x0602;
@@ -29,12 +29,12 @@ interface Numbered {
 export class MessageIds {
   #asked = false;
   #agreed = false;
-  /** The highest number of either side. */
+  /** The highest message number that the terminal or the register has used. */
   #last = 0;
   /** Ids of our own messages, the newest last. */
   #own: string[] = [];
   #heard: Numbered | undefined;
-  /** Two different messages had one id, so the ids of this terminal do not show repeats. */
+  /** Whether two different messages had the same id: the ids show no repeats then. */
   #useless = false;
 
   /** Returns the id in a message; null when it has none, or no ids are agreed. */

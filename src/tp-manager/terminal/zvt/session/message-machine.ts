@@ -37,13 +37,13 @@ export function stay(state: SessionState, ...outputs: readonly SessionOutput[]):
 
 const unknownCommand = refusal(0x83);
 
-/** A late answer to 06 B0 would be taken for the answer to the next command. */
+/** Ends the link: a late answer to 06 B0 could pass for the answer to the next command. */
 export const outOfSync: SessionOutput = {
   output: "out-of-sync",
   problem: "the terminal never answered an abort",
 };
 
-/** A message of a terminal that is master. */
+/** Takes a message that a terminal sends as master while it carries out a command. */
 export function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
   const arrived: SessionOutput[] = [];
@@ -94,7 +94,7 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
     if (problem !== null) return unreadableReport(state, bytes);
     if (state.goods && isSameSale(state.goods, arrived)) return askedAgain(state, arrived, bytes);
     if (state.command.judged) {
-      // This report replaces an earlier one, whatever the verdict about it is.
+      // This report replaces an earlier report, even if this report is then refused.
       return stay({ ...state, accepted: null }, { output: "judge", message: arrived, bytes });
     }
     if (state.command.name !== "repeat-receipt" && isSale(arrived)) {
@@ -125,7 +125,7 @@ export function verdict(
 ): Step {
   if (given === "refuse") return stay(state, answer(processingError));
   if (state.at !== "served") return stay(state, answer(accept));
-  // Only the decision about the goods may commit a sale that waits for it.
+  // A sale that awaits the decision about the goods may be committed only by that decision.
   const undecided = state.goods?.decision === null && isApproval(report);
   if (given === "hold" || undecided) return hold(state, report, bytes);
   // After a contrary report the terminal no longer waits for the goods.
@@ -133,7 +133,7 @@ export function verdict(
   return stay({ ...state, goods, accepted: bytes }, answer(accept));
 }
 
-/** The command is over: the register is master again (docs/zvt.md 5.2). */
+/** Ends the command; the register is master again (docs/zvt.md 5.2). */
 function over(state: Served, end: ExchangeEnd): Step {
   const outputs: SessionOutput[] = [
     { output: "stop-timer", timer: "t4" },
@@ -219,7 +219,7 @@ function decisionAnswer(decision: GoodsDecision): Apdu {
     case "issued":
       return accept;
     case "not-issued":
-      // Any 84 but 9C and 9D refuses; 66 is the one that clients use.
+      // Any 84 xx except 84 9C and 84 9D refuses the sale; clients usually send 84 66.
       return processingError;
     case "partly-issued":
       return encodeMessage("negative-acknowledgement", {

@@ -100,7 +100,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
       return lost(state, outcome.problem);
     case "delivered":
     case "collided": {
-      // T3 runs from the moment in which the command has left.
+      // T3 starts when the command has been sent.
       const waiting = { output: "start-timer", timer: "t3", ms: timers.t3Ms } as const;
       return stay({ ...state, copies: outcome.copies }, waiting);
     }
@@ -132,7 +132,7 @@ function answerArrived(state: SessionState, reply: Message, context: SessionCont
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {
     if (!good && state.command.judged && state.copies > 1) {
-      // It may refuse the repeat only, and carry out the first copy (docs/rules/03-repeats.md).
+      // The terminal may refuse a repeat and carry out the first copy (docs/rules/03-repeats.md).
       return lost(state, "the terminal refused a command that had left more than once");
     }
     if (!good) return ended(state, { end: "refused", message: reply });
@@ -201,11 +201,11 @@ function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: Excha
   return { state: { at: "idle" }, outputs };
 }
 
-/** Abort 06 B0, docs/zvt.md 6.6. Its answer says no more than that the terminal has it. */
+/** Abort 06 B0 (docs/zvt.md 6.6). An answer only says that the terminal has received the abort. */
 const abort = encodeMessage("abort");
 
 const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
-/** How often an abort leaves that collides with messages of the terminal (docs/zvt.md 2.5). */
+/** The largest number of sends of an abort that collides with messages (docs/zvt.md 2.5). */
 const ABORT_ATTEMPTS_MAX = 3;
 
 function wantAbort(state: SessionState, context: SessionContext): Step {

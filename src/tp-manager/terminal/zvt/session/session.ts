@@ -47,12 +47,12 @@ export interface ExchangeListener {
   /** Commits a report of a judged command, and decides about it. */
   judge?(message: Message): Verdict;
   acknowledged?(): void;
-  /** A 04 0F, or what may have been one, was refused before it could be judged. */
+  /** Called when a message that was or may have been a 04 0F was refused without a verdict. */
   unjudged?(): void;
 }
 
 interface SessionListener {
-  /** A 04 0F of no running sale; it has been refused on the wire. */
+  /** Called when a 04 0F that belongs to no running sale has been refused on the wire. */
   unmatched(message: Message): void;
   note(text: string): void;
   /** Called when a late answer could be taken for another one: the session has to be closed. */
@@ -72,7 +72,7 @@ interface SessionOptions extends LinkOptions {
 }
 
 const REGISTRATION = 0x0600;
-/** How many answers wait for the link: only a terminal that sends on without ACK gets so many. */
+/** The most answers that wait for the link: only a terminal that never sends ACK causes more. */
 const ANSWERS_WAITING_MAX = 4;
 
 interface Exchange {
@@ -120,7 +120,7 @@ export class Session implements LinkListener {
     return session;
   }
 
-  /** No command runs, and nothing of ours is on the link. */
+  /** Whether no command runs and the link is sending no message of ours. */
   get isFree(): boolean {
     return this.#state.at === "idle" && this.#sending === null;
   }
@@ -150,7 +150,7 @@ export class Session implements LinkListener {
     return promise;
   }
 
-  /** A sale waits for the decision about its goods. */
+  /** Whether a sale waits for the decision about the goods. */
   get awaitsGoods(): boolean {
     return this.#state.at === "served" && this.#state.goods?.decision === null;
   }
