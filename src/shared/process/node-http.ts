@@ -1,10 +1,11 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * Functions of node:http, loaded without an `import`. An import would read all exports; the export
- * `WebSocket` makes Node load undici, which takes longer than an empty start of Node.
+ * What is used of node:http, loaded without an `import`. An import would read all exports; the
+ * export `WebSocket` makes Node load undici, which takes longer than an empty start of Node.
  */
-export const { createServer, request: httpRequest } = process.getBuiltinModule("node:http");
+const http = process.getBuiltinModule("node:http");
+export const { createServer, request: httpRequest, STATUS_CODES } = http;
 
 /**
  * The largest head of a request to a port that serves pages. A browser sends the cookies of all

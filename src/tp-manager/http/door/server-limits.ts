@@ -1,14 +1,8 @@
-import {
-  type IncomingMessage,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-  STATUS_CODES,
-} from "node:http";
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { AppError, type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
 import type { Connections } from "../../../shared/ipc/connections.ts";
-import { PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
+import { PAGE_HEADER_BYTES_MAX, STATUS_CODES } from "../../../shared/process/node-http.ts";
 import { errorOfAppError } from "../../orders/answer.ts";
 import { jsonText } from "../envelope.ts";
 import { securityHeaders } from "./access.ts";
