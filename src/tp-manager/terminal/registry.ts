@@ -42,7 +42,7 @@ export const protocolPart: ConfigPart = {
   ],
 };
 
-/** Returns a fault for each time below its floor, unless TEST_TIMERS allows short times. */
+/** Returns a fault for each time below its floor, for setups without TEST_TIMERS. */
 function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly ValueFault[] {
   return Object.entries({ ...sharedFields, ...fields }).flatMap(([name, schema]) => {
     const { floor } = metaOf(schema);

@@ -81,14 +81,14 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    * result on the wire (docs/rules/25-one-way.md).
    */
   takeLateResults?(take: (result: OneWayResult) => boolean): void;
-  /** Called when the end of the payment is on disk: results that waited for it go to `take` now. */
+  /** Called when the payment's outcome is on disk: waiting results are passed to `take` now. */
   endWritten?(): void;
 }
 
 /** What became of the goods of a sale whose report is held. */
 export type GoodsDecision =
   | { readonly goods: "issued" }
-  /** Goods of this value came out, and no others. */
+  /** Only goods of this value came out. */
   | { readonly goods: "partly-issued"; readonly amountMinor: number }
   | { readonly goods: "not-issued" };
 
@@ -249,7 +249,7 @@ export interface PaymentObserver {
    * journal cannot be read; the driver does not acknowledge the result then.
    */
   concerns?(result: OneWayResult): boolean;
-  /** Called when a message of the terminal proves that our ACK of the last report arrived. */
+  /** Called when a message proves that our acknowledgement of the last report arrived. */
   acknowledged(): void;
   prompt(prompt: Prompt): void;
 }

@@ -20,8 +20,7 @@ const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0xf0, "end-of-day"],
 ]);
 
-/** The maintenance that each value of tag 1F13 demands (docs/zvt.md 11.2). The value 03 is left
- * out because 03 asks for outdated commands. */
+/** Maintenance by value of tag 1F13 (docs/zvt.md 11.2); 03, for outdated commands, is left out. */
 const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x00, "diagnosis"],
   [0x01, "end-of-day"],

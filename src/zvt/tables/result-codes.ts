@@ -148,8 +148,7 @@ export function intermediateTexts(code: number): Texts | null {
   return { en: both("en"), fr: both("fr"), de: both("de") };
 }
 
-/** Names of card types by decimal number: field 8A, or tag 41 above 255 (docs/zvt.md 11.6).
- * 46 is Maestro, not V PAY. */
+/** Card type names by the number in field 8A or tag 41 (docs/zvt.md 11.6); 46 is Maestro. */
 const cardNames: Readonly<Record<number, string>> = texts.cards;
 /** The value of field 8A when the card type stands in tag 41 instead (docs/zvt.md 7.1). */
 const SEE_TAG_41 = 0xff;

@@ -7,9 +7,9 @@ import type { ByteConnection, ByteTransport } from "../transport/byte-transport.
 const SETTLE_MS = 300;
 /** The silence that finishes a message in which a tag that could change the result is missing. */
 const SETTLE_LONG_MS = 2_000;
-/** Within this time after a connection a terminal reports an earlier result, if it has one. */
+/** How long a new connection is listened to for an earlier result, before a request is sent. */
 const LISTEN_MS = 50;
-/** How long a connection is held on which no request was sent. */
+/** How long a connection without a request stays open. */
 const HOLD_MS = 5_000;
 const BUFFER_BYTES_MAX = 64 * 1_024;
 
@@ -41,7 +41,7 @@ export class BareLine implements Dialogue {
     this.#ending = ending;
   }
 
-  /** null: without a standing line there is none that could be broken. */
+  /** Always null: each action opens its own connection, so that no standing line can break. */
   get problem(): null {
     return null;
   }
@@ -158,7 +158,7 @@ interface ExchangeListener {
   closed(rest: Uint8Array, text: string, isEarly: boolean): void;
 }
 
-/** Turns the bytes of one connection into messages. */
+/** Splits the bytes of one connection into messages. */
 class Exchange {
   readonly #clock: Clock;
   readonly #listener: ExchangeListener;
@@ -183,7 +183,7 @@ class Exchange {
     this.#connection = await transport.open(listener, signal);
   }
 
-  /** Closes the connection after `forMs` unless something is sent on it. */
+  /** Closes the connection after `forMs` milliseconds unless a message is sent before. */
   hold(forMs: number): void {
     this.#hold = this.#clock.startTimer("unused connection", forMs, () => void this.close());
   }
@@ -195,7 +195,7 @@ class Exchange {
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#reportEarly();
-    // An earlier approval whose first bytes are there is read to its end before the next opening.
+    // A partly received earlier approval is read to its end before the next connection opens.
     if (!mayLeave() || this.#hasApproval) return false;
     try {
       this.#connection?.write(message);
@@ -212,7 +212,7 @@ class Exchange {
     await this.#connection?.close();
   }
 
-  /** Reports a whole message of the terminal before our request leaves, which it cannot answer. */
+  /** Reports a whole message that came before our request was sent: it answers an earlier one. */
   #reportEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
     const isWhole = this.#buffer.length > 0 && !fault && (isFinal(tags) || this.#hasApproval);

@@ -25,7 +25,7 @@ export interface CaisseApOptions {
   readonly identifier: string;
   /** The number of the cash register: two characters. */
   readonly register: string;
-  /** The tag that carries the order's reference. */
+  /** The tag that carries the order's reference; null when no tag carries one. */
   readonly reference: "CF" | "CH" | null;
   /** Whether payments ask the terminal for the customer's receipt. */
   readonly receipt: boolean;
@@ -58,7 +58,7 @@ function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
   ];
 }
 
-/** Returns a payment request without BA, which asks for an answer at once (docs/concert.md 4.4). */
+/** Returns a request without tag BA, which asks for an answer at once (docs/concert.md 4.4). */
 function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
   const { reference, receipt } = options;
   const digits = String(order.amountMinor).padStart(2, "0");
@@ -86,11 +86,11 @@ function readReply(
   const { tags, fault } = readTagged(bytes);
   const state = actionResult(tags);
   const action = tagValue(tags, "CD");
-  // The late answer to an identification is no result of a payment, whatever its state.
+  // A late answer to an identification, in any state, is no result of a payment.
   if (action === IDENTIFICATION && !fault) {
     return { reading: "other", why: "the answer to an identification came late" };
   }
-  // A reply that was cut after state, amount and currency of an approval is that approval.
+  // An approval whose reply was cut after state, amount and currency still counts as approval.
   const isWhole = state === "performed" && ["CB", "CE"].every((tag) => tagValue(tags, tag));
   if (fault && !(fault.code === "incomplete" && isWhole)) {
     const text = safeText(textOf(bytes), 200);
@@ -113,7 +113,7 @@ function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
   const isAmount = isReadable(amount, AMOUNT);
   const isCurrency = isReadable(currency, CURRENCY);
   const ending = endingOf(tags);
-  // With an unreadable amount or currency it is not known which sale was approved.
+  // An approval with an unreadable amount or currency does not show which sale was approved.
   const isUnclear = ending.good && !(isAmount && isCurrency);
   return {
     ...(isUnclear ? unclear(`approved ${quoted(amount)} of ${quoted(currency)}`) : ending),

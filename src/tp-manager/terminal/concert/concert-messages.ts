@@ -29,9 +29,9 @@ export interface ConcertOptions {
 
 const BANK_CARD = "1";
 const DEBIT = "0";
-/** The option that has the terminal answer when the payment has ended, and decide itself
- * whether to ask the bank for authorisation (docs/concert.md 3.1). */
+/** Request option: the terminal answers when the payment has ended (docs/concert.md 3.1). */
 const ANSWER_AT_END = "A010";
+/** Request option: the terminal decides whether to ask the bank (docs/concert.md 3.1). */
 const TERMINAL_DECIDES = "B010";
 const CUSTOMER_TICKET = "T012";
 

@@ -23,8 +23,9 @@ export interface Dialogue {
 }
 
 /**
- * How far a request got. "lapsed": the line is no longer open for it, and no byte has left.
- * "refused": the terminal has provably begun nothing. "unanswered": the terminal may have it.
+ * How far a request got. "lapsed": the line was no longer open, so that no byte was sent.
+ * "refused": the terminal has provably begun nothing. "unanswered": the terminal may have the
+ * request.
  */
 export type Sent = "taken" | "refused" | "unanswered" | "lapsed";
 
@@ -32,7 +33,7 @@ export type Opened =
   | { readonly opened: true }
   | {
       readonly opened: false;
-      /** "away": there is no line. "silent", "busy": the terminal takes no request now. */
+      /** "away": there is no line. "silent", "busy": the terminal accepts no request now. */
       readonly why: "away" | "silent" | "busy";
       /** Why the terminal takes no request, for people. */
       readonly text: string;
@@ -74,6 +75,6 @@ export interface ResultReading {
   readonly reading: "result";
   readonly report: TransactionReport;
   readonly ticket: string;
-  /** "wait": another reply follows. "unclear": the payment has ended, and how is not known. */
+  /** "wait": another reply follows. "unclear": the payment ended with an unknown outcome. */
   readonly end: "known" | "wait" | "unclear";
 }

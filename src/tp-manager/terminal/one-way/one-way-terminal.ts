@@ -151,7 +151,7 @@ export class OneWayTerminal implements Terminal {
     this.#unstored.storeAll();
   }
 
-  /** Opens the line on which the request leaves: that shows whether the terminal is there. */
+  /** Opens the line for the payment request, which shows whether the terminal is there. */
   async prepare(signal: AbortSignal): Promise<Baseline> {
     await this.#pinged;
     signal.throwIfAborted();
@@ -169,8 +169,8 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Listens until no payment can be running, then asks whether the terminal is there. While a
-   * payment runs, the terminal could take the question for its request (docs/rules/25-one-way.md).
+   * Listens until no payment can be running, then asks whether the terminal is there. A terminal
+   * that runs a payment could take the question for a new request (docs/rules/25-one-way.md).
    */
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     const isHeard = await this.#silence.listenOut(signal, () => this.#paying !== undefined);
@@ -226,7 +226,7 @@ export class OneWayTerminal implements Terminal {
       if (sent === "taken") this.#storedAtMs = undefined;
       limit = this.#limited(paying);
       const end = await paying.ended.promise;
-      // Nothing more comes on the connection on which this result came.
+      // The connection that brought a result brings nothing more.
       if (end.end === "completed") dialogue.leave();
       return end;
     } finally {
@@ -260,8 +260,8 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Returns whether a reply repeats the one that was stored a moment ago, because the terminal
-   * missed our acknowledgement: it is no second result then, also where it carries no reference and
+   * Returns whether a reply repeats the newest stored reply, because the terminal missed our
+   * acknowledgement. A repeat is no second result, even if the reply carries no reference and
    * another order is open.
    */
   #isRepeat(reply: Uint8Array, isEarly: boolean): boolean {
@@ -300,7 +300,7 @@ export class OneWayTerminal implements Terminal {
     try {
       isOwn = paying !== undefined && (paying.observer.concerns?.(result) ?? !isEarly);
     } catch (error) {
-      // Without an acknowledgement the terminal repeats the result.
+      // The result is not acknowledged, so the terminal repeats the result.
       if (paying) paying.fault = `the result could not be judged: ${(error as Error).message}`;
       return false;
     }
@@ -318,9 +318,9 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Returns whether a reading is an approval of an earlier payment that came before the request of
-   * the running payment left. It may be of an earlier attempt of the same order, so the running
-   * payment ends first, as one that was not sent.
+   * Returns whether a reading is an approval that came before the request of the running payment
+   * was sent. The approval may belong to an earlier attempt of the same order, so the running
+   * payment first ends as not sent.
    */
   #overtakes({ report }: ResultReading): boolean {
     const paying = this.#paying;
@@ -372,7 +372,7 @@ export class OneWayTerminal implements Terminal {
     return isStored;
   }
 
-  /** Returns whether a result can be that of the newest request. */
+  /** Returns whether a result can belong to the newest request. */
   #isOfNewest({ reference, amountMinor }: TransactionReport): boolean {
     if (reference != null) return reference === this.#newest?.reference;
     return amountMinor === null || amountMinor === (this.#newest?.amountMinor ?? amountMinor);

@@ -21,8 +21,8 @@ export interface Paying {
 }
 
 /**
- * Sends the request of a payment once, and never after an approval of an earlier payment that has
- * just come. A line that was closed before a byte left is opened once more.
+ * Sends the request of a payment once, and never after an approval of an earlier payment has come.
+ * If the line closes before a byte is sent, the line is opened once more.
  */
 export async function sendRequest(
   request: Uint8Array,

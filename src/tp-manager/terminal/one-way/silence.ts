@@ -12,8 +12,8 @@ export class Silence {
   #heard: AbortController | undefined;
 
   /**
-   * `quietMs`: so long a request may run. One of an earlier process is taken to have left just
-   * before this start.
+   * `quietMs`: how long a request may run. A request of an earlier process counts as sent just
+   * before the start of this process.
    */
   constructor(clock: Clock, quietMs: number) {
     this.#clock = clock;
@@ -32,12 +32,12 @@ export class Silence {
     this.#untilMs = this.#clock.monotonicMs() + this.#quietMs;
   }
 
-  /** Restores the state before a request that was not sent, or that the terminal refused. */
+  /** Notes that the request was not sent, or that the terminal refused the request. */
   takeBack(): void {
     this.#mayRun = false;
   }
 
-  /** Prolongs the time of listening to at least `ms` from now. */
+  /** Makes {@link listenOut} last at least `ms` milliseconds from now. */
   prolong(ms: number): void {
     this.#untilMs = Math.max(this.#untilMs, this.#clock.monotonicMs() + ms);
   }
@@ -48,7 +48,7 @@ export class Silence {
     this.#untilMs = this.#clock.monotonicMs();
   }
 
-  /** A result has come: ends {@link listenOut}. */
+  /** Notes that a result has come, which ends {@link listenOut}. */
   hear(): void {
     this.#heard?.abort();
   }

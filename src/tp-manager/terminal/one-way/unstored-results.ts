@@ -16,8 +16,8 @@ export interface UnstoredResult {
 const STORE_AGAIN_MS = 1_000;
 
 /**
- * Keeps results that the disk did not take, and tries to store them again, in the order in which
- * they came, until the disk takes them or the program ends (docs/rules/25-one-way.md).
+ * Holds results that could not be written to the disk, and tries again to store them in the order
+ * of arrival, until they are written or the program ends (docs/rules/25-one-way.md).
  */
 export class UnstoredResults {
   readonly #clock: Clock;

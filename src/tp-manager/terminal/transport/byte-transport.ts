@@ -5,7 +5,7 @@
 export interface ByteTransport {
   /** The kind of line, by which a driver chooses its link layer. */
   readonly kind: "serial" | "tcp";
-  /** For people: `/dev/ttyUSB0`, `tcp://10.0.0.5:20007`. */
+  /** The address for people, such as `/dev/ttyUSB0` or `tcp://10.0.0.5:20007`. */
   readonly address: string;
   /**
    * Resolves when bytes can move. Rejects with {@link TransportError}, or with `signal.reason` when
@@ -16,7 +16,7 @@ export interface ByteTransport {
 
 export interface TransportListener {
   data(bytes: Uint8Array): void;
-  /** Called once, last; null when {@link ByteConnection.close} was called. */
+  /** Called once, as the last call: the connection has ended; null after a wanted close. */
   closed(problem: TransportError | null): void;
 }
 
@@ -31,13 +31,13 @@ export interface ByteConnection {
 }
 
 type TransportErrorCode =
-  /** No such port, or nobody listens there. */
+  /** The port does not exist, or no program listens at the address. */
   | "unreachable"
   /** Another program has the port, or this user may not open it. */
   | "refused"
-  /** The connection was open and broke. */
+  /** The connection was open and then failed. */
   | "broken"
-  /** Used while not open. */
+  /** Bytes were written while the connection was not open. */
   | "not-open";
 
 export class TransportError extends Error {

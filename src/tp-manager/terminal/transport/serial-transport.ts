@@ -14,15 +14,15 @@ import {
 } from "./byte-transport.ts";
 
 export interface SerialOptions {
-  /** `/dev/ttyUSB0`, `COM8`, `usb:0403:6001`. */
+  /** The port as SERIAL_PORT names it: `/dev/ttyUSB0`, `COM8` or `usb:0403:6001`. */
   readonly path: string;
   readonly baudRate: number;
   readonly stopBits: 1 | 2;
-  /** 8 where missing. */
+  /** The number of data bits; 8 when missing. */
   readonly dataBits?: 7 | 8;
-  /** None where missing. */
+  /** The parity; none when missing. */
   readonly parity?: "even" | "none";
-  /** Where USB devices are looked up. */
+  /** The system's folders in which USB devices are looked up. */
   readonly roots: DeviceRoots;
 }
 
@@ -57,7 +57,7 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
 function opened(port: SerialPort, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     port.open((cause) => {
-      // Bytes that arrived before are no part of this connection.
+      // Bytes that arrived before the port was opened do not belong to this connection.
       if (!cause) return port.flush(() => resolve());
       // Only the text of the port's driver distinguishes the two faults.
       const refused = /permission|access denied|EACCES|EPERM|lock|busy/i.test(cause.message);

@@ -15,7 +15,7 @@ interface TcpAddress {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** After so long a silent connection is probed, so that a pulled cable is noticed. */
+/** The silence after which TCP probes a connection, so that a pulled cable is noticed. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
 /** Reads `tcp://host:port`; undefined when the text is something else. */

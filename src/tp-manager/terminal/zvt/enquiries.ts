@@ -42,8 +42,8 @@ interface StatusAnswer {
   readonly clockOffsetMs: number | null;
   readonly demands: readonly Demand[];
   /**
-   * The question was refused, and not for a missing registration. A terminal that is still in a
-   * payment may do so with any code (docs/zvt.md 9.2 step 2).
+   * Whether the enquiry was refused for another reason than a missing registration. A terminal that
+   * still runs a payment may refuse with any code (docs/zvt.md 9.2 step 2).
    */
   readonly refused: boolean;
   /** The form of the enquiry that returned a status; undefined when no form did. */
@@ -59,7 +59,7 @@ const VENDING_MODE = 0x10;
 
 /**
  * Asks the terminal for registration, status and last transaction (docs/zvt.md 6.1, 6.5;
- * docs/rules/01-baseline.md), and keeps what it reports about itself. Each call needs the wire.
+ * docs/rules/01-baseline.md), and stores the answers. A caller must have the wire.
  */
 export class Enquiries {
   readonly #zvt: ZvtContext;
@@ -67,11 +67,11 @@ export class Enquiries {
   /** How the terminal on this link writes its texts; a registration may change it. */
   charset: Charset;
   #identity: TerminalIdentity = noIdentity;
-  /** The identity reported on this link, whose terminal may be another than before. */
+  /** The identity reported on this link; a new link may lead to another terminal. */
   #named: TerminalIdentity = noIdentity;
   #status: TerminalStatus | null = null;
   #demands: readonly Demand[] = [];
-  /** What the last registration reported; its demands stand until the next registration. */
+  /** The answer to the last registration; the demands in it hold until the next registration. */
   #registered = { statusByte: 0, demands: [] as readonly Demand[] };
   #clockOffsetMs: number | null = null;
   /** The form in which the terminal on this link has answered the status enquiry. */
@@ -111,7 +111,7 @@ export class Enquiries {
     this.#form = undefined;
     await this.#register(run);
     this.#learn(await this.#askStatus(run));
-    // An older terminal names its version only without the service byte (docs/zvt.md 6.5).
+    // An older terminal sends its version only without the service byte (docs/zvt.md 6.5).
     if (this.#named.version === "") {
       const { identity } = await this.#ask(run, "plain");
       this.#identify({ version: identity.version });
@@ -143,7 +143,7 @@ export class Enquiries {
     if (answer.refused || status.cr === "1") throw new TerminalUnavailable("busy", status.detail);
   }
 
-  /** Asks by Repeat Receipt, if needed after a registration (docs/zvt.md 9.2 steps 3 to 5). */
+  /** Asks for the last transaction; registers first if needed (docs/zvt.md 9.2 steps 3 to 5). */
   async lastTransaction(run: RunCommand): Promise<LastTransaction> {
     const last = await this.#repeatReceipt(run);
     if (last !== "not-registered") return last;
@@ -171,8 +171,8 @@ export class Enquiries {
   }
 
   /**
-   * Asks for the status, and meets one demand unless the terminal is busy. `mayKeepHouse`: nobody
-   * uses the terminal or is about to, and no question about a lost command is open.
+   * Asks for the status, and carries out one maintenance demand unless the terminal is busy.
+   * `mayKeepHouse`: no caller uses the terminal or is about to, and no lost command awaits a probe.
    */
   async poll(run: RunCommand, mayKeepHouse: () => boolean): Promise<void> {
     const { cr } = await this.askStatus(run);
@@ -182,7 +182,7 @@ export class Enquiries {
     await this.relearn(run);
   }
 
-  /** Registers anew, which alone shows whether the demands are met (docs/zvt.md 6.1). */
+  /** Registers again: only a registration shows whether demands are met (docs/zvt.md 6.1). */
   async relearn(run: RunCommand): Promise<void> {
     await this.#register(run);
     await this.askStatus(run);
@@ -205,7 +205,7 @@ export class Enquiries {
 
   async #askStatus(run: RunCommand): Promise<StatusAnswer> {
     const answer = await this.#ask(run, this.#form);
-    // A busy terminal refuses any form, so only an answer shows which form is right.
+    // A busy terminal refuses any form, so only a status shows which form the terminal understands.
     this.#form = answer.form ?? this.#form;
     return answer;
   }
@@ -217,7 +217,7 @@ export class Enquiries {
   async #ask(run: RunCommand, known: StatusForm | undefined): Promise<StatusAnswer> {
     const form = known ?? "container";
     const end = await run(statusEnquiry(this.#zvt.options.password, form));
-    // A terminal that does not know the form still knows the question (docs/zvt.md 6.5).
+    // A terminal that refuses the container form still knows the plain form (docs/zvt.md 6.5).
     if (known === undefined && isProtest(end)) return await this.#ask(run, "plain");
     if (end.end !== "completed") {
       const { code, text } = refusalOf(end, this.#zvt.options);
@@ -243,7 +243,7 @@ export class Enquiries {
     };
   }
 
-  /** Repeat Receipt in its recovery form, docs/zvt.md 9.2 steps 4 and 5. */
+  /** Sends Repeat Receipt in its recovery form (docs/zvt.md 9.2 steps 4 and 5). */
   async #repeatReceipt(run: RunCommand): Promise<LastTransaction | "not-registered"> {
     const sales: Message[] = [];
     const end = await run(repeatReceipt(this.#zvt.options.password), {
@@ -292,7 +292,7 @@ export class Enquiries {
     return { kind: "not-told", why };
   }
 
-  /** Keeps the members of the identity that the terminal has reported; an empty one erases none. */
+  /** Stores reported members of the identity; an empty member does not replace a known member. */
   #identify(reported: Partial<TerminalIdentity>): void {
     const members = Object.entries(reported).filter(([, value]) => value !== "");
     this.#named = { ...this.#named, ...Object.fromEntries(members) };
@@ -304,7 +304,7 @@ export class Enquiries {
     this.#zvt.emit({ type: "identity", identity: this.#identity });
   }
 
-  /** Keeps an answer and emits what has changed. Returns the status with all demands. */
+  /** Stores a status answer and emits the changes. Returns the status with all demands. */
   #learn(answer: StatusAnswer): TerminalStatus {
     if (answer.clockOffsetMs !== null) this.#clockOffsetMs = answer.clockOffsetMs;
     this.#identify(answer.identity);

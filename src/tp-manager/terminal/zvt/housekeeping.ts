@@ -20,14 +20,14 @@ interface Tries {
 }
 
 /**
- * Meets the terminal's demands without people (docs/zvt.md 11.5): initialisation, diagnosis, clock.
- * An end of day is only reported, because no sale can be reversed after it: tp-manager decides
- * (docs/rules/07-returns.md).
+ * Carries out maintenance that the terminal demands: initialisation, diagnosis, clock (docs/zvt.md
+ * 11.5). A demanded end of day is only reported, because no sale can be reversed after an end of
+ * day: tp-manager decides about that (docs/rules/07-returns.md).
  *
- * A demand that stands after its job, or whose job fails, is tried again after a growing pause. The
- * first time that the link is lost, it is tried again at once, because that says nothing about the
- * job; the first time that it stands after a good job too, because the terminal may have raised it
- * anew meanwhile. A command that did not leave is no try.
+ * A job that fails, or whose demand remains, is repeated after a growing pause. The job is repeated
+ * at once the first time that the link is lost, because a lost link says nothing about the job, and
+ * the first time that the demand remains after a good job, because the terminal may have made a new
+ * demand meanwhile. A command that was not sent does not count as an attempt.
  */
 export class Housekeeping {
   readonly #zvt: HouseContext;
@@ -44,7 +44,7 @@ export class Housekeeping {
     }
   }
 
-  /** Returns the next demand to meet now. */
+  /** Returns the next maintenance demand to carry out now; undefined when none is due. */
   due(demands: readonly Demand[]): Demand | undefined {
     const nowMs = this.#zvt.clock.monotonicMs();
     return demands.find(

@@ -29,12 +29,12 @@ export const withdrawn: PaymentEnd = {
   text: "cancelled before the terminal was asked to charge",
 };
 
-/** Code of a terminal that would take the command later (docs/zvt.md 11.4). */
+/** The error code by which a terminal asks to send the command later (docs/zvt.md 11.4). */
 const PLEASE_WAIT = 0x9c;
 
 const UNJUDGED = "a result of the terminal could not be read or stored, and was refused";
 
-/** Turns what a payment receives on the wire into calls of its observer. */
+/** Passes the terminal's messages during a payment to the payment's observer. */
 export class PaymentExchange implements ExchangeListener {
   /** Aborted when the payment is cancelled before its command leaves; the command never leaves. */
   readonly withdrawal = new AbortController();
@@ -62,7 +62,7 @@ export class PaymentExchange implements ExchangeListener {
     return true;
   }
 
-  /** A result was refused unread, or without a verdict: it may have been an approval. */
+  /** Notes that a result was refused without a verdict: the result may have been an approval. */
   unjudged(): void {
     this.#unjudged = true;
   }
@@ -156,7 +156,7 @@ export class PaymentExchange implements ExchangeListener {
       const reason = this.cancelled ? "cancelled" : "terminal-fault";
       return { end: "aborted", code: "", text, reason, ticket };
     }
-    // A locked terminal ends every command so, without a report (docs/zvt.md 5.3).
+    // A locked terminal aborts any command in this way, without a report (docs/zvt.md 5.3).
     const locked = !this.#reported && isLock(code);
     const meaning = locked ? refusalText(code, this.#zvt.options.language) : this.#coded(code).text;
     const text = said ? `${meaning} (${said})` : meaning;
@@ -184,7 +184,7 @@ export class PaymentExchange implements ExchangeListener {
     });
   }
 
-  /** An observer that throws must not change what happens on the wire. */
+  /** Calls the observer; a failing observer must not change the dialogue with the terminal. */
   #guarded(what: string, call: () => void): void {
     try {
       call();

@@ -17,7 +17,7 @@ import { terminalStatus } from "./terminal-statuses.ts";
 
 const ASK_AGAIN_MS = 1_000;
 
-/** Returns whether the command is over. Asks a busy terminal again for `checkMs`. Never rejects. */
+/** Returns whether the command has ended; asks a busy terminal for `checkMs`. Never rejects. */
 export async function isOver(
   refusal: Message,
   run: RunCommand,
@@ -29,7 +29,7 @@ export async function isOver(
   for (;;) {
     const end = await run(enquiry);
     if (end.end === "lost" || end.end === "not-sent") return false;
-    // A completion without a status byte is that of a payment: ours was carried out.
+    // A completion without a status byte belongs to a payment: our command was carried out.
     if (end.end === "completed" && end.message.parts.terminalStatus === undefined) return false;
     if (showsIdle(refusal, end)) return true;
     if (clock.monotonicMs() + ASK_AGAIN_MS > untilMs) return false;

@@ -1,12 +1,12 @@
 import type { Clock } from "../../../shared/time.ts";
 
-/** Time to answer the first question; doubled after each silent question (docs/zvt.md 10.4). */
+/** Time to answer the first enquiry; doubled after each unanswered one (docs/zvt.md 10.4). */
 const ASK_FIRST_MS = 250;
 const ASK_MAX_MS = 2_000;
 /** The pause after an answer: so short that the terminal cannot restart unnoticed. */
 const ASK_UP_MS = 500;
 
-/** The terminal's answer within the time that a question has. */
+/** What the terminal answered to an enquiry in time; "none": it did not answer. */
 export type RestartAnswer = "none" | "busy" | "idle";
 
 /**
@@ -27,9 +27,9 @@ interface RestartWatchParts {
 }
 
 /**
- * Asks a restarting terminal until it is back (docs/zvt.md 10.4): it has to be away first. A
- * missing answer shows an absence only where the terminal otherwise answers in less time than the
- * question had; else the terminal may be slow.
+ * Asks a restarting terminal until the terminal has gone down and answers again (docs/zvt.md 10.4).
+ * A missing answer proves that the terminal was down only if the terminal otherwise answers in less
+ * time than the enquiry had; else the terminal may be slow.
  */
 export async function watchRestart(parts: RestartWatchParts): Promise<RestartEnd> {
   const { clock, goesDownWithinMs, giveUpMs, ask, pause, closing } = parts;

@@ -15,8 +15,8 @@ import type { ZvtContext } from "./zvt-options.ts";
 const LOG_OFF_LIMIT_MS = 1_000;
 
 /**
- * Keeps one terminal connected and registered for ever, polls it while it is idle, and lets one
- * command at a time onto the wire. Knows no payments.
+ * Keeps one terminal connected and registered for ever, polls the idle terminal, and runs one
+ * command at a time. Knows no payments.
  *
  *   connecting -> registering -> connected -> disconnected -> (back-off) -> connecting ...
  */
@@ -33,11 +33,11 @@ export class ZvtConnection {
   /** Why the link is not up; null when the link is up. */
   #problem: string | null = "not started";
   #linkChange = new AbortController();
-  /** The next link begins with a silence and a question, after a lost command (docs/zvt.md 9.2). */
+  /** Whether the next link begins with silence and an enquiry, after a loss (docs/zvt.md 9.2). */
   #resync = false;
   /**
-   * The terminal restarts, and may not have gone down yet. "lost": the end of the command that
-   * restarted it was not heard.
+   * Set while the terminal restarts, even before the terminal goes down. "ended": the restart
+   * command ended; "lost": the end of the restart command did not arrive.
    */
   #restarting: "ended" | "lost" | undefined;
 
@@ -149,7 +149,7 @@ export class ZvtConnection {
   restart(): void {
     const session = this.#session;
     this.#restarting = session ? "ended" : "lost";
-    // Closing a serial port throws away what the terminal has not acknowledged (docs/zvt.md 2.4).
+    // Closing a serial port discards bytes that the terminal has not confirmed (docs/zvt.md 2.4).
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
 
@@ -304,7 +304,7 @@ export class ZvtConnection {
     });
   }
 
-  /** Keeps silent, then asks until the terminal is idle (docs/zvt.md 9.2 steps 1 and 2). */
+  /** Sends nothing for a while, then asks until the terminal is idle (docs/zvt.md 9.2, 1 and 2). */
   async #resynchronise(run: RunCommand): Promise<void> {
     if (this.#zvt.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#zvt.options.silenceMs);
@@ -400,7 +400,7 @@ export class WireLock {
     this.#waiting.push(free);
     const ended = signal ? AbortSignal.any([free.signal, signal]) : free.signal;
     await sleep(this.#clock, "zvt wire", waitMs, ended).catch(() => undefined);
-    // Once released to this caller, the wire is its own, also when its time ends at that moment. A
+    // A caller that has got the wire keeps it, even if the caller's time ends at that moment. A
     // caller that is cancelled at that moment passes the wire on.
     if (free.signal.aborted) {
       if (!signal?.aborted) return;

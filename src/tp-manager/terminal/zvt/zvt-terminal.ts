@@ -160,7 +160,7 @@ class ZvtTerminal implements Terminal {
     return await this.#financial(command, observer);
   }
 
-  /** Runs a command that moves money, once. A text instead of a command: why it cannot be made. */
+  /** Runs a financial command once. A text as `command` says why no command could be made. */
   async #financial(
     command: Command | string,
     observer: PaymentObserver,
@@ -196,7 +196,7 @@ class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Returns a refusal as lost unless the terminal shows that the payment does not run. */
+  /** Returns a refusal as "lost" unless the terminal shows that the payment does not run. */
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
     if (end.end !== "refused") return end;
     const enquiry = this.#connection.asks.statusEnquiry;
@@ -208,7 +208,7 @@ class ZvtTerminal implements Terminal {
     };
   }
 
-  /** Names the last receipt if it was read on this very connection (docs/rules/13-receipt.md). */
+  /** Adds the last receipt number if it was read on this connection (docs/rules/13-receipt.md). */
   #withLastReceipt(command: Command, inSync: () => boolean): Command {
     const prepared = this.#prepared;
     if (!this.#zvt.options.sendLastReceipt || !prepared) return command;
@@ -216,7 +216,7 @@ class ZvtTerminal implements Terminal {
     return namingLastReceipt(command, prepared.last);
   }
 
-  /** Reads from the terminal how much a partial issue has charged; recovery may find out later. */
+  /** Reads from the terminal how much a partial issue has charged; if that fails, recovery does. */
   async #confirm(payment: PaymentExchange, run: RunCommand): Promise<void> {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
@@ -235,7 +235,7 @@ class ZvtTerminal implements Terminal {
     const payment = this.#payment;
     if (!payment?.held) throw new Error("no sale waits for its goods");
     payment.decision = decision;
-    // Without a session the line is lost, and the end of the payment follows.
+    // Without a session the line is lost, and the payment ends as lost.
     session?.decideGoods(decision);
   }
 
@@ -356,14 +356,14 @@ class ZvtTerminal implements Terminal {
   }
 
   #emit(event: TerminalEvent): void {
-    // The session refused this report as one of no sale, but it may be of the running payment.
+    // The session refused this report as unmatched, but the report may be of the running payment.
     const isLate = event.type === "unmatched-report" && this.#payment?.phase !== "waiting";
     if (isLate) this.#payment?.unjudged();
     for (const listener of [...this.#listeners]) {
       try {
         listener(event);
       } catch (error) {
-        // A listener that throws must not change what happens on the wire.
+        // A failing listener must not change the dialogue with the terminal.
         this.#zvt.log.error({ err: error }, `a listener of terminal events failed: ${event.type}`);
       }
     }

@@ -44,12 +44,12 @@ type Phase =
   | { readonly is: "asking" | "pausing"; readonly tries: number; readonly sawParity: boolean }
   | { readonly is: "open" }
   | { readonly is: "sending"; readonly frame: Uint8Array; readonly sends: number }
-  /** Each send of the frame got NAK; one NAK may have been noise, so a late ACK is waited for. */
+  /** Each send of the frame got NAK. A NAK may be noise, so a late ACK is still waited for. */
   | { readonly is: "refused" }
   | { readonly is: "reading"; readonly incoming: Incoming; readonly frame: FrameRead }
-  /** The rest of a malformed reply comes. `last`: the byte that broke it, null if more followed. */
+  /** A malformed reply is skipped. `last`: the byte at fault; null when more bytes followed. */
   | { readonly is: "malformed"; readonly incoming: Incoming; readonly last: number | null }
-  /** "hearing": the terminal may speak. "judging": a body is stored. "closing": it got our ACK. */
+  /** "hearing": a frame may come. "judging": a body is being stored. "closing": ACK was sent. */
   | { readonly is: "hearing" | "judging" | "closing"; readonly incoming: Incoming };
 
 /** A session that the terminal has opened. */
@@ -68,7 +68,7 @@ export type SessionInput =
   | { readonly input: "send"; readonly frame: Uint8Array }
   /** Closes the session that is open or asked for, without a frame. */
   | { readonly input: "leave" }
-  /** The line is gone. */
+  /** Reports that the line is lost. */
   | { readonly input: "lost" }
   /** Says whether the body of the last news is stored. */
   | { readonly input: "judged"; readonly stored: boolean };
@@ -102,7 +102,7 @@ export interface SessionStep {
 
 export const idleSession: SessionState = { deferred: null, phase: { is: "idle" } };
 
-/** Returns whether a session may be asked for: no more than a deferred request of ours waits. */
+/** Returns whether we may ask for a session: none of ours is being opened or is in use. */
 export function isSessionFree({ phase }: SessionState): boolean {
   return !["asking", "pausing", "open", "sending", "refused"].includes(phase.is);
 }
@@ -136,9 +136,9 @@ export function advanceSession(state: SessionState, input: SessionInput): Sessio
   }
 }
 
-/** Reports the part of a reply that was read before the line was lost: it is evidence. */
+/** Reports, as evidence, the part of a reply that was read before the line was lost. */
 function onLost({ phase }: SessionState): SessionStep {
-  // The late ACK that was waited for cannot be heard any more.
+  // After the loss of the line no late ACK can come any more.
   if (phase.is === "refused") return rest(null, [], [{ news: "unanswered" }]);
   return rest(null, [], phase.is === "reading" ? [malformed("truncated", phase.frame.body)] : []);
 }
@@ -170,7 +170,7 @@ function onByte(state: SessionState, byte: number): SessionStep {
     case "hearing":
       return hear(state, byte, phase.incoming.isEarly);
     case "malformed":
-      // The check byte passes too: it may have the value of any control byte.
+      // The check byte is skipped too, because it may equal any control byte.
       return skip(state, phase.incoming, null);
     case "reading":
       return onFrameByte(state, phase, byte);
@@ -179,13 +179,13 @@ function onByte(state: SessionState, byte: number): SessionStep {
   }
 }
 
-/** Takes a byte where a session of the terminal may begin; a byte that is no control is noise. */
+/** Takes a byte where a session of the terminal may begin; any but ENQ, STX or EOT is noise. */
 function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep {
   const { phase } = state;
   const incoming = "incoming" in phase ? phase.incoming : { isEarly, naks: 0 };
   const deferred = phase.is === "open" ? 0 : state.deferred;
   if (byte === control.enq) {
-    // A new session, or the same one after our ACK was lost. The count of NAKs begins anew.
+    // ENQ begins a new session, or the same session after our ACK was lost: NAKs count from 0.
     const isLate = phase.is === "closing" ? state.deferred !== null : incoming.isEarly;
     const next: Phase = { is: "hearing", incoming: { isEarly: isLate, naks: 0 } };
     return go({ deferred, phase: next }, "silenceMs", [control.ack]);
@@ -201,7 +201,7 @@ function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep 
   return skip({ ...state, deferred }, incoming, null, news);
 }
 
-/** Lets the rest of a malformed reply pass unread. */
+/** Skips the rest of a malformed reply. */
 function skip(
   state: SessionState,
   incoming: Incoming,
@@ -261,7 +261,7 @@ function opensSession(byte: number): boolean {
   return byte === control.enq || byte === control.stx;
 }
 
-/** Takes a session of the terminal where the terminal owes an answer to our frame. */
+/** Takes a session that the terminal opens instead of answering our frame. */
 function insteadOfAnswer(byte: number): SessionStep {
   const step = hear(idleSession, byte, true);
   return { ...step, news: [{ news: "unanswered" }, ...step.news] };

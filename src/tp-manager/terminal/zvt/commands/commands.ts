@@ -31,7 +31,7 @@ export interface Command {
 }
 
 interface GoodsWindow {
-  /** How long one 04 0F is left unanswered before the terminal has to ask again. */
+  /** How long a result (04 0F) stays unanswered before we ask the terminal to repeat it. */
   readonly holdMs: number;
   /** The largest number of times the terminal may repeat its 04 0F (field 02 of the payment). */
   readonly asksMax: number;
@@ -52,7 +52,7 @@ function command(name: MessageName, input: MessageInput = {}): Command {
   return { name, apdu, replies: anyTime, ends: "completion", judged: false };
 }
 
-/** A command during which the terminal may send a 04 0F. */
+/** Returns a command during which the terminal may send a result (04 0F). */
 export function reporting(name: MessageName, input: MessageInput, judged = false): Command {
   return { ...command(name, input), replies: ["status-information", ...anyTime], judged };
 }
@@ -76,17 +76,17 @@ export function registration(options: ZvtOptions): Command {
   return command("registration", { parts: { password, configByte, currency }, tags });
 }
 
-/** Returns a registration without a container, for terminals that refuse the full registration. */
+/** Returns a registration without container, for terminals that refuse the full registration. */
 export function bareRegistration(options: ZvtOptions, named: "currency" | "nothing"): Command {
   const { password, configByte, registrationCurrency: currency } = options;
   const parts = { password, configByte, ...(named === "currency" ? { currency } : {}) };
   return command("registration", { parts });
 }
 
-/** Service byte that asks for a status without version, with container (docs/zvt.md 6.5). */
+/** Service byte, docs/zvt.md 6.5: status with container, without version; the safest form. */
 const STATUS_AND_CONTAINER = 0x06;
 
-/** Every terminal understands the plain form, which asks for the software version too. */
+/** The form of a status enquiry; every terminal knows "plain", which also returns the version. */
 export type StatusForm = "container" | "plain";
 
 /**
@@ -212,7 +212,7 @@ function goodsWindow(seconds: number): GoodsWindow {
 
 /** Bit of field 19: the terminal decides how the card is checked (docs/zvt.md 6.2). */
 const TERMINAL_DECIDES = 0x40;
-/** Bit of field 19: we take print messages, so that there is a receipt (docs/zvt.md 10.2). */
+/** Bit of field 19: the register accepts print messages, for receipts (docs/zvt.md 10.2). */
 const PRINTER_READY = 0x04;
 
 /** Returns the authorisation 06 01 (docs/zvt.md 6.2). */

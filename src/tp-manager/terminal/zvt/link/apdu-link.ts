@@ -16,9 +16,9 @@ export type SendOutcome =
   | { readonly outcome: "delivered"; readonly copies: number }
   /** No byte of the message was sent. */
   | { readonly outcome: "not-begun"; readonly problem: string }
-  /** Sent as often as docs/zvt.md 2.4 allows, and never acknowledged. */
+  /** The message was sent as often as docs/zvt.md 2.4 allows, and never acknowledged. */
   | { readonly outcome: "unacknowledged" }
-  /** The other side sent a message of its own instead; ours may have arrived. */
+  /** The terminal sent its own message instead of the acknowledgement; ours may have arrived. */
   | { readonly outcome: "collided"; readonly copies: number }
   /** The connection ended before the acknowledgement. */
   | { readonly outcome: "broken"; readonly problem: string };
@@ -26,8 +26,8 @@ export type SendOutcome =
 export interface LinkListener {
   apdu(apdu: Apdu): void;
   /**
-   * Takes a good frame around bytes that are no APDU: it has its ACK on the line, and has to be
-   * refused (docs/zvt.md 2.4).
+   * Takes a good frame whose bytes are no APDU. The link has sent ACK for the frame; the listener
+   * has to refuse the content (docs/zvt.md 2.4).
    */
   malformed(bytes: Uint8Array): void;
   /** Takes the number of bytes that were skipped outside of any frame. */
@@ -132,7 +132,7 @@ class TcpLink extends ApduLink {
       this.#pieceTimer?.clear();
       this.#pieceTimer = undefined;
     }
-    // Before the messages are passed on, because the listener may close the link.
+    // The timer starts before messages are passed on, because the listener may close the link.
     if (this.#reader.pendingBytes > 0) this.#startPieceTimer();
     for (const event of events) {
       if (this.isDown) return;

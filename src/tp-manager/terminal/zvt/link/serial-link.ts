@@ -50,7 +50,7 @@ class SerialLink extends ApduLink {
     if (before && !(isAnswer(apdu) && !isAnswer(before.apdu))) {
       throw new Error("a message is under way on this link");
     }
-    // The other side waits for this answer, so our own command gives way (docs/zvt.md 2.5).
+    // The terminal waits for this answer, so our own command gives way (docs/zvt.md 2.5).
     if (before) this.#finish({ outcome: "collided", copies: before.sends });
     const frame = encodeFrame(encodeApdu(apdu));
     const outgoing = { apdu, frame, done, sends: 0, timer: undefined };

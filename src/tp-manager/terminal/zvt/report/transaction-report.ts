@@ -19,7 +19,7 @@ import type { AbortReason, TransactionReport } from "../../terminal.ts";
 
 interface ReportContext {
   readonly language: Language;
-  /** Wall clock, for the year of the date. */
+  /** The wall clock in milliseconds, to find the year of a date without one. */
   readonly nowMs: number;
 }
 
@@ -57,7 +57,7 @@ function isHostRefusal(resultCodeAs: number | undefined): boolean {
   return resultCodeAs !== undefined && resultCodeAs >= 0xa0 && resultCodeAs <= 0xaf;
 }
 
-/** Returns the terminal's text for the customer; of a refusal after that of its code. */
+/** Returns the terminal's text for the customer; a refusal's code text stands before it. */
 function resultTextOf(
   said: string | undefined,
   code: number | null,
@@ -110,7 +110,7 @@ function tagOrInApplication(tags: Message["tags"], name: TextTag): string {
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
-/** Currencies that were found before, because findCurrency reads the whole list. */
+/** Currencies found before: stored because findCurrency searches the whole list. */
 const currencies = new Map<string, CurrencyCodeRecord>();
 
 function currencyByNumber(numeric: string): CurrencyCodeRecord | undefined {
@@ -152,7 +152,7 @@ function receiptOf(message: Message, context: ReportContext, traceNumber: string
   };
 }
 
-/** Field 19 in a 04 0F, docs/zvt.md 7.1. */
+/** Names of payment types by the value of field 19 in a result 04 0F (docs/zvt.md 7.1). */
 const paymentTypes: ReadonlyMap<number, string> = new Map([
   [0x40, "offline"],
   [0x50, "checked"],
@@ -160,7 +160,7 @@ const paymentTypes: ReadonlyMap<number, string> = new Map([
   [0x70, "pin"],
 ]);
 
-/** Tag 1F12 in 2F, docs/zvt.md 11.2. */
+/** Names of card reading modes by the value of tag 1F12 inside tag 2F (docs/zvt.md 11.2). */
 const readingModes: ReadonlyMap<number, string> = new Map([
   [0, "stripe"],
   [1, "chip"],
@@ -173,7 +173,7 @@ function texts({ tags }: Message, name: TagName): string {
     .join("|");
 }
 
-/** Returns the digits of an amount; "" for one that is too long, which is never cut. */
+/** Returns the digits of an amount; "" for an amount that is too long, because none is cut. */
 function paddedAmount(amountMinor: number | undefined): string {
   const digits = String(amountMinor ?? "").padStart(RECEIPT_AMOUNT_DIGITS, "0");
   return amountMinor === undefined || digits.length > RECEIPT_AMOUNT_DIGITS ? "" : digits;
@@ -191,7 +191,7 @@ function yearOfLocalDate(dateMmdd: string, nowMs: number): number {
   );
 }
 
-/** Returns DDMMYY of a local MMDD; "" when that is no day. */
+/** Returns a local date MMDD as DDMMYY; "" when the date is no calendar day. */
 export function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
   if (!dateMmdd || !isDay(dateMmdd)) return "";
   const year = String(yearOfLocalDate(dateMmdd, nowMs) % 100).padStart(2, "0");

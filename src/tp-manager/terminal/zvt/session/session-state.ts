@@ -12,11 +12,11 @@ export type SessionState =
       readonly at: "requested";
       readonly command: Command;
       readonly abort: Abort;
-      /** How often the command has left (docs/zvt.md 2.4). */
+      /** The number of copies of the command that were sent (docs/zvt.md 2.4). */
       readonly copies: number;
     }
   | Served
-  /** The command is over, and the answer to our abort is due: the next command must not get it. */
+  /** The command has ended, but the answer to our abort is due and must reach no other command. */
   | { readonly at: "draining" };
 
 /** The terminal is master (docs/zvt.md 1.1). */
@@ -53,7 +53,7 @@ export interface Abort {
 export type SessionInput =
   | { readonly input: "command"; readonly command: Command }
   | { readonly input: "abort" }
-  /** Says how far a message of ours got. */
+  /** Reports whether a message of ours was delivered. */
   | { readonly input: "sent"; readonly what: Sending; readonly outcome: SendOutcome }
   | {
       readonly input: "message";
@@ -103,7 +103,7 @@ export type SessionOutput =
   | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
   /** A 04 0F came while no sale ran, and has been refused. */
   | { readonly output: "unmatched"; readonly message: Message }
-  /** A late answer could be taken for another one: the link must not be used again. */
+  /** A late answer could pass for another answer, so the link must not be used again. */
   | { readonly output: "out-of-sync"; readonly problem: string }
   | { readonly output: "note"; readonly text: string };
 
