@@ -117,7 +117,7 @@ export function startTpManager(
   const stop = async (): Promise<void> => {
     closing.close();
     await poll.close();
-    await gateway.close();
+    gateway.close();
     await arbiter.stop();
     await handOff.close();
     await guard.close();

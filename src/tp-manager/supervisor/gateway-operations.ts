@@ -68,7 +68,6 @@ export class GatewayOperations {
   readonly #sending = new Set<string>();
   /** Asks about open returns, as a notification, a lookup or an operator may end them later. */
   readonly openReturns: Poll;
-  readonly #closing = Promise.withResolvers<void>();
 
   constructor(parts: GatewayOperationsParts) {
     this.#parts = parts;
@@ -84,10 +83,9 @@ export class GatewayOperations {
     this.openReturns.nudge();
   }
 
-  /** Stops asking. A stop does not wait for the answer about a return that the gateway works on. */
-  close(): Promise<void> {
-    this.#closing.resolve();
-    return this.openReturns.close();
+  /** Stops asking. It does not wait for an answer: the gateway may work on a refund for minutes. */
+  close(): void {
+    void this.openReturns.close();
   }
 
   async #askOpen(isClosed: () => boolean): Promise<void> {
@@ -97,10 +95,9 @@ export class GatewayOperations {
       const { transactionId, openReturn } = attempt;
       // The supervisor forbids an operation that it does not know, and this one may be on its way.
       if (openReturn && this.#sending.has(openReturn.operationId)) continue;
-      const asked = this.reconcile(attempt).catch((err: unknown) =>
+      await this.reconcile(attempt).catch((err: unknown) =>
         log.debug({ transactionId, err }, "the outcome of a cancel or refund is still unknown"),
       );
-      await Promise.race([asked, this.#closing.promise]);
     }
   }
 

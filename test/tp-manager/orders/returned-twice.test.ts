@@ -189,7 +189,7 @@ test("a stop does not wait for the answer about a refund that the gateway works 
   };
   gateway.start();
   await asked.promise;
-  await gateway.close();
+  gateway.close();
 });
 
 test("a return after which the terminal does not reverse is no second one", async () => {
