@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { readState } from "../../src/update/update-state.ts";
 import { until } from "../support/child-program.ts";
+import { demoFolder } from "../support/demo-folder.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { Publisher } from "../support/publisher.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -75,6 +76,7 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
     symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));
     make("1.0.0", root, withShortLimits);
     writeFileSync(join(root, "current"), "1.0.0\n");
+    await demoFolder(data);
     await launch("--demo");
   });
   afterAll(() => launch("stop"));

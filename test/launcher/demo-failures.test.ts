@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import {
   mkdirSync,
   readdirSync,
@@ -11,6 +10,7 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { demoFolder } from "../support/demo-folder.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.
@@ -29,35 +29,6 @@ const good = {
   receipt: { primaryAccountNumber: "541333XXXXXX0006" },
 };
 const wholeDemo = ["tp-manager", "supervisor", "simulator/terminal", "simulator/gateway"];
-
-/** A demo's data folder with ports of its own: another file's demo may start at this moment. */
-async function demoFolder(data: string): Promise<string> {
-  mkdirSync(data, { recursive: true });
-  const ports = {
-    localApi: await keptPort(),
-    console: await keptPort(),
-    kiosk: await keptPort(),
-    terminal: await keptPort(),
-    terminalControl: await keptPort(),
-    gateway: await keptPort(),
-  };
-  writeFileSync(join(data, "demo.json"), JSON.stringify(ports), { mode: 0o600 });
-  return data;
-}
-
-/** A free port that stays free while nobody uses it: below those that a system gives to anyone. */
-async function keptPort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(12_000, 32_000);
-    const server = createServer();
-    const free = await new Promise<boolean>((resolve) => {
-      server.once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => resolve(true));
-    });
-    await new Promise((resolve) => server.close(resolve));
-    if (free) return port;
-  }
-}
 
 test("a sample payment that is not as it must be fails the demo with the reason", async () => {
   const data = await demoFolder(join(checkout.home, "fails"));

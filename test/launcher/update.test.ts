@@ -7,6 +7,7 @@ import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/s
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { until } from "../support/child-program.ts";
+import { demoFolder } from "../support/demo-folder.ts";
 import { runToEnd, startProcess } from "../support/own-processes.ts";
 import { asIdle, PATIENCE_MS } from "../support/patience.ts";
 import { Publisher } from "../support/publisher.ts";
@@ -43,6 +44,7 @@ beforeAll(async () => {
   symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));
   delivery("1.0.0", undefined, root);
   writeFileSync(join(root, "current"), "1.0.0\n");
+  await demoFolder(data);
   await launch("--demo");
 });
 afterAll(() => launch("stop"));
