@@ -3,7 +3,7 @@ export interface Mutation {
   readonly removes: string;
   /** A rule as "17-loss", "matching" or a section of the design; its sentence that breaks. */
   readonly breaks: readonly [section: string, sentence: string];
-  /** Tests of `npm test` that fail without it, within a minute. */
+  /** Tests of `npm test` that fail without it, within four minutes. */
   readonly tests: readonly string[];
   readonly edits: ReadonlyArray<{
     readonly file: string;

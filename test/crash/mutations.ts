@@ -1,6 +1,6 @@
 import { clockMutations } from "./clock-mutations.ts";
 import { foldMutations } from "./fold-mutations.ts";
-import { lookMutations } from "./look-mutations.ts";
+import { inquiryMutations } from "./inquiry-mutations.ts";
 import { matchingMutations } from "./matching-mutations.ts";
 import type { Mutation } from "./mutation.ts";
 import { oneWayMutations } from "./one-way-mutations.ts";
@@ -10,7 +10,7 @@ import { verdictMutations } from "./verdict-mutations.ts";
 
 const room = "src/tp-manager";
 const attempts = "src/tp-manager/journal/attempt-rows.ts";
-const ladderTests = "test/tp-manager/matching/table.test.ts";
+const tableTests = "test/tp-manager/matching/table.test.ts";
 
 /** What the tests and the chaos run must find: a test that cannot fail proves nothing. */
 export const mutations: readonly Mutation[] = [
@@ -244,7 +244,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the amount and the original trace in the proof of a reversal",
     breaks: ["07-returns", "by the stored reversal of this trace and amount"],
-    tests: [ladderTests, "test/tp-manager/matching/table-columns.test.ts"],
+    tests: [tableTests, "test/tp-manager/matching/table-columns.test.ts"],
     edits: [
       {
         file: `${room}/matching/facts.ts`,
@@ -256,7 +256,7 @@ export const mutations: readonly Mutation[] = [
   {
     removes: "the amount in the proof that a reported sale went back",
     breaks: ["02-proof", "it is of exactly the reported trace and amount: the money went back"],
-    tests: [ladderTests, "test/tp-manager/matching/table-columns.test.ts"],
+    tests: [tableTests, "test/tp-manager/matching/table-columns.test.ts"],
     edits: [
       {
         file: `${room}/matching/facts.ts`,
@@ -423,7 +423,7 @@ export const mutations: readonly Mutation[] = [
   ...matchingMutations,
   ...verdictMutations,
   ...clockMutations,
-  ...lookMutations,
+  ...inquiryMutations,
   ...foldMutations,
   ...returnMutations,
 ];

@@ -14,7 +14,7 @@ const required = Object.entries(fields).flatMap(([name, field]) => {
   return requiredBy ? [{ name, example }] : [];
 });
 
-test("the example file is what the schema says: run node scripts/config-example.ts", () => {
+test("the example file is what the schema says: npm run readme writes it", () => {
   const committed = readFileSync(join(root, "data/config.example.txt"), "utf8");
   expect(committed.replaceAll("\r\n", "\n")).toBe(exampleText());
 });

@@ -13,6 +13,8 @@ export interface Values {
   readonly bad: readonly string[];
 }
 
+const none: Values = { good: [], bad: [] };
+
 export const same = (...texts: string[]): Array<readonly [string, string]> =>
   texts.map((t) => [t, t]);
 
@@ -47,8 +49,16 @@ export function testValues(
   added?: ConfigPart,
 ): void {
   describe.each(Object.entries(fields))("%s", (name, field) => {
-    const { good, bad } = values[name] as Values;
+    const { good, bad } = values[name] ?? none;
     const partner = partners[name] ?? {};
+
+    test("has good and bad values here (else add a row for it)", () => {
+      expect({ name, good: good.length > 0, bad: bad.length > 0 }).toEqual({
+        name,
+        good: true,
+        bad: true,
+      });
+    });
 
     test.each(good)("takes %j", (text, value) => {
       const setup = setupText({ ...partner, [name]: text });

@@ -186,7 +186,7 @@ test("a sentence about a finding names only its values, and the page's buttons",
   expect(wrong).toEqual([]);
 });
 
-test("the help of every name of the setup file is there in each language", () => {
+test("settings-de.json and settings-fr.json have the help of every name of the setup file", () => {
   const names = Object.keys({ ...sharedFields, ...protocolPart.fields });
   const expected = names.map((name) => `setting.${name}`).sort();
   for (const texts of [textsOf("settings-de"), textsOf("settings-fr")]) {

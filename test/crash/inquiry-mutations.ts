@@ -1,15 +1,15 @@
 import { type Mutation, oneEdit } from "./mutation.ts";
 
 const own = ["test/scenario/matching/own-neighbours.test.ts"];
-const looks = ["test/scenario/matching/probes.test.ts"];
+const inquiries = ["test/scenario/matching/probes.test.ts"];
 const effects = ["test/tp-manager/matching/effects.test.ts"];
 const granted = ["test/tp-manager/matching/not-granted.test.ts"];
 const late = ["test/tp-manager/arbiter/late-results.test.ts"];
 const twice = ["test/tp-manager/arbiter/charged-twice.test.ts"];
 const neverGiven = ["matching", "A verdict whose assumption is off is never given"] as const;
 
-/** What a look shows of other orders, and what is taken for granted. */
-export const lookMutations: readonly Mutation[] = [
+/** What an inquiry shows of other orders, and the assumptions about a terminal. */
+export const inquiryMutations: readonly Mutation[] = [
   oneEdit("the assumptions of a proof", neverGiven, granted, [
     "src/tp-manager/matching/match.ts",
     "answer.proof.assumes.every((each) => assumptions.has(each));",
@@ -28,7 +28,7 @@ export const lookMutations: readonly Mutation[] = [
   oneEdit(
     "the doubt when the terminal does not show what it keeps",
     ["19-late", "The terminal does not show whether it keeps the one that fits"],
-    looks,
+    inquiries,
     [
       "src/tp-manager/arbiter/unmatched.ts",
       'if (finding === "unclear" && conclusion.verdict !== "held" && answer) {',
@@ -38,19 +38,19 @@ export const lookMutations: readonly Mutation[] = [
   oneEdit(
     "the other orders that a look concerns",
     ["19-late", "and whenever the storage is read"],
-    looks,
+    inquiries,
     ["src/tp-manager/arbiter/inquiries.ts", "    this.#parts.probed(probe);\n", ""],
   ),
   oneEdit(
     "the sale that was stored over another one",
     ["matching", "something else was stored since, so it need not be the last one"],
-    looks,
+    inquiries,
     ["src/tp-manager/matching/matcher.ts", "isStoredSince || id === null", "id === null"],
   ),
   oneEdit(
     "the second sale of an order that a look has shown",
     ["19-late", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
-    looks,
+    inquiries,
     [
       "src/tp-manager/arbiter/recovery.ts",
       "if (isTwice) {",
