@@ -1,11 +1,10 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { z } from "zod";
+import { z } from "zod";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { eventTable } from "../../src/tp-manager/attempts/event-table.ts";
-import { exampleOf } from "../../src/tp-manager/http/openapi/examples.ts";
-import { known } from "../../src/tp-manager/http/openapi/known-answers.ts";
+import { examplesOf } from "../../src/tp-manager/http/openapi/document.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -92,17 +91,16 @@ test("needs nothing of Node.js, and holds nothing but its build", () => {
 });
 
 test("its types are those of the document, member by member", async () => {
-  const types = {
-    PaymentAnswer: known.paymentAnswer,
-    Attempt: known.attempt,
-    Health: known.health,
-    Check: known.check,
-  };
-  const events = Object.entries(eventTable).map(([name, { data }]) => [name, exampleOf(data)]);
-  const values = [
-    ...Object.entries(types).map(([name, schema]) => [name, exampleOf<z.ZodType>(schema)] as const),
-    ["EventMembers", Object.fromEntries(events)] as const,
-  ];
+  const answerOf = (path: string): unknown => examplesOf(path).answer;
+  const { attempts } = answerOf("/payment/{orderId}") as { readonly attempts: unknown[] };
+  const events = Object.entries(eventTable).map(([name, { data }]) => [name, sampleOf(data)]);
+  const values = Object.entries({
+    PaymentAnswer: answerOf("/payment"),
+    Attempt: attempts[0],
+    Health: answerOf("/health"),
+    Check: answerOf("/check"),
+    EventMembers: Object.fromEntries(events),
+  });
   const names = values.map(([name]) => name);
   // An example has each member that is required, so TypeScript finds any member that differs.
   const checked = [
@@ -121,6 +119,27 @@ test("its types are those of the document, member by member", async () => {
   ];
   expect(await faultsIn("answers.mts", checked.join("\n"))).toBe("");
 });
+
+/** A value of a schema, with each member that is required. */
+function sampleOf(schema: z.core.$ZodType): unknown {
+  if (schema instanceof z.ZodObject) {
+    const required = Object.entries<z.ZodType>(schema.shape).filter(
+      ([, member]) => !(member instanceof z.ZodOptional),
+    );
+    return Object.fromEntries(required.map(([name, member]) => [name, sampleOf(member)]));
+  }
+  if (schema instanceof z.ZodNullable) {
+    const inner = schema.unwrap();
+    return inner instanceof z.ZodObject || inner instanceof z.ZodUnion ? sampleOf(inner) : null;
+  }
+  if (schema instanceof z.ZodUnion) return sampleOf(schema.options[0] as z.ZodType);
+  if (schema instanceof z.ZodEnum) return schema.options[0];
+  if (schema instanceof z.ZodLiteral) return schema.value;
+  if (schema instanceof z.ZodArray) return [];
+  if (schema instanceof z.core.$ZodString) return "";
+  if (schema instanceof z.ZodNumber) return 0;
+  return schema instanceof z.ZodBoolean ? false : null;
+}
 
 /** What TypeScript says about a file that uses the package. */
 async function faultsIn(file: string, text: string): Promise<string> {

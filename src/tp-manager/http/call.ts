@@ -22,7 +22,6 @@ import type { Monitor } from "./status/monitor.ts";
 
 export type Method = "GET" | "POST";
 type Role = "kiosk" | "operator";
-type Json = Readonly<Record<string, unknown>>;
 
 /** The members that a path names in braces. */
 type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -81,13 +80,13 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   ): Handled<Answer> | Promise<Handled<Answer>>;
 }
 
-/** A call in the document, apart from its input; its texts are in openapi/document-en.json. */
+/**
+ * A call in the document, apart from its input. Its texts are in openapi/document-en.json, the
+ * examples of its body and answer in openapi/examples.json.
+ */
 export interface Documented<Answer = unknown> {
-  readonly bodyExample?: Json;
   /** The schema of the answer; for a list, of one element. */
   readonly answer: z.ZodType<unknown, Answer>;
-  /** The example of the answer; missing: that of the schema. */
-  readonly example?: Json;
   /** The answer is a list of any length instead of one object. */
   readonly list?: true;
   /** The statuses other than 200 that the answer may have. */

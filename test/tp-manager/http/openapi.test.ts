@@ -2,7 +2,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, test } from "vitest";
 import { errorTable } from "../../../src/shared/catalog/errors.ts";
 import { calls } from "../../../src/tp-manager/http/calls/calls.ts";
-import { exampleOf } from "../../../src/tp-manager/http/openapi/examples.ts";
+import { examplesOf } from "../../../src/tp-manager/http/openapi/document.ts";
 import { known } from "../../../src/tp-manager/http/openapi/known-answers.ts";
 import { document, faultsOf, placeOf } from "./conformity.ts";
 import { api } from "./rig.ts";
@@ -44,14 +44,15 @@ describe("GET /openapi.json", () => {
   });
 
   const examples = calls.flatMap(({ path, methods, document }) => {
-    const { bodyExample, answer, example = exampleOf(answer), type } = document(known);
+    const { type } = document(known);
+    const { body: bodyExample, answer } = examplesOf(path);
     const verb = methods.at(-1)?.toLowerCase() ?? "";
     const json = ["content", "application/json", "schema"];
     const body = ["paths", path, verb, "requestBody", ...json];
     return [
-      ...(bodyExample ? [{ where: body, example: bodyExample as unknown }] : []),
+      ...(bodyExample === undefined ? [] : [{ where: body, example: bodyExample }]),
       ...(type === undefined
-        ? [{ where: [...(placeOf(path, verb, 200) ?? []), ...json], example: [example] }]
+        ? [{ where: [...(placeOf(path, verb, 200) ?? []), ...json], example: [answer] }]
         : []),
     ];
   });

@@ -27,9 +27,7 @@ export const acknowledgeCalls: readonly AnyCall[] = [
       note: note(NOTE_CHARACTERS_MAX),
     }),
     document: ({ done }) => ({
-      bodyExample: { kind: "unmatched", items: ["7"], note: "given back at the terminal (Anna)" },
       answer: z.object({ ...done, marked: z.int() }),
-      example: { status: "Success", marked: 1, message: "1 of 1 waits for nobody any more." },
       errors: ["CARD_DATA_REFUSED", "STORAGE_FAILED"],
     }),
     handle({ body: { kind: asked, items, note } }, at) {

@@ -65,13 +65,12 @@ export const gatewayCalls: readonly AnyCall[] = [
     gatewayId,
     role: "own-operator",
     body: bodyWith({ happened: yesOrNo, note: note(NOTE_CHARACTERS_MAX) }),
-    document: ({ orderExample, operationId, publicId, like }) => ({
-      bodyExample: { ...orderExample, happened: true, note: "seen in the merchant account" },
+    document: ({ operationId, publicId }) => ({
       answer: z.object({
         status: z.literal("Success"),
         operationId,
         transactionPublicId: publicId,
-        state: like(gatewayOperationSchema.shape.state, "done"),
+        state: gatewayOperationSchema.shape.state,
       }),
       errors: ["NOTHING_TO_SETTLE", ...operating],
     }),
@@ -86,12 +85,11 @@ export const gatewayCalls: readonly AnyCall[] = [
     path: "/gateway/copies",
     role: "own-operator",
     body: z.strictObject({ orderId, note: note(NOTE_CHARACTERS_MAX) }),
-    document: ({ orderExample, orderId, publicId, listOf }) => ({
-      bodyExample: { ...orderExample, note: "there once, seen in the merchant account" },
+    document: ({ orderId, publicId }) => ({
       answer: z.object({
         status: z.literal("Success"),
         orderId,
-        transactionPublicIds: listOf(publicId),
+        transactionPublicIds: z.array(publicId),
       }),
       errors: [
         "NOTHING_TO_SETTLE",
@@ -177,8 +175,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
     gatewayId,
     role: "operator",
     body: bodyWith({ ...part, ...keyed, ...(isRefund ? { again } : {}) }),
-    document: ({ orderExample, operationDone }) => ({
-      bodyExample: orderExample,
+    document: ({ operationDone }) => ({
       answer: operationDone,
       errors: [
         ...operating,

@@ -51,32 +51,23 @@ export const maintenanceCalls: readonly AnyCall[] = [
     },
   }),
 
-  update("check", z.strictObject({}).optional(), "version 0.2.0 is ready"),
-  update(
-    "hold",
-    z.strictObject({ until: day.optional(), by: person.optional() }).optional(),
-    "updates: held by kiosk",
-    { until: "2026-01-31", by: "Anna" },
-  ),
-  update("unhold", z.strictObject({}).optional(), "updates: the hold of Anna is over"),
+  update("check", z.strictObject({}).optional()),
+  update("hold", z.strictObject({ until: day.optional(), by: person.optional() }).optional()),
+  update("unhold", z.strictObject({}).optional()),
 ];
 
-/** Returns the call for `launch.sh update --OPTION`; `message`, `bodyExample`: for the document. */
+/** Returns the call for `launch.sh update --OPTION`. */
 function update(
   option: "check" | "hold" | "unhold",
   body: z.ZodType<{ until?: string | undefined; by?: string | undefined } | undefined>,
-  message: string,
-  bodyExample?: { readonly until: string; readonly by: string },
 ): AnyCall {
   return call({
     path: `/update/${option}`,
     role: "operator",
     body,
     document: ({ done }) => ({
-      ...(bodyExample ? { bodyExample } : {}),
       answer: z.object({ ...done, done: z.boolean() }),
-      example: { status: "Success", done: true, message },
-      errors: bodyExample ? ["CARD_DATA_REFUSED", "NOT_SUPPORTED"] : ["NOT_SUPPORTED"],
+      errors: option === "hold" ? ["CARD_DATA_REFUSED", "NOT_SUPPORTED"] : ["NOT_SUPPORTED"],
     }),
     async handle({ body: { until, by } = {} }, { maintenance }) {
       // A name and its value are one argument, because a person's name may begin with a dash.

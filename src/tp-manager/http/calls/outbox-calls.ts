@@ -84,7 +84,6 @@ export const outboxCalls: readonly AnyCall[] = [
     role: "operator",
     body: z.strictObject({ note: note(NOTE_CHARACTERS_MAX) }),
     document: ({ outboxDone }) => ({
-      bodyExample: { note: "booked by hand" },
       answer: outboxDone,
       errors: ["CARD_DATA_REFUSED", ...aboutItem],
     }),

@@ -25,8 +25,7 @@ export const paymentCalls: readonly AnyCall[] = [
     body: paymentRequest,
     readsBody: true,
     answersPayment: true,
-    document: ({ paymentAnswer, paymentRequestExample, errors }) => ({
-      bodyExample: paymentRequestExample,
+    document: ({ paymentAnswer, errors }) => ({
       answer: paymentAnswer,
       errors: [
         ...errors.money,
@@ -96,7 +95,6 @@ export const paymentCalls: readonly AnyCall[] = [
     whileUpdating: true,
     document: ({ done }) => ({
       answer: z.object({ ...done, cancelled: z.literal(true) }),
-      example: { status: "Success", cancelled: true, message: "The terminal was asked." },
       errors: ["NOTHING_TO_CANCEL", "CANCEL_REFUSED", "NOT_SUPPORTED"],
     }),
     async handle(_, { arbiter }) {
@@ -115,8 +113,7 @@ export const paymentCalls: readonly AnyCall[] = [
       amount: amount().meta({ minimum: 0, exclusiveMinimum: undefined }).nullish(),
     }),
     answersPayment: true,
-    document: ({ paymentAnswer, errors, orderExample }) => ({
-      bodyExample: { ...orderExample, delivered: true },
+    document: ({ paymentAnswer, errors }) => ({
       answer: paymentAnswer,
       errors: [
         "ORDER_NOT_FOUND",
@@ -144,8 +141,7 @@ export const paymentCalls: readonly AnyCall[] = [
     path: "/reversal",
     body: z.strictObject({ orderId }),
     answersPayment: true,
-    document: ({ paymentAnswer, errors, orderExample }) => ({
-      bodyExample: orderExample,
+    document: ({ paymentAnswer, errors }) => ({
       answer: paymentAnswer,
       errors: [
         ...errors.money,
@@ -178,7 +174,6 @@ export const paymentCalls: readonly AnyCall[] = [
     }),
     answersPayment: true,
     document: ({ paymentAnswer }) => ({
-      bodyExample: { outcome: "charged", note: "seen on the terminal's journal, M. Operator" },
       answer: paymentAnswer,
       errors: ["ORDER_NOT_FOUND", "NOTHING_TO_SETTLE", "CARD_DATA_REFUSED", "SETTLED_NOT_CHARGED"],
     }),

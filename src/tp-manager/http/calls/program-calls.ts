@@ -25,7 +25,6 @@ export const programCalls: readonly AnyCall[] = [
     role: "operator",
     document: ({ done }) => ({
       answer: z.object({ ...done, stopped: z.boolean() }),
-      example: { status: "Success", stopped: true, message: "The terminal manager stops." },
     }),
     handle({ reply }, { arbiter, requestStop }) {
       const running = arbiter.lease.current !== undefined;

@@ -17,7 +17,7 @@ import {
 } from "../call.ts";
 import { calls } from "../calls/calls.ts";
 import texts from "./document-en.json" with { type: "json" };
-import { exampleOf } from "./examples.ts";
+import allExamples from "./examples.json" with { type: "json" };
 import { known, namedSchemas } from "./known-answers.ts";
 import { paymentRefusal } from "./payments.ts";
 import { type Json, SchemaBook, type Texts } from "./schema-book.ts";
@@ -57,6 +57,18 @@ export function textsOf({ path }: Pick<AnyCall, "path">): CallTexts {
   const found = new Map<string, CallTexts>(Object.entries(texts.calls)).get(path);
   if (found === undefined) throw new Error(`document-en.json says nothing of ${path}`);
   return found;
+}
+
+interface Examples {
+  readonly body?: unknown;
+  readonly answer?: unknown;
+}
+
+/** Returns the examples of a call. An answer that is a path is the answer of the call there. */
+export function examplesOf(path: string): Examples {
+  const found = (allExamples as Readonly<Record<string, Examples>>)[path] ?? {};
+  const { answer } = found;
+  return typeof answer === "string" ? { ...found, answer: examplesOf(answer).answer } : found;
 }
 
 /**
@@ -157,10 +169,11 @@ function operation(record: AnyCall, path: string, method: Method, book: SchemaBo
   const { role, body } = record;
   const { summary, description, answer } = textsOf(record);
   const documented = record.document(known);
+  const examples = examplesOf(record.path);
   const parameters = parametersOf(record, path, book);
   const requestBody = body && {
     required: !acceptsNothing(body),
-    content: { "application/json": { schema: book.of(body), example: documented.bodyExample } },
+    content: { "application/json": { schema: book.of(body), example: examples.body } },
   };
   return {
     operationId: operationId(method, path),
@@ -170,7 +183,7 @@ function operation(record: AnyCall, path: string, method: Method, book: SchemaBo
     parameters: parameters.length > 0 ? parameters : undefined,
     requestBody: method === "POST" ? requestBody : undefined,
     responses: {
-      "200": goodResponse(documented, book, answer),
+      "200": goodResponse(documented, book, examples.answer, answer),
       ...refusals(record, method, documented, book),
     },
   };
@@ -207,8 +220,13 @@ function roleText(role: AnyCall["role"]): string {
   return `Where OPERATOR_LOGIN is set this call needs that pair; ${without}.`;
 }
 
-function goodResponse(documented: Documented, book: SchemaBook, said: Texts = {}): Json {
-  const { answer, example, list, type, description, errors = [] } = documented;
+function goodResponse(
+  documented: Documented,
+  book: SchemaBook,
+  example: unknown,
+  said: Texts = {},
+): Json {
+  const { answer, list, type, description, errors = [] } = documented;
   if (type !== undefined) {
     return { description, content: { [type]: { schema: book.of(answer) } } };
   }
@@ -219,7 +237,7 @@ function goodResponse(documented: Documented, book: SchemaBook, said: Texts = {}
     content: {
       "application/json": {
         schema: arrayOf([book.of(answer, said)], list),
-        example: [example ?? exampleOf(answer)],
+        example: [example],
       },
     },
   };

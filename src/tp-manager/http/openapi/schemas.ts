@@ -1,20 +1,19 @@
 import { z } from "zod";
 import { conditionNames } from "../../../shared/catalog/conditions.ts";
 import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
-import { emptyReceipt, receiptFields } from "../../../shared/receipt.ts";
+import { receiptFields } from "../../../shared/receipt.ts";
 import type { PaymentAnswer } from "../../orders/answer.ts";
-import { like } from "./examples.ts";
 
 /** Schemas that several answers share. */
 
 export const success = z.literal("Success");
-export const time = like(z.iso.datetime(), "2026-01-15T12:00:00.000Z");
-export const orderId = like(z.string(), "A-1001");
+export const time = z.iso.datetime();
+export const orderId = z.string();
 /** The id of an attempt. */
-export const transactionId = like(z.string(), "0b8f6a52-7f5f-4c0e-9d4e-5b3f0a9d1c11");
+export const transactionId = z.string();
 /** An amount in major units. */
-export const amount = like(z.number(), 12);
-export const currency = like(z.string().length(3), "EUR");
+export const amount = z.number();
+export const currency = z.string().length(3);
 
 type Scalar = string | number | boolean | null;
 type JsonObject = { [name: string]: JsonValue };
@@ -26,18 +25,8 @@ export const jsonValue: z.ZodType<JsonValue> = z.lazy(() => {
   return z.union([scalar, object, z.array(z.union([scalar, object]))]);
 });
 
-export const receipt = like(
-  z.object(Object.fromEntries(receiptFields.map((field) => [field, z.string()]))),
-  {
-    ...emptyReceipt(),
-    localDate: "150126",
-    localTime: "130501",
-    primaryAccountNumber: "541333XXXXXX4444",
-    amount: "00001200",
-    currencyNumCode: "978",
-    currencyAlphaCode: "EUR",
-    currencyFractionPart: "2",
-  },
+export const receipt = z.object(
+  Object.fromEntries(receiptFields.map((field) => [field, z.string()])),
 );
 
 export const terminalIdentity = z.object({
