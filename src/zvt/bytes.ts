@@ -1,28 +1,16 @@
 /** Why bytes cannot be decoded as a ZVT message, or a value cannot be encoded into one. */
 type ZvtCodecErrorCode =
-  /** The length of the APDU is not the number of its data bytes. */
   | "length-mismatch"
-  /** The data is longer than the length field can express. */
   | "too-long"
-  /** A field or a tag needs more bytes than there are. */
   | "truncated"
-  /** A length digit of LLVAR or LLLVAR is not F0..F9. */
   | "length-digit"
-  /** A tag is longer than four bytes. */
   | "tag"
-  /** A TLV length has a form that does not exist. */
   | "tlv-length"
-  /** Containers are nested deeper than in any real message. */
   | "tlv-depth"
-  /** A decimal value holds a nibble above 9. */
   | "not-decimal"
-  /** A field came twice, with different contents. */
   | "duplicate-field"
-  /** A positional part is missing. */
   | "missing-part"
-  /** Bytes after the end of a message. */
   | "trailing-bytes"
-  /** A value that cannot be encoded. */
   | "value";
 
 /** The only error that the codec throws. */

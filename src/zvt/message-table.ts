@@ -2,46 +2,48 @@
  * All messages (docs/zvt.md 6.1 to 8.4) as data: what stands in front of the numbered fields.
  *
  * How to declare a message: add a line with its name, the control field, and its positional parts
- * in order. A part has a name (a key of {@link PartValues}), a length and an encoding; `when` says
- * under which condition it is there. Numbered fields and the container follow by themselves. A
+ * in order, each as a key of {@link partTable}, with the condition under which the part is present
+ * if it is not always there. Numbered fields and the container follow by themselves. A
  * message that only the command before it distinguishes from another one with the same control
  * field names that command in `answers`.
  */
 
-export interface PartValues {
-  readonly password: string;
-  readonly oldPassword: string;
-  readonly newPassword: string;
-  readonly configByte: number;
-  readonly currency: string;
-  readonly receiptFrom: string;
-  readonly receiptTo: string;
-  readonly timeoutSeconds: number;
-  readonly timeoutMinutes: number;
-  readonly cardId: string;
-  readonly mode: number;
-  readonly language: number;
-  readonly protocol: number;
-  readonly baudCode: number;
-  readonly status: number;
-  readonly softwareVersion: string;
-  readonly terminalStatus: number;
-  readonly resultCode: number;
-  readonly attribute: number;
-  readonly lineFeeds: number;
-  readonly text: string;
-  /** Bytes that this program does not read: vendors' commands, keys. */
-  readonly data: Uint8Array;
-}
+/** The length and encoding of each part, by its name. */
+export const partTable = {
+  password: [3, "secret-digits"],
+  oldPassword: [3, "secret-digits"],
+  newPassword: [3, "secret-digits"],
+  configByte: [1, "number"],
+  currency: [2, "digits"],
+  receiptFrom: [2, "digits"],
+  receiptTo: [2, "digits"],
+  timeoutSeconds: [1, "number"],
+  timeoutMinutes: [1, "bcd-number"],
+  cardId: [2, "digits"],
+  mode: [1, "number"],
+  language: [1, "number"],
+  protocol: [1, "number"],
+  baudCode: [1, "number"],
+  status: [1, "number"],
+  softwareVersion: ["lllvar", "text"],
+  terminalStatus: [1, "number"],
+  resultCode: [1, "number"],
+  attribute: [1, "number"],
+  lineFeeds: [1, "number"],
+  text: ["rest", "text"],
+  /** Bytes that this program does not read: keys that were pressed. */
+  data: ["rest", "bytes"],
+} as const satisfies Readonly<Record<string, readonly [Part["length"], Part["as"]]>>;
 
-export type PartName = keyof PartValues;
+export type PartName = keyof typeof partTable;
 
 export interface Part {
   readonly name: PartName;
   /** The length in bytes; "lllvar": a length stands before the part; "rest": all that is left. */
   readonly length: number | "lllvar" | "rest";
   readonly as: "number" | "digits" | "secret-digits" | "bcd-number" | "text" | "bytes";
-  readonly when?: Condition;
+  /** The condition under which the part is present; undefined: the part is always present. */
+  readonly when: Condition | undefined;
 }
 
 export type Condition =
@@ -69,72 +71,60 @@ interface MessageShape {
   readonly answers?: number;
 }
 
-const password: Part = { name: "password", length: 3, as: "secret-digits" };
-const maybePassword: Part = { ...password, when: "if-any" };
-const currency: Part = { name: "currency", length: 2, as: "digits", when: "if-any" };
-const wrongCurrency: Part = { ...currency, when: "if-wrong-currency" };
-const resultCode: Part = { name: "resultCode", length: 1, as: "number", when: "if-any" };
-const bareResult: Part = { ...resultCode, when: "if-bare-result" };
-const key: Part = { name: "data", length: "rest", as: "bytes" };
+type GivenPart = PartName | readonly [PartName, Condition];
 
-function number(name: PartName, when?: Condition): Part {
-  return when ? { name, length: 1, as: "number", when } : { name, length: 1, as: "number" };
+function part(given: GivenPart): Part {
+  const [name, when] = typeof given === "string" ? [given] : given;
+  const [length, as] = partTable[name];
+  return { name, length, as, when };
 }
 
-function digits(name: PartName, length: number, when?: Condition): Part {
-  return when ? { name, length, as: "digits", when } : { name, length, as: "digits" };
+function shape(control: number, ...parts: readonly GivenPart[]): MessageShape {
+  return { control, parts: parts.map(part) };
 }
 
-function shape(control: number, ...parts: Part[]): MessageShape {
-  return { control, parts };
+function answer(control: number, answers: number, ...parts: readonly GivenPart[]): MessageShape {
+  return { answers, ...shape(control, ...parts) };
 }
 
-function answer(control: number, answers: number, ...parts: Part[]): MessageShape {
-  return { control, answers, parts };
-}
+const result: readonly GivenPart[] = [
+  ["resultCode", "if-any"],
+  ["currency", "if-wrong-currency"],
+];
 
 export const messages = {
   // Commands of the register, docs/zvt.md 6.1 to 6.8
-  registration: shape(0x0600, password, number("configByte"), currency),
+  registration: shape(0x0600, "password", "configByte", ["currency", "if-any"]),
   authorisation: shape(0x0601),
   "log-off": shape(0x0602),
   "account-balance": shape(0x0603),
   "activate-card": shape(0x0604),
   procurement: shape(0x0605),
-  "prepaid-top-up": shape(0x0609, digits("cardId", 2), number("mode")),
+  "prepaid-top-up": shape(0x0609, "cardId", "mode"),
   "book-tip": shape(0x060c),
-  "turnover-totals": shape(0x0610, password),
-  "print-turnover-receipts": shape(
-    0x0612,
-    password,
-    digits("receiptFrom", 2),
-    digits("receiptTo", 2, "if-any"),
-  ),
+  "turnover-totals": shape(0x0610, "password"),
+  "print-turnover-receipts": shape(0x0612, "password", "receiptFrom", ["receiptTo", "if-any"]),
   "reset-terminal": shape(0x0618),
   "print-system-configuration": shape(0x061a),
-  "set-terminal-id": shape(0x061b, password),
-  "repeat-receipt": shape(0x0620, password),
-  "telephonic-authorisation": shape(0x0621, password),
+  "set-terminal-id": shape(0x061b, "password"),
+  "repeat-receipt": shape(0x0620, "password"),
+  "telephonic-authorisation": shape(0x0621, "password"),
   "pre-authorisation": shape(0x0622),
   "partial-reversal": shape(0x0623),
   "book-total": shape(0x0624),
   "pre-authorisation-reversal": shape(0x0625),
   "external-reversal": shape(0x0626),
-  reversal: shape(0x0630, password),
-  refund: shape(0x0631, password),
-  "end-of-day": shape(0x0650, password),
-  "send-offline-transactions": shape(0x0651, password),
+  reversal: shape(0x0630, "password"),
+  refund: shape(0x0631, "password"),
+  "end-of-day": shape(0x0650, "password"),
+  "send-offline-transactions": shape(0x0651, "password"),
   diagnosis: shape(0x0670),
   selftest: shape(0x0679),
-  "set-date-time": shape(0x0691, password),
-  initialisation: shape(0x0693, password),
-  "change-password": shape(
-    0x0695,
-    { name: "oldPassword", length: 3, as: "secret-digits" },
-    { name: "newPassword", length: 3, as: "secret-digits" },
-  ),
+  "set-date-time": shape(0x0691, "password"),
+  initialisation: shape(0x0693, "password"),
+  "change-password": shape(0x0695, "oldPassword", "newPassword"),
   abort: shape(0x06b0),
-  "read-card": shape(0x06c0, number("timeoutSeconds", "if-any")),
+  "read-card": shape(0x06c0, ["timeoutSeconds", "if-any"]),
   "close-session": shape(0x06c5),
   "send-apdus": shape(0x06c6),
   "display-text": shape(0x06e0),
@@ -143,54 +133,49 @@ export const messages = {
   "pin-check": shape(0x06e3),
   "card-poll": shape(0x06e6),
   "dukpt-entry": shape(0x06e7),
-  "status-enquiry": shape(0x0501, maybePassword),
-  "service-mode": shape(0x0801, maybePassword),
-  "switch-protocol": shape(0x0802, number("protocol")),
+  "status-enquiry": shape(0x0501, ["password", "if-any"]),
+  "service-mode": shape(0x0801, ["password", "if-any"]),
+  "switch-protocol": shape(0x0802, "protocol"),
   "software-update": shape(0x0810),
   "read-file": shape(0x0811),
   "delete-file": shape(0x0812),
   "change-configuration": shape(0x0813),
-  "write-file": shape(0x0814, password),
-  "select-language": shape(0x0830, number("language")),
-  "change-baud-rate": shape(0x0840, number("baudCode")),
+  "write-file": shape(0x0814, "password"),
+  "select-language": shape(0x0830, "language"),
+  "change-baud-rate": shape(0x0840, "baudCode"),
   "activate-reader": shape(0x0850),
   // Messages of the terminal, docs/zvt.md 7.4
   "set-register-time": shape(0x0401),
   "file-request": shape(0x040c),
   "input-request": shape(0x040d),
   "menu-request": shape(0x040e),
-  "status-information": shape(0x040f, bareResult),
-  "intermediate-status": shape(0x04ff, number("status"), {
-    name: "timeoutMinutes",
-    length: 1,
-    as: "bcd-number",
-    when: "if-no-container",
-  }),
+  "status-information": shape(0x040f, ["resultCode", "if-bare-result"]),
+  "intermediate-status": shape(0x04ff, "status", ["timeoutMinutes", "if-no-container"]),
   completion: shape(0x060f),
   "status-completion": answer(
     0x060f,
     0x0501,
-    { name: "softwareVersion", length: "lllvar", as: "text", when: "if-length-digits" },
-    number("terminalStatus"),
+    ["softwareVersion", "if-length-digits"],
+    "terminalStatus",
   ),
-  "abort-from-pt": shape(0x061e, resultCode, wrongCurrency),
+  "abort-from-pt": shape(0x061e, ...result),
   "menu-with-image": shape(0x06d0),
-  "print-line": shape(0x06d1, number("attribute"), number("lineFeeds", "if-line-feeds"), {
-    name: "text",
-    length: "rest",
-    as: "text",
-    when: "if-no-line-feeds",
-  }),
+  "print-line": shape(
+    0x06d1,
+    "attribute",
+    ["lineFeeds", "if-line-feeds"],
+    ["text", "if-no-line-feeds"],
+  ),
   "print-text-block": shape(0x06d3),
   "blocked-list-query": shape(0x06e4),
   // Answers, docs/zvt.md 4.1, 6.8, 8.1
   "positive-acknowledgement": shape(0x8000),
-  "key-answer": answer(0x8000, 0x06e1, key),
-  "numeric-answer": answer(0x8000, 0x06e2, key),
-  "pin-answer": answer(0x8000, 0x06e3, key),
+  "key-answer": answer(0x8000, 0x06e1, "data"),
+  "numeric-answer": answer(0x8000, 0x06e2, "data"),
+  "pin-answer": answer(0x8000, 0x06e3, "data"),
   /** Any 84 xx but 84 00 and 84 1E; xx is the error code. */
   "negative-acknowledgement": shape(0x8400),
-  "currency-refused": shape(0x841e, resultCode, wrongCurrency),
+  "currency-refused": shape(0x841e, ...result),
 } as const satisfies Record<string, MessageShape>;
 
 export type MessageName = keyof typeof messages;

@@ -19,7 +19,6 @@ import {
   messages,
   type Part,
   type PartName,
-  type PartValues,
   shapeOf,
 } from "./message-table.ts";
 import { decodeTags, type RawTag, readContainer, type Tag, writeContainer } from "./tags.ts";
@@ -32,6 +31,7 @@ import {
   type FieldInputs,
   type FieldValue,
   type FieldValues,
+  type PartValues,
 } from "./values.ts";
 
 export interface Message {

@@ -13,7 +13,7 @@ type TagEncoding =
   | "container"
   | "opaque";
 
-const table = {
+export const table = {
   textLine: [0x07, "text"],
   receiptNumber: [0x08, "digits"],
   attribute: [0x09, "number"],
@@ -175,15 +175,6 @@ const table = {
 } as const satisfies Record<string, readonly [number, TagEncoding]>;
 
 export type TagName = keyof typeof table;
-
-/** The value type of a tag by its name. */
-export type TagValueOf<N extends TagName> = (typeof table)[N][1] extends "number"
-  ? number
-  : (typeof table)[N][1] extends "digits" | "text"
-    ? string
-    : (typeof table)[N][1] extends "bytes" | "opaque"
-      ? Uint8Array
-      : never;
 
 export interface NamedTag {
   readonly name: TagName;

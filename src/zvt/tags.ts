@@ -4,11 +4,16 @@ import {
   hasConstructedBit,
   type NamedTag,
   type TagName,
-  type TagValueOf,
   tagOfName,
   tagOfNumber,
 } from "./tag-table.ts";
-import { type Charset, decodeValue, encodeValue, type FieldValue } from "./values.ts";
+import {
+  type Charset,
+  decodeValue,
+  encodeValue,
+  type FieldValue,
+  type TagValueOf,
+} from "./values.ts";
 
 /** One data object of a container, exactly as it stands on the wire (docs/zvt.md 4.3). */
 export interface RawTag {

@@ -13,8 +13,8 @@ import {
   ZvtCodecError,
 } from "./bytes.ts";
 import { type Encoding, type FieldName, fields } from "./field-table.ts";
-import type { Part } from "./message-table.ts";
-import type { NamedTag } from "./tag-table.ts";
+import type { Part, PartName, partTable } from "./message-table.ts";
+import type { NamedTag, TagName, table } from "./tag-table.ts";
 
 /** The character sets of text and of tag 14 (docs/zvt.md 11.2, 11.7). */
 export type Charset =
@@ -101,17 +101,23 @@ interface Hidden {
   readonly hiddenBytes: number;
 }
 
-type ValueOf<E extends Encoding> = E extends "number" | "amount"
+type ValueOf<E extends AnyEncoding> = E extends "number" | "amount" | "bcd-number"
   ? number
-  : E extends "digits" | "pan" | "track2" | "text" | "zero-text"
+  : E extends "digits" | "secret-digits" | "pan" | "track2" | "text" | "zero-text"
     ? string
     : E extends "totals"
       ? Totals
-      : E extends "bytes"
+      : E extends "bytes" | "opaque"
         ? Uint8Array
         : E extends "secret"
           ? Hidden
           : never;
+
+/** The values of the positional parts of a message, by name. */
+export type PartValues = { readonly [N in PartName]: ValueOf<(typeof partTable)[N][1]> };
+
+/** The value type of a tag by its name. */
+export type TagValueOf<N extends TagName> = Exclude<ValueOf<(typeof table)[N][1]>, Hidden>;
 
 /** Decoded numbered fields by name, without field 06. */
 export type FieldValues = {
