@@ -27,7 +27,7 @@ import {
   type TransactionReport,
 } from "../../../src/tp-manager/terminal/terminal.ts";
 import { createTransport } from "../../../src/tp-manager/terminal/transport/open-transport.ts";
-import { createZvtTerminal } from "../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
+import { ZvtTerminal } from "../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { declined } from "../../support/reports.ts";
 import { ScriptedTerminal } from "../../support/scripted-terminal.ts";
@@ -127,17 +127,17 @@ const drivers: Readonly<Record<string, () => Promise<Made>>> = {
     });
   },
   zvt: () =>
-    simulated(zvtProtocol, (address) =>
-      createZvtTerminal({
-        transport: lineAt(address),
-        clock: steppedClock,
-        log,
-        options: {
-          timers: { t1Ms: 200, t2Ms: 1_000, t3Ms: 1_000, t4Ms: 1_500 },
-          silenceMs: 20,
-          reconnect: { minMs: 5, maxMs: 20 },
-        },
-      }),
+    simulated(
+      zvtProtocol,
+      (address) =>
+        new ZvtTerminal(
+          {
+            timers: { t1Ms: 200, t2Ms: 1_000, t3Ms: 1_000, t4Ms: 1_500 },
+            silenceMs: 20,
+            reconnect: { minMs: 5, maxMs: 20 },
+          },
+          { transport: lineAt(address), clock: steppedClock, log },
+        ),
     ),
   "concert e": () => fixed("e"),
   "concert e-plus": () => fixed("e-plus"),

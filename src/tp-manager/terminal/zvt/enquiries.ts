@@ -36,19 +36,7 @@ import type { ExchangeEnd } from "./session/session-state.ts";
 import { statusOfRefusal, terminalStatus } from "./terminal-statuses.ts";
 import type { ZvtContext, ZvtOptions } from "./zvt-options.ts";
 
-interface StatusAnswer {
-  readonly status: TerminalStatus;
-  readonly identity: TerminalIdentity;
-  readonly clockOffsetMs: number | null;
-  readonly demands: readonly Demand[];
-  /**
-   * Whether the enquiry was refused for another reason than a missing registration. A terminal that
-   * still runs a payment may refuse with any code (docs/zvt.md 9.2 step 2).
-   */
-  readonly refused: boolean;
-  /** The form of the enquiry that returned a status; undefined when no form did. */
-  readonly form: StatusForm | undefined;
-}
+type StatusAnswer = ReturnType<typeof answerOf>;
 
 /** Codes that refuse an unknown message, function or tag (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
@@ -66,11 +54,12 @@ export class Enquiries {
   readonly #housekeeping: Housekeeping;
   /** How the terminal on this link writes its texts; a registration may change it. */
   charset: Charset;
-  #identity: TerminalIdentity = noIdentity;
+  identity: TerminalIdentity = noIdentity;
+  status: TerminalStatus | null = null;
+  /** Maintenance that the terminal demands, by the last registration and status on this link. */
+  demands: readonly Demand[] = [];
   /** The identity reported on this link; a new link may lead to another terminal. */
   #named: TerminalIdentity = noIdentity;
-  #status: TerminalStatus | null = null;
-  #demands: readonly Demand[] = [];
   /** The answer to the last registration; the demands in it hold until the next registration. */
   #registered = { statusByte: 0, demands: [] as readonly Demand[] };
   #clockOffsetMs: number | null = null;
@@ -83,26 +72,14 @@ export class Enquiries {
     this.charset = zvt.options.charset;
   }
 
-  get identity(): TerminalIdentity {
-    return this.#identity;
-  }
-
-  get status(): TerminalStatus | null {
-    return this.#status;
-  }
-
-  get demands(): readonly Demand[] {
-    return this.#demands;
-  }
-
   get vending(): boolean {
     return (this.#registered.statusByte & VENDING_MODE) !== 0;
   }
 
   disconnected(): void {
     this.charset = this.#zvt.options.charset;
-    this.#status = null;
-    this.#demands = [];
+    this.status = null;
+    this.demands = [];
   }
 
   /** Asks a terminal on a new link for registration, status, identity and last transaction. */
@@ -113,7 +90,7 @@ export class Enquiries {
     this.#learn(await this.#askStatus(run));
     // An older terminal sends its version only without the service byte (docs/zvt.md 6.5).
     if (this.#named.version === "") {
-      const { identity } = await this.#ask(run, "plain");
+      const { identity } = answerOf(await run(this.#enquiry("plain")), this.#zvt);
       this.#identify({ version: identity.version });
     }
     const last = await this.lastTransaction(run);
@@ -160,13 +137,13 @@ export class Enquiries {
    */
   async baseline(run: RunCommand): Promise<Baseline> {
     const last = await this.lastTransaction(run);
-    return { identity: this.#identity, last, clockOffsetMs: this.#clockOffsetMs };
+    return { identity: this.identity, last, clockOffsetMs: this.#clockOffsetMs };
   }
 
   /** The time between two status enquiries to an idle terminal (docs/zvt.md 6.5, 10.1). */
   get pollIntervalMs(): number {
     const { pollIntervalMs, busyPollIntervalMs } = this.#zvt.options;
-    const attentive = this.#status?.cr === "1" || this.#demands.length > 0;
+    const attentive = this.status?.cr === "1" || this.demands.length > 0;
     return attentive ? Math.min(busyPollIntervalMs, pollIntervalMs) : pollIntervalMs;
   }
 
@@ -176,7 +153,7 @@ export class Enquiries {
    */
   async poll(run: RunCommand, mayKeepHouse: () => boolean): Promise<void> {
     const { cr } = await this.askStatus(run);
-    const demand = this.#housekeeping.due(this.#demands);
+    const demand = this.#housekeeping.due(this.demands);
     if (demand === undefined || cr === "1" || !mayKeepHouse()) return;
     await this.#housekeeping.meet(demand, run);
     await this.relearn(run);
@@ -190,7 +167,7 @@ export class Enquiries {
 
   /** The status enquiry that the terminal on this link understands. */
   get statusEnquiry(): Command {
-    return statusEnquiry(this.#zvt.options.password, this.#form ?? "container");
+    return this.#enquiry(this.#form ?? "container");
   }
 
   async #register(run: RunCommand): Promise<void> {
@@ -203,44 +180,25 @@ export class Enquiries {
     this.#identify({ terminalId: fields.terminalId ?? "" });
   }
 
-  async #askStatus(run: RunCommand): Promise<StatusAnswer> {
-    const answer = await this.#ask(run, this.#form);
-    // A busy terminal refuses any form, so only a status shows which form the terminal understands.
-    this.#form = answer.form ?? this.#form;
-    return answer;
+  #enquiry(form: StatusForm): Command {
+    return statusEnquiry(this.#zvt.options.password, form);
   }
 
   /**
-   * Asks in the given form; undefined: tries which form the terminal understands. Throws
+   * Asks in the form that the terminal on this link understands, or tries which one that is. Throws
    * {@link TerminalUnavailable} when the terminal gives no answer.
    */
-  async #ask(run: RunCommand, known: StatusForm | undefined): Promise<StatusAnswer> {
-    const form = known ?? "container";
-    const end = await run(statusEnquiry(this.#zvt.options.password, form));
+  async #askStatus(run: RunCommand): Promise<StatusAnswer> {
+    let form = this.#form ?? "container";
+    let end = await run(this.#enquiry(form));
     // A terminal that refuses the container form still knows the plain form (docs/zvt.md 6.5).
-    if (known === undefined && isProtest(end)) return await this.#ask(run, "plain");
-    if (end.end !== "completed") {
-      const { code, text } = refusalOf(end, this.#zvt.options);
-      return {
-        status: { ...statusOfRefusal(code), detail: `status enquiry refused: ${text}` },
-        identity: noIdentity,
-        clockOffsetMs: null,
-        demands: [],
-        refused: end.end === "refused" && code !== NOT_REGISTERED,
-        form: undefined,
-      };
+    if (this.#form === undefined && isProtest(end)) {
+      form = "plain";
+      end = await run(this.#enquiry(form));
     }
-    const { tags } = end.message;
-    const date = tagValue(tags, "terminalClock", "date");
-    const time = tagValue(tags, "terminalClock", "time");
-    return {
-      status: terminalStatus(end.message),
-      identity: identityOf(end.message),
-      clockOffsetMs: clockOffsetMs(date, time, this.#zvt.clock.now()),
-      demands: demandsOfStatus(end.message),
-      refused: false,
-      form,
-    };
+    // A busy terminal refuses any form, so only a status shows which form the terminal understands.
+    if (end.end === "completed") this.#form = form;
+    return answerOf(end, this.#zvt);
   }
 
   /** Sends Repeat Receipt in its recovery form (docs/zvt.md 9.2 steps 4 and 5). */
@@ -299,9 +257,9 @@ export class Enquiries {
   }
 
   #publishIdentity(): void {
-    if (JSON.stringify(this.#named) === JSON.stringify(this.#identity)) return;
-    this.#identity = this.#named;
-    this.#zvt.emit({ type: "identity", identity: this.#identity });
+    if (JSON.stringify(this.#named) === JSON.stringify(this.identity)) return;
+    this.identity = this.#named;
+    this.#zvt.emit({ type: "identity", identity: this.identity });
   }
 
   /** Stores a status answer and emits the changes. Returns the status with all demands. */
@@ -310,10 +268,10 @@ export class Enquiries {
     this.#identify(answer.identity);
     const demands = distinct([...this.#registered.demands, ...answer.demands]);
     const status = demands.length > 0 ? { ...answer.status, call: "1" as const } : answer.status;
-    const changed = JSON.stringify(status) !== JSON.stringify(this.#status);
-    const earlier = this.#demands;
-    this.#status = status;
-    this.#demands = demands;
+    const changed = JSON.stringify(status) !== JSON.stringify(this.status);
+    const earlier = this.demands;
+    this.status = status;
+    this.demands = demands;
     if (changed) this.#zvt.emit({ type: "status", status });
     for (const demand of demands) {
       if (!earlier.includes(demand)) this.#zvt.emit({ type: "demand", demand });
@@ -343,6 +301,34 @@ async function register(run: RunCommand, options: ZvtOptions): Promise<Message> 
     `the terminal refused the registration: ${text}; check password, configuration byte ` +
       "and currency",
   );
+}
+
+/** Reads the end of a status enquiry. Throws {@link TerminalUnavailable} without an answer. */
+function answerOf(end: ExchangeEnd, { options, clock }: ZvtContext) {
+  if (end.end !== "completed") {
+    const { code, text } = refusalOf(end, options);
+    return {
+      status: { ...statusOfRefusal(code), detail: `status enquiry refused: ${text}` },
+      identity: noIdentity,
+      clockOffsetMs: null,
+      demands: [],
+      /**
+       * Whether the enquiry was refused for another reason than a missing registration. A terminal
+       * that still runs a payment may refuse with any code (docs/zvt.md 9.2 step 2).
+       */
+      refused: end.end === "refused" && code !== NOT_REGISTERED,
+    };
+  }
+  const { message } = end;
+  const date = tagValue(message.tags, "terminalClock", "date");
+  const time = tagValue(message.tags, "terminalClock", "time");
+  return {
+    status: terminalStatus(message),
+    identity: identityOf(message),
+    clockOffsetMs: clockOffsetMs(date, time, clock.now()),
+    demands: demandsOfStatus(message),
+    refused: false,
+  };
 }
 
 function isProtest(end: ExchangeEnd): boolean {

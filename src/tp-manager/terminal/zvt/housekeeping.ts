@@ -10,8 +10,6 @@ import type { RunCommand } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import type { ZvtContext } from "./zvt-options.ts";
 
-type HouseContext = Omit<ZvtContext, "transport">;
-
 interface Tries {
   readonly count: number;
   readonly notBeforeMs: number;
@@ -30,10 +28,10 @@ interface Tries {
  * demand meanwhile. A command that was not sent does not count as an attempt.
  */
 export class Housekeeping {
-  readonly #zvt: HouseContext;
+  readonly #zvt: Omit<ZvtContext, "transport">;
   readonly #tries = new Map<Demand, Tries>();
 
-  constructor(zvt: HouseContext) {
+  constructor(zvt: Omit<ZvtContext, "transport">) {
     this.#zvt = zvt;
   }
 

@@ -3,8 +3,6 @@ import type { Message } from "../../../zvt/index.ts";
 import { type LinkState, type TerminalState, TerminalUnavailable } from "../terminal.ts";
 import { type Command, logOff } from "./commands/commands.ts";
 import { Enquiries } from "./enquiries.ts";
-import { openTcpLink } from "./link/apdu-link.ts";
-import { openSerialLink } from "./link/serial-link.ts";
 import { transactionReport } from "./report/transaction-report.ts";
 import { type RestartAnswer, watchRestart } from "./restart-watch.ts";
 import { type ExchangeListener, type RunCommand, Session } from "./session/session.ts";
@@ -272,27 +270,18 @@ export class ZvtConnection {
     outOfSync: (problem: string) => void,
     given: AbortSignal = this.#closing.signal,
   ): Promise<Session> {
-    const { transport, clock, log, options } = this.#zvt;
-    return Session.open(
-      {
-        transport,
-        clock,
-        log,
-        timers: options.timers,
-        charset: () => this.asks.charset,
-        openLink: transport.kind === "serial" ? openSerialLink : openTcpLink,
+    const { timers } = this.#zvt.options;
+    const options = { ...this.#zvt, timers, charset: () => this.asks.charset };
+    const session = new Session(options, {
+      unmatched: (message) => this.#unmatched(message),
+      note: (text) => {
+        this.#zvt.log.info({ text }, "the session with the terminal reported an irregularity");
+        this.#zvt.emit({ type: "protocol", text });
       },
-      {
-        unmatched: (message) => this.#unmatched(message),
-        note: (text) => {
-          log.info({ text }, "the session with the terminal reported an irregularity");
-          this.#zvt.emit({ type: "protocol", text });
-        },
-        down,
-        outOfSync,
-      },
-      AbortSignal.any([this.#closing.signal, given]),
-    );
+      down,
+      outOfSync,
+    });
+    return session.open(AbortSignal.any([this.#closing.signal, given]));
   }
 
   async #introduceOn(session: Session): Promise<void> {

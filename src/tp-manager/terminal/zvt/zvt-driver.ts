@@ -58,10 +58,10 @@ export const zvtDriver: Driver = {
   },
   create: async (config, clock, log) => {
     const { createTransport } = await import("../transport/open-transport.ts");
-    const { createZvtTerminal } = await import("./zvt-terminal.ts");
+    const { ZvtTerminal } = await import("./zvt-terminal.ts");
     const line = { baudRate: config.SERIAL_BAUD, stopBits: config.SERIAL_STOP_BITS } as const;
     const transport = createTransport(config.SERIAL_PORT, line, clock);
-    return createZvtTerminal({ transport, clock, log, options: optionsOf(config) });
+    return new ZvtTerminal(optionsOf(config), { transport, clock, log });
   },
 };
 

@@ -17,78 +17,60 @@ export interface ZvtTimers {
   readonly t4Ms: number;
 }
 
-export interface ZvtOptions {
+const timers: ZvtTimers = { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 };
+
+/** The options of a terminal for which neither its profile nor the setup file names others. */
+export const defaultZvtOptions = {
   /** The register's password: six digits. */
-  readonly password: string;
+  password: "000000",
   /** With BE the terminal sends receipts line by line, with 3E we build them (docs/zvt.md 6.1). */
-  readonly configByte: number;
+  configByte: 0xbe,
   /** ISO 4217 numeric with a leading zero. */
-  readonly registrationCurrency: string;
-  readonly timers: ZvtTimers;
+  registrationCurrency: "0978",
+  timers,
   /** The time between two status enquiries to an idle terminal (docs/zvt.md 6.5). */
-  readonly pollIntervalMs: number;
+  pollIntervalMs: 30_000,
   /** The interval while the terminal runs jobs of its own or demands one (docs/zvt.md 6.5). */
-  readonly busyPollIntervalMs: number;
+  busyPollIntervalMs: 3_000,
   /** The pause between attempts at one maintenance demand; doubles from `minMs` to `maxMs`. */
-  readonly housekeepingPause: { readonly minMs: number; readonly maxMs: number };
+  housekeepingPause: { minMs: 60_000, maxMs: 3_600_000 },
   /** Silence on a serial line before a lost payment is asked about: 2 x T2 (docs/zvt.md 9.2). */
-  readonly silenceMs: number;
+  silenceMs: 10_000,
   /** How long a terminal that refused a sale may take to show that it runs nothing. */
-  readonly refusalCheckMs: number;
+  refusalCheckMs: 10_000,
   /** The pause between two attempts to connect; doubles from `minMs` to `maxMs`. */
-  readonly reconnect: { readonly minMs: number; readonly maxMs: number };
+  reconnect: { minMs: 500, maxMs: 30_000 },
   /** How the terminal writes its texts when it does not say so itself. */
-  readonly charset: Charset;
+  charset: "cp437" as Charset,
   /** The number of characters in a line of a ticket. */
-  readonly printerWidth: number;
+  printerWidth: 40,
   /** Whether messages are numbered (tag 1F73) if the terminal agrees (docs/zvt.md 9.4). */
-  readonly messageIds: boolean;
+  messageIds: true,
   /**
    * A payment names the last receipt number (1F1F), so that the terminal reverses a sale that we
    * have missed (docs/zvt.md 9.4). Only where nobody can pay by the terminal's own keys.
    */
-  readonly sendLastReceipt: boolean;
+  sendLastReceipt: false,
   /**
    * The terminal reverses a sale unless its print was acknowledged to the end (docs/zvt.md 9.1).
    * Without this option a sale with an acknowledged 04 0F counts as final.
    */
-  readonly printsCount: boolean;
+  printsCount: false,
   /**
    * Log-Off is sent when the driver is closed (docs/zvt.md 6.4). The terminal's own keys work then
    * until the next registration, which an unattended terminal must not allow.
    */
-  readonly logOffOnClose: boolean;
-  readonly language: Language;
-  /** How long a restarting terminal may still answer before it goes down. */
-  readonly restartPauseMs: number;
-  /** Whether the terminal understands 84 9D, the partial issue of goods (docs/zvt.md 8.4). */
-  readonly partialIssue: boolean;
-  /** Whether the terminal puts the totals of all cards into the first group (docs/zvt.md 7.1). */
-  readonly totalsInFirstGroup: boolean;
-}
-
-export const defaultZvtOptions: ZvtOptions = {
-  password: "000000",
-  configByte: 0xbe,
-  registrationCurrency: "0978",
-  timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 },
-  pollIntervalMs: 30_000,
-  busyPollIntervalMs: 3_000,
-  housekeepingPause: { minMs: 60_000, maxMs: 3_600_000 },
-  silenceMs: 10_000,
-  refusalCheckMs: 10_000,
-  reconnect: { minMs: 500, maxMs: 30_000 },
-  charset: "cp437",
-  printerWidth: 40,
-  messageIds: true,
-  sendLastReceipt: false,
-  printsCount: false,
   logOffOnClose: false,
-  language: "en",
+  language: "en" as Language,
+  /** How long a restarting terminal may still answer before it goes down. */
   restartPauseMs: 5_000,
+  /** Whether the terminal understands 84 9D, the partial issue of goods (docs/zvt.md 8.4). */
   partialIssue: true,
+  /** Whether the terminal puts the totals of all cards into the first group (docs/zvt.md 7.1). */
   totalsInFirstGroup: false,
 };
+
+export type ZvtOptions = Readonly<typeof defaultZvtOptions>;
 
 /**
  * Options of terminals that exclude each other (docs/zvt.md 12.2 to 12.6), by the name of the
@@ -106,42 +88,14 @@ export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
   ccv: { pollIntervalMs: 3_000 },
 };
 
-export interface ZvtDependencies {
+/** The options, clock, log and other services that all parts of the driver use. */
+export interface ZvtContext {
   readonly transport: ByteTransport;
   readonly clock: Clock;
   readonly log: Logger;
-}
-
-/** The options, clock, log and other services that all parts of the driver use. */
-export interface ZvtContext extends ZvtDependencies {
   readonly options: ZvtOptions;
   readonly emit: (event: TerminalEvent) => void;
 }
 
 /** Bit of the configuration byte: no payment begins at the terminal's keys (docs/zvt.md 6.1). */
 export const REGISTER_CONTROLS_PAYMENTS = 0x10;
-
-/** Returns whole options, or throws an error that says what is wrong and what to write instead. */
-export function checkedZvtOptions(given: Partial<ZvtOptions>): ZvtOptions {
-  const options = { ...defaultZvtOptions, ...given };
-  if (!/^\d{6}$/.test(options.password)) {
-    throw new Error("the terminal password has six digits, for example 000000");
-  }
-  if (!/^0\d{3}$/.test(options.registrationCurrency)) {
-    throw new Error("the registration currency has four digits, for example 0978 for euro");
-  }
-  const { configByte, printerWidth } = options;
-  if (options.sendLastReceipt && (configByte & REGISTER_CONTROLS_PAYMENTS) === 0) {
-    throw new Error(
-      "the last receipt number can be sent only with bit 10 of the configuration byte, BE for " +
-        "example: a payment at the terminal's own keys would be reversed",
-    );
-  }
-  if (!Number.isInteger(configByte) || configByte < 0 || configByte > 0xff) {
-    throw new Error("the configuration byte is a number from 0x00 to 0xFF, for example 0xBE");
-  }
-  if (!Number.isInteger(printerWidth) || printerWidth < 1 || printerWidth > 99) {
-    throw new Error("the printer width is a number of characters from 1 to 99, for example 40");
-  }
-  return options;
-}

@@ -32,12 +32,7 @@ import type { RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { telecollection } from "./telecollection.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
-import {
-  checkedZvtOptions,
-  type ZvtContext,
-  type ZvtDependencies,
-  type ZvtOptions,
-} from "./zvt-options.ts";
+import { defaultZvtOptions, type ZvtContext, type ZvtOptions } from "./zvt-options.ts";
 
 /** The silence after which a sale begins with a status enquiry (docs/rules/03-repeats.md). */
 const SILENCE_BEFORE_SALE_MS = 10_000;
@@ -46,15 +41,8 @@ const LINK_WAIT_MS = 30_000;
 /** Bit of the configuration byte: the register prints payment receipts (docs/zvt.md 6.1). */
 const PRINTS_PAYMENT_RECEIPTS = 0x02;
 
-/** Makes the driver of a ZVT terminal. Throws when an option is wrong. */
-export function createZvtTerminal(
-  given: ZvtDependencies & { readonly options?: Partial<ZvtOptions> },
-): ZvtTerminal {
-  return new ZvtTerminal(checkedZvtOptions(given.options ?? {}), given);
-}
-
 /** Carries out the calls of the driver interface with ZVT commands. */
-class ZvtTerminal implements Terminal {
+export class ZvtTerminal implements Terminal {
   readonly protocol = "zvt";
   readonly #zvt: ZvtContext;
   readonly #connection: ZvtConnection;
@@ -74,10 +62,13 @@ class ZvtTerminal implements Terminal {
   #evidenceKept = false;
   #refusedUnderLock = false;
 
-  constructor(options: ZvtOptions, dependencies: ZvtDependencies) {
-    this.#paymentLimitMs = options.timers.t4Ms;
+  constructor(
+    options: Partial<ZvtOptions>,
+    services: Pick<ZvtContext, "transport" | "clock" | "log">,
+  ) {
     const emit = (event: TerminalEvent): void => this.#emit(event);
-    this.#zvt = { ...dependencies, options, emit };
+    this.#zvt = { ...services, options: { ...defaultZvtOptions, ...options }, emit };
+    this.#paymentLimitMs = this.#zvt.options.timers.t4Ms;
     this.#connection = new ZvtConnection(this.#zvt, () => this.#isLeftAlone || this.#isLockedOut);
   }
 

@@ -2,7 +2,6 @@ import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
-import { createZvtTerminal } from "../../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
 import { Driver, never, Observer, patientTimers, tenEuro } from "./driver.ts";
 import {
   introduce,
@@ -209,21 +208,6 @@ describe("connecting", () => {
     await peer.expect(/^0600/);
     await driver.terminal.close();
     expect(driver.terminal.state.link).toBe("disconnected");
-  });
-
-  test.each([
-    [{ password: "12345" }, "six digits"],
-    [{ registrationCurrency: "EUR" }, "0978"],
-    [{ configByte: 256 }, "0xBE"],
-    [{ printerWidth: 0 }, "40"],
-  ])("the options %j are refused with an example", async (options, words) => {
-    const peer = await tcpPeer();
-    const quiet = () => {};
-    const log = { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet };
-    expect(() =>
-      createZvtTerminal({ transport: peer.transport, clock: systemClock, log, options }),
-    ).toThrow(words);
-    await peer.close();
   });
 });
 

@@ -7,7 +7,7 @@ import type {
 } from "../../../../src/tp-manager/terminal/terminal.ts";
 import type * as bytes from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
 import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
-import { createZvtTerminal } from "../../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
+import { ZvtTerminal } from "../../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 
 /** Long enough that a slow machine never runs into one; tests that want one shorten it. */
@@ -23,7 +23,7 @@ export const tenEuro = {
 export const never = new AbortController().signal;
 
 export class Driver {
-  readonly terminal: ReturnType<typeof createZvtTerminal>;
+  readonly terminal: ZvtTerminal;
   readonly events: TerminalEvent[] = [];
   readonly logged: string[] = [];
   readonly #waiting = new Set<() => void>();
@@ -38,24 +38,20 @@ export class Driver {
       (details: unknown, text?: unknown): void => {
         this.logged.push(`${level} ${text} ${JSON.stringify(details)}`);
       };
-    this.terminal = createZvtTerminal({
-      transport,
-      clock,
-      log: {
-        debug: write("debug"),
-        info: write("info"),
-        warn: write("warn"),
-        error: write("error"),
-        fatal: write("fatal"),
-      },
-      options: {
-        timers: patientTimers,
-        pollIntervalMs: 60_000,
-        silenceMs: 20,
-        reconnect: { minMs: 5, maxMs: 20 },
-        ...options,
-      },
-    });
+    const log = {
+      debug: write("debug"),
+      info: write("info"),
+      warn: write("warn"),
+      error: write("error"),
+      fatal: write("fatal"),
+    };
+    const quick = {
+      timers: patientTimers,
+      pollIntervalMs: 60_000,
+      silenceMs: 20,
+      reconnect: { minMs: 5, maxMs: 20 },
+    };
+    this.terminal = new ZvtTerminal({ ...quick, ...options }, { transport, clock, log });
     this.terminal.subscribe((event) => {
       this.events.push(event);
       for (const check of [...this.#waiting]) check();

@@ -4,9 +4,7 @@ import {
   authorisation,
   registration,
 } from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
-import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { encodeFrame } from "../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
-import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import {
@@ -84,25 +82,18 @@ const decisions: readonly GoodsDecision[] = [
   { goods: "partly-issued", amountMinor: 5 },
 ];
 
-async function openSession(
-  kind: "serial" | "tcp",
-  line: MemoryTransport,
-  clock: TestClock,
-  down: () => void = () => {},
-) {
+async function openSession(line: MemoryTransport, clock: TestClock, down: () => void = () => {}) {
   const quiet = (): void => {};
-  return await Session.open(
+  return await new Session(
     {
       transport: line,
       clock,
       timers,
       charset: () => "cp437",
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
-      openLink: kind === "serial" ? openSerialLink : openTcpLink,
     },
     { unmatched: quiet, note: quiet, outOfSync: down, down },
-    never,
-  );
+  ).open(never);
 }
 
 function startPayment(session: Session, chance: Chance, ended: (end: string) => void): void {
@@ -144,7 +135,7 @@ async function register(kind: "serial" | "tcp", line: MemoryTransport, session: 
 async function play(kind: "serial" | "tcp", chance: Chance): Promise<string> {
   const clock = new TestClock();
   const line = new MemoryTransport(kind);
-  const session = await openSession(kind, line, clock);
+  const session = await openSession(line, clock);
   if (chance.below(2) === 0) await register(kind, line, session);
   let end = "";
   startPayment(session, chance, (how) => {
@@ -212,7 +203,7 @@ test.each(["tcp", "serial"] as const)(
     const clock = new TestClock();
     const ends = new Map<string, number>();
     let line = new MemoryTransport(kind);
-    let session = await openSession(kind, line, clock);
+    let session = await openSession(line, clock);
     let running = false;
     await withoutGrowth(FUZZ_RUNS, async () => {
       if (!running && session.isFree) {
@@ -227,7 +218,7 @@ test.each(["tcp", "serial"] as const)(
       if (line.isOpen) return;
       // TCP: a message that comes too slowly closes the connection (docs/zvt.md 3.3).
       line = new MemoryTransport(kind);
-      session = await openSession(kind, line, clock);
+      session = await openSession(line, clock);
     });
     expect([...ends.keys()].toSorted()).toEqual(expect.arrayContaining(["completed", "lost"]));
   },

@@ -4,7 +4,6 @@ import {
   authorisation,
   namingLastReceipt,
 } from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
-import { checkedZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { encodeApdu, toHex } from "../../../../src/zvt/index.ts";
 import { report } from "../../../support/reports.ts";
 import { bothLines, connect, goodSale } from "./connected-driver.ts";
@@ -110,8 +109,4 @@ describe("in the command", () => {
   function last(change: Parameters<typeof report>[0]): LastTransaction {
     return { kind: "transaction", report: report(change) };
   }
-});
-
-test("it needs a terminal that begins no payment by itself", () => {
-  expect(() => checkedZvtOptions({ ...sending, configByte: 0x8e })).toThrow("bit 10");
 });

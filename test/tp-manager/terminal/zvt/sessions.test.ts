@@ -10,8 +10,6 @@ import {
   repeatReceipt,
   statusEnquiry,
 } from "../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
-import { openTcpLink } from "../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
-import { openSerialLink } from "../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { Session } from "../../../../src/tp-manager/terminal/zvt/session/session.ts";
 import { defaultZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-options.ts";
 import { encodeMessage, type FieldInputs } from "../../../../src/zvt/index.ts";
@@ -85,18 +83,16 @@ async function openSession(
   peers.push(peer);
   peer.acknowledging = false;
   const quiet = () => {};
-  const session = await Session.open(
+  const session = await new Session(
     {
       transport: peer.transport,
       clock: systemClock,
       timers: patientTimers,
       charset: () => "cp437",
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
-      openLink: peer.transport.kind === "serial" ? openSerialLink : openTcpLink,
     },
     { unmatched: quiet, note: quiet, outOfSync: quiet, down: quiet },
-    never,
-  );
+  ).open(never);
   sessions.push(session);
   return { peer, session };
 }

@@ -42,12 +42,6 @@ export interface LinkOptions {
   readonly clock: Clock;
 }
 
-export type OpenLink = (
-  options: LinkOptions,
-  listener: LinkListener,
-  signal: AbortSignal,
-) => Promise<ApduLink>;
-
 /**
  * Turns bytes into whole APDUs, and APDUs into bytes. One message is under way at a time. A link
  * that is down stays down, and a new one is opened.
@@ -63,9 +57,9 @@ export abstract class ApduLink implements TransportListener {
     this.listener = listener;
   }
 
-  async open(signal: AbortSignal): Promise<this> {
+  /** Rejects as {@link ByteTransport.open} does. */
+  async open(signal: AbortSignal): Promise<void> {
     this.#connection = await this.options.transport.open(this, signal);
-    return this;
   }
 
   /**
@@ -111,11 +105,8 @@ export function isAnswer({ control }: { readonly control: number }): boolean {
   return control >> 8 === 0x80 || control >> 8 === 0x84;
 }
 
-export const openTcpLink: OpenLink = (options, listener, signal) =>
-  new TcpLink(options, listener).open(signal);
-
 /** A link over TCP, where APDUs follow each other without frames (docs/zvt.md 3.2). */
-class TcpLink extends ApduLink {
+export class TcpLink extends ApduLink {
   readonly #reader = new ApduReader();
   #pieceTimer: Timer | undefined;
 

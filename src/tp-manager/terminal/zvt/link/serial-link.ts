@@ -6,7 +6,7 @@ import {
   sameBytes,
   ZvtCodecError,
 } from "../../../../zvt/index.ts";
-import { ApduLink, isAnswer, type OpenLink, type SendOutcome } from "./apdu-link.ts";
+import { ApduLink, isAnswer, type SendOutcome } from "./apdu-link.ts";
 import { ACK, encodeFrame, type FrameEvent, FrameReader, NAK } from "./serial-frame.ts";
 
 /** The largest number of times a frame is sent: once, and two repeats (docs/zvt.md 2.4). */
@@ -30,14 +30,11 @@ interface Incoming {
   settled: boolean;
 }
 
-export const openSerialLink: OpenLink = (options, listener, signal) =>
-  new SerialLink(options, listener).open(signal);
-
 /**
  * ZVT over a serial line (docs/zvt.md 2.2, 2.4): frames with checksum, an acknowledgement byte for
  * every frame, at most two repeats.
  */
-class SerialLink extends ApduLink {
+export class SerialLink extends ApduLink {
   readonly #reader = new FrameReader();
   #outgoing: Outgoing | undefined;
   #incoming: Incoming | undefined;

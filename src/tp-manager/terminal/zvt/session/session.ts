@@ -23,9 +23,10 @@ import {
   isAnswer,
   type LinkListener,
   type LinkOptions,
-  type OpenLink,
   type SendOutcome,
+  TcpLink,
 } from "../link/apdu-link.ts";
+import { SerialLink } from "../link/serial-link.ts";
 import { MessageIds } from "./message-ids.ts";
 import { initialState, step } from "./session-machine.ts";
 import type {
@@ -65,7 +66,6 @@ interface SessionListener {
 export type RunCommand = (command: Command, listener?: ExchangeListener) => Promise<ExchangeEnd>;
 
 interface SessionOptions extends LinkOptions {
-  readonly openLink: OpenLink;
   /** How texts of the terminal are read; a registration may change it (docs/zvt.md 6.1). */
   readonly charset: () => Charset;
   readonly log: Logger;
@@ -89,7 +89,7 @@ export class Session implements LinkListener {
   readonly #options: SessionOptions;
   readonly #listener: SessionListener;
   readonly #ids = new MessageIds();
-  #link: ApduLink | undefined;
+  readonly #link: ApduLink;
   #state: SessionState = initialState;
   readonly #inputs: SessionInput[] = [];
   #stepping = false;
@@ -102,22 +102,19 @@ export class Session implements LinkListener {
   #aborting: PromiseWithResolvers<AbortAnswer> | undefined;
   readonly #waitingForFree = new Set<() => void>();
 
-  private constructor(options: SessionOptions, listener: SessionListener) {
+  constructor(options: SessionOptions, listener: SessionListener) {
     this.#options = options;
     this.#listener = listener;
+    const Link = options.transport.kind === "serial" ? SerialLink : TcpLink;
+    this.#link = new Link(options, this);
     this.heardAtMs = options.clock.monotonicMs();
     this.t4Ms = options.timers.t4Ms;
   }
 
-  /** Rejects as {@link OpenLink} does. */
-  static async open(
-    options: SessionOptions,
-    listener: SessionListener,
-    signal: AbortSignal,
-  ): Promise<Session> {
-    const session = new Session(options, listener);
-    session.#link = await options.openLink(options, session, signal);
-    return session;
+  /** Rejects as {@link ApduLink.open} does. */
+  async open(signal: AbortSignal): Promise<this> {
+    await this.#link.open(signal);
+    return this;
   }
 
   /** Whether no command runs and the link is sending no message of ours. */
@@ -161,7 +158,7 @@ export class Session implements LinkListener {
   }
 
   async close(): Promise<void> {
-    await this.#link?.close();
+    await this.#link.close();
   }
 
   apdu(apdu: Apdu): void {
@@ -298,7 +295,7 @@ export class Session implements LinkListener {
     }
     this.#logFrame("to terminal", apdu);
     this.#sending = what;
-    this.#link?.send(apdu, (outcome) => this.#sent(what, outcome));
+    this.#link.send(apdu, (outcome) => this.#sent(what, outcome));
   }
 
   #sent(what: Sending, outcome: SendOutcome): void {

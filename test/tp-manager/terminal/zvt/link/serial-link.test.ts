@@ -5,7 +5,7 @@ import type {
   SendOutcome,
 } from "../../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
-import { openSerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
+import { SerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import { decodeApdu, encodeApdu, fromHex, toHex } from "../../../../../src/zvt/index.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { usedBy } from "../../../../zvt/vector-uses.ts";
@@ -42,11 +42,11 @@ beforeEach(async () => {
     noise: (bytes) => events.push(`noise ${bytes}`),
     down: (problem) => events.push(`down ${problem}`),
   };
-  link = await openSerialLink(
+  link = new SerialLink(
     { transport: line, clock, timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 } },
     listener,
-    new AbortController().signal,
   );
+  await link.open(new AbortController().signal);
 });
 
 afterEach(async () => {

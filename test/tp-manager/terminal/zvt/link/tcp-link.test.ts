@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
   type ApduLink,
-  openTcpLink,
+  TcpLink,
 } from "../../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { decodeApdu, encodeApdu, fromHex, toHex } from "../../../../../src/zvt/index.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
@@ -18,7 +18,7 @@ beforeEach(async () => {
   line = new MemoryTransport("tcp");
   events = [];
   outcomes = [];
-  link = await openTcpLink(
+  link = new TcpLink(
     { transport: line, clock, timers: { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 } },
     {
       apdu: (apdu) => events.push(toHex(encodeApdu(apdu))),
@@ -26,8 +26,8 @@ beforeEach(async () => {
       noise: (bytes) => events.push(`noise ${bytes}`),
       down: (problem) => events.push(`down ${problem}`),
     },
-    new AbortController().signal,
   );
+  await link.open(new AbortController().signal);
 });
 
 afterEach(async () => {

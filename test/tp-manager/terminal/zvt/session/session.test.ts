@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import * as asks from "../../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
-import { openTcpLink } from "../../../../../src/tp-manager/terminal/zvt/link/apdu-link.ts";
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
-import { openSerialLink } from "../../../../../src/tp-manager/terminal/zvt/link/serial-link.ts";
 import {
   type ExchangeListener,
   Session,
@@ -29,14 +27,13 @@ async function open(kind: "serial" | "tcp"): Promise<void> {
   line = new MemoryTransport(kind);
   told = [];
   const quiet = () => {};
-  session = await Session.open(
+  session = await new Session(
     {
       transport: line,
       clock,
       timers,
       charset: () => "cp437",
       log: { debug: quiet, info: quiet, warn: quiet, error: quiet, fatal: quiet },
-      openLink: kind === "serial" ? openSerialLink : openTcpLink,
     },
     {
       unmatched: () => told.push("unexpected"),
@@ -44,8 +41,7 @@ async function open(kind: "serial" | "tcp"): Promise<void> {
       outOfSync: (problem) => told.push(`out of sync: ${problem}`),
       down: (problem) => told.push(`down ${problem}`),
     },
-    never,
-  );
+  ).open(never);
 }
 
 const listener: ExchangeListener = {
