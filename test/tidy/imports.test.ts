@@ -276,7 +276,7 @@ function familyOf(protocol: string): string[] {
   return [leaf, ...[...leafOf].flatMap(([sharing, of]) => (of === leaf ? [sharing] : []))];
 }
 
-/** As a word or as a part of an identifier or path: createZvtTerminal, ZVT_PORT, "./zvt/bmp.ts". */
+/** As a word or as a part of an identifier or path: ZvtTerminal, ZVT_PORT, "./zvt/bmp.ts". */
 function saysProtocol(code: string, protocol: string): boolean {
   const parts = code.replace(/[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g, "$&-").toLowerCase();
   return new RegExp(`(?<![a-z0-9])${protocol}(?![a-z])`).test(parts);

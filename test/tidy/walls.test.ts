@@ -52,7 +52,7 @@ const aroundTheArbiter: readonly string[] = [
   'import { driverFor } from "../terminal/registry.ts";',
   'const { driverFor } = await import("../terminal/registry.ts");',
   'import type { Driver } from "../terminal/driver.ts";',
-  'import { createZvtTerminal } from "../terminal/zvt/zvt-terminal.ts";',
+  'import { ZvtTerminal } from "../terminal/zvt/zvt-terminal.ts";',
 ];
 test.each(aroundTheArbiter)("the wall around the driver refuses %s", (text) => {
   for (const path of ["src/tp-manager/http/app.ts", "src/tp-manager/orders/orders.ts"]) {
