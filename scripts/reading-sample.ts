@@ -2,8 +2,9 @@
  * Draws what people read in this project, for readers who do not know it to judge.
  *   npm run reading-sample -- [--seed N] [--each N]
  * Prints N comments of src, N messages (errors, conditions, findings, thrown texts, log lines) and
- * N sentences of the books, each with its place, a comment with the line of code that it stands on;
- * 60 of each without --each. The same seed draws the same places of a commit.
+ * N sentences of the books, each with its place; 60 of each without --each. A comment comes with the
+ * line of code that it stands on, a sentence with its heading, because a reader has these
+ * before the eyes. The same seed draws the same places of a commit.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,6 +18,8 @@ interface Piece {
   readonly text: string;
   /** The line that a comment stands on. */
   readonly code?: string;
+  /** The heading that a sentence of a book stands under. */
+  readonly under?: string;
 }
 
 /** A text that a person reads has at least so many words; a name or a code has fewer. */
@@ -55,17 +58,28 @@ const catalogs = repositoryFiles("src/shared")
 
 const sentences = repositoryFiles("docs", "README.md")
   .filter((path) => path.endsWith(".md"))
-  .flatMap((path) =>
-    readFileSync(join(projectRoot, path), "utf8")
-      .replace(/^```[\s\S]*?^```$|^[|#].*$/gm, "")
-      .split(/\n\s*\n|\n(?=[-*] )/)
-      .flatMap((paragraph) => paragraph.replace(/\s+/g, " ").split(/(?<=[.!?]) (?=[A-Z`*[])/))
-      .map((text) => ({ place: path, text: text.trim() })),
-  );
+  .flatMap(sentencesOf);
 
 print("Comments", comments);
 print("Messages", [...spoken, ...catalogs]);
 print("Sentences", sentences);
+
+/** Returns the sentences of a book that stand in its text, not in code, comments or tables. */
+function sentencesOf(path: string): Piece[] {
+  let under = "";
+  return readFileSync(join(projectRoot, path), "utf8")
+    .replace(/^```[\s\S]*?^```$|<!--[\s\S]*?-->|^\|.*$/gm, "")
+    .split(/\n\s*\n|\n(?=[-*#] |\d+\. )/)
+    .flatMap((paragraph) => {
+      const text = paragraph.replace(/\s+/g, " ").trim();
+      const heading = /^#+ (.*)$/.exec(text)?.[1];
+      under = heading ?? under;
+      const parts = heading
+        ? []
+        : text.replace(/^(?:[-*]|\d+\.) /, "").split(/(?<=[.!?]) (?=[A-Z`*[])/);
+      return parts.map((part) => ({ place: path, text: part, under }));
+    });
+}
 
 function textsOf(value: unknown, place: string): Piece[] {
   if (typeof value === "string") return [{ place, text: value }];
@@ -97,8 +111,8 @@ function print(title: string, all: readonly Piece[]): void {
   while (drawn.size < Math.min(each, pieces.length)) drawn.add(next());
   process.stdout.write(`## ${title}: ${drawn.size} of ${pieces.length}\n\n`);
   for (const index of drawn) {
-    const { place = "", text = "", code } = pieces[index] ?? {};
-    const on = code ? ` [on: \`${code}\`]` : "";
+    const { place = "", text = "", code, under } = pieces[index] ?? {};
+    const on = code ? ` [on: \`${code}\`]` : under ? ` [under: ${under}]` : "";
     process.stdout.write(`- \`${place}\` ${text.replace(/\s+/g, " ")}${on}\n`);
   }
   process.stdout.write("\n");
