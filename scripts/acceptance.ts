@@ -1,16 +1,26 @@
 /**
  * What a release is tried with, and takes too long for every change.
  *   npm run acceptance -- [--part NAME] [--list] [--quick] [--to FOLDER]
+ *     [--publish] [--reports FOLDER]
  * Runs the parts one after the other and keeps what each printed in data/acceptance or in FOLDER,
  * below the name of the commit. A part that passed there is not run again, so a run that was cut
  * off goes on with the next call. --part runs one part, --list prints the parts and what became of
- * them,
+ * them, --publish writes what each part printed when it passed last to docs/reports or FOLDER.
  * --quick gives each part so little to do that all together take minutes: it shows that they run.
  * Exits with 1 when a part fails. Changes that are not committed are refused, except with --quick.
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createWriteStream, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { exitCodes } from "../src/shared/process/exit-codes.ts";
 import { systemClock } from "../src/shared/time.ts";
@@ -69,15 +79,21 @@ const parts: Readonly<Record<string, Part>> = {
   "fuzz-zvt": { program: "scripts/fuzz-zvt.ts", words: [], quick: ["--runs", "20000"] },
   "fuzz-concert": { program: "scripts/fuzz-concert.ts", words: [], quick: ["--runs", "1000"] },
   "fuzz-api": { program: "scripts/fuzz-api.ts", words: [], quick: ["--requests", "2000"] },
-  bench: { program: "scripts/bench.ts", words: [], quick: ["--payments", "5", "--warm-up", "5"] },
+  bench: {
+    program: "scripts/bench.ts",
+    words: ["--markdown"],
+    quick: ["--payments", "5", "--warm-up", "5"],
+  },
 };
 
 const { values } = readArguments({
   options: {
     part: { type: "string" },
     list: { type: "boolean", default: false },
+    publish: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
     to: { type: "string", default: join(projectRoot, "data", "acceptance") },
+    reports: { type: "string", default: join(projectRoot, "docs", "reports") },
   },
 });
 if (values.part !== undefined && !parts[values.part]) {
@@ -86,7 +102,8 @@ if (values.part !== undefined && !parts[values.part]) {
 
 const git = (...words: string[]): string =>
   execFileSync("git", words, { cwd: projectRoot, encoding: "utf8" }).trim();
-if (!values.quick && !values.list && git("status", "--porcelain") !== "") {
+const isRun = !values.list && !values.publish;
+if (!values.quick && isRun && git("status", "--porcelain") !== "") {
   misused("there are changes that are not committed: a result belongs to a commit\n");
 }
 const commit = git("rev-parse", "--short=12", "HEAD");
@@ -97,12 +114,13 @@ const becameOf = (name: string): string =>
 
 const chosen = Object.entries(parts).filter(([name]) => name === (values.part ?? name));
 mkdirSync(folder, { recursive: true });
-for (const [name, part] of values.list ? [] : chosen) {
+for (const [name, part] of isRun ? chosen : []) {
   if (!becameOf(name).startsWith("passed")) await run(name, part);
 }
+for (const [name] of values.publish ? chosen : []) publish(name);
 for (const [name] of chosen) process.stdout.write(`${name.padEnd(20)} ${becameOf(name)}\n`);
 const isAllPassed = chosen.every(([name]) => becameOf(name).startsWith("passed"));
-process.exit(values.list || isAllPassed ? exitCodes.ok : 1);
+process.exit(!isRun || isAllPassed ? exitCodes.ok : 1);
 
 async function run(name: string, { program, words, quick }: Part): Promise<void> {
   const startedMs = systemClock.monotonicMs();
@@ -121,4 +139,32 @@ async function run(name: string, { program, words, quick }: Part): Promise<void>
   const how = code === 0 ? "passed" : `failed with ${code}, see ${name}.txt`;
   const day = new Date(systemClock.now()).toISOString().slice(0, 10);
   writeFileSync(resultOf(name), `${how} in ${seconds} s on ${day}\n`);
+}
+
+/** Writes the report of the newest passed run of a part, of any commit. */
+function publish(name: string): void {
+  const runs = readdirSync(values.to)
+    .filter((run) => !run.endsWith("-quick") && existsSync(join(values.to, run, `${name}.result`)))
+    .map((run) => ({ run, result: join(values.to, run, `${name}.result`) }))
+    .map((each) => ({ ...each, became: readFileSync(each.result, "utf8").trim() }))
+    .filter(({ became }) => became.startsWith("passed"))
+    .toSorted((a, b) => statSync(b.result).mtimeMs - statSync(a.result).mtimeMs);
+  const [newest] = runs;
+  if (!newest) return;
+  const lines = readFileSync(join(values.to, newest.run, `${name}.txt`), "utf8")
+    .trim()
+    .split("\n");
+  // Of the tests only their number is of use to a reader.
+  const printed = name === "tests" ? lines.slice(-1) : lines;
+  const words = [
+    `# Acceptance: ${name}`,
+    "",
+    `\`npm run acceptance -- --part ${name}\` on ${newest.run}: ${newest.became}, on ` +
+      `${availableParallelism()} cores. \`npm run acceptance -- --publish\` wrote this page.`,
+    "",
+    ...printed,
+    "",
+  ];
+  mkdirSync(values.reports, { recursive: true });
+  writeFileSync(join(values.reports, `${name}.md`), words.join("\n"));
 }

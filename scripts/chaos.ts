@@ -2,12 +2,11 @@
  * The evidence that money is safe: simulated runs full of faults, real processes killed with -9,
  * power cuts at every moment of a recorded day.
  *   npm run chaos -- [--runs 2000] [--kills 100] [--sessions 3] [--seed 1] [--houses 5]
- *     [--results FILE] [--markdown FILE]
+ *     [--results FILE]
  * Prints a table of faults, runs, outcomes and violations; exits with 1 when a promise was broken.
  * With --results the kills of an interrupted run are not done again.
  */
 import { execFile } from "node:child_process";
-import { writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { promisify } from "node:util";
 import { systemClock } from "../src/shared/time.ts";
@@ -26,11 +25,10 @@ const { values } = readArguments({
     seed: { type: "string", default: "1" },
     houses: { type: "string", default: "5" },
     results: { type: "string" },
-    markdown: { type: "string" },
   },
 });
-const [runs, kills, seed] = [values.runs, values.kills, values.seed].map(Number) as number[];
-if (![runs, kills, seed].every((number) => Number.isInteger(number) && Number(number) >= 0)) {
+const [runs, strikes, seed] = [values.runs, values.kills, values.seed].map(Number) as number[];
+if (![runs, strikes, seed].every((number) => Number.isInteger(number) && Number(number) >= 0)) {
   misused();
 }
 
@@ -41,7 +39,7 @@ const UNASKED_SHARE = 0.4;
 const startedMs = systemClock.monotonicMs();
 const simulated = await simulate(Number(runs), Number(seed));
 const simulatedMs = systemClock.monotonicMs() - startedMs;
-const killed = killTally(await kill(Number(kills), Number(seed)));
+const killed = killTally(await kill(Number(strikes), Number(seed)));
 const killedMs = systemClock.monotonicMs() - startedMs - simulatedMs;
 const cuts = await program<PowerCuts | null>("test/crash/power/main.ts", [
   "--sessions",
@@ -52,25 +50,29 @@ const cuts = await program<PowerCuts | null>("test/crash/power/main.ts", [
   values.seed,
 ]);
 
-const text = [
-  `${await version()}, ${new Date(systemClock.now()).toISOString().slice(0, 10)}, ` +
-    `${availableParallelism()} cores, seed ${seed}.`,
-  "",
+const simulation = [
   `Simulated: ${simulated.runs} runs in ${seconds(simulatedMs)}, ` +
     `${simulated.violations} violations.`,
   "",
   ...table(simulated, "fault"),
   "",
+];
+const kills = [
   `Killed with -9 or by a power cut: ${killed.runs} times in ${seconds(killedMs)}, ` +
     `${killed.violations} violations.`,
   "",
   ...table(killed, "command: killed"),
   "",
-  ...powerCuts(),
+];
+const text = [
+  `${await version()}, ${new Date(systemClock.now()).toISOString().slice(0, 10)}, ` +
+    `${availableParallelism()} cores, seed ${seed}.`,
   "",
+  ...(simulated.runs > 0 ? simulation : []),
+  ...(killed.runs > 0 ? kills : []),
+  ...(values.sessions === "0" ? [] : [...powerCuts(), ""]),
 ].join("\n");
 process.stdout.write(text);
-if (values.markdown) writeFileSync(values.markdown, text);
 const broken = simulated.violations + killed.violations + (cuts?.violations.length ?? 0);
 process.exitCode = broken > 0 ? 1 : 0;
 

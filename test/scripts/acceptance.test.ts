@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
@@ -31,6 +31,28 @@ test("a part that passed on this commit is not run again, one that failed is", a
   expect((await accept(...quick, "fuzz-concert")).stdout).toMatch(/^fuzz-concert ...\n.* passed/);
   const listed = await accept("--list", "--quick", "--to", to);
   expect(listed.stdout).toMatch(/^simulation +not run$[\s\S]*^fuzz-concert +passed/m);
+});
+
+test("--publish writes the report of the newest run that passed, of any commit", async () => {
+  const [to, reports] = [temporaryFolder(), temporaryFolder()];
+  const runs = [
+    ["aaaaaaaaaaaa", "passed in 5 s on 2026-11-01", "| old |"],
+    ["bbbbbbbbbbbb", "passed in 7 s on 2026-11-02", "| scope | states |"],
+    ["cccccccccccc", "failed with 1, see explore.txt in 9 s on 2026-11-03", "| wrong |"],
+    ["dddddddddddd-quick", "passed in 1 s on 2026-11-04", "| quick |"],
+  ];
+  for (const [i, [run = "", result = "", printed = ""]] of runs.entries()) {
+    mkdirSync(join(to, run));
+    writeFileSync(join(to, run, "explore.txt"), `${printed}\n`);
+    writeFileSync(join(to, run, "explore.result"), `${result}\n`);
+    utimesSync(join(to, run, "explore.result"), 1_000 + i, 1_000 + i);
+  }
+  const { code } = await accept("--publish", "--to", to, "--reports", reports);
+  expect(code).toBe(0);
+  expect(readdirSync(reports)).toEqual(["explore.md"]);
+  const report = readFileSync(join(reports, "explore.md"), "utf8");
+  expect(report).toMatch(/^# Acceptance: explore\n\n`npm run .*` on bbbbbbbbbbbb: passed in 7 s/);
+  expect(report).toMatch(/\n\n\| scope \| states \|\n$/);
 });
 
 test("a part that is not there is refused with those that are", async () => {
