@@ -1,11 +1,11 @@
 import { parseArgs } from "node:util";
 
-/** One switch of a simulator: the same table parses a command line and explains it. */
+/** A switch of a simulator: the same table reads a command line and makes the text of `--help`. */
 export interface Switch<D> {
-  /** Name of the value in `--help`; a switch without one is on or off. */
+  /** The name of the value in `--help`; a switch without a name has no value. */
   readonly argument?: string;
   readonly multiple?: boolean;
-  /** Replaces `{}` in the text of `--help`. */
+  /** The text that replaces `{}` in the switch's line of `--help`. */
   readonly usual?: unknown;
   /** Returns the members of the draft that a value sets. Throws {@link ValueError}. */
   change(value: string, draft: D): Partial<D>;
@@ -15,7 +15,7 @@ type Change<D> = Switch<D>["change"];
 
 export type SwitchTable<D> = Readonly<Record<string, Switch<D>>>;
 
-/** A switch with a value. */
+/** Returns a switch with a value. */
 export function option<D>(
   argument: string,
   change: Change<NoInfer<D>>,
@@ -24,17 +24,17 @@ export function option<D>(
   return { argument, change, usual };
 }
 
-/** A switch with a value that may be given again and again. */
+/** Returns a switch with a value that may be given several times. */
 export function list<D>(argument: string, change: Change<NoInfer<D>>): Switch<D> {
   return { argument, change, multiple: true };
 }
 
-/** A switch without a value. */
+/** Returns a switch without a value. */
 export function flag<D>(change: (draft: NoInfer<D>) => Partial<NoInfer<D>>): Switch<D> {
   return { change: (_, draft) => change(draft) };
 }
 
-/** A value that cannot be used; the message says what would be right. */
+/** A value that cannot be used; the message says which value would be right. */
 export class ValueError extends Error {
   override readonly name: string = "ValueError";
 }
@@ -43,19 +43,20 @@ export class ValueError extends Error {
 export type Asked<T> =
   | { readonly ask: "help"; readonly text: string }
   | { readonly ask: "start"; readonly options: T; readonly readyFile: string | null }
-  /** The command line is mistyped: the program ends with exit code 64. */
+  /** The command line is mistyped, and the program ends with exit code 64. */
   | { readonly ask: "wrong"; readonly problem: string };
 
 interface CommandLine<D extends { readyFile?: string }, T> {
   readonly switches: SwitchTable<D>;
   readonly draft: D;
-  /** Returns the options that the entered values make. Throws {@link ValueError}. */
+  /** Returns the options that the given values make. Throws {@link ValueError}. */
   options(draft: D): T;
-  /** Returns the text of `--help`. */
   help(): string;
 }
 
-/** Reads the arguments of `main.ts`. Never throws for a mistyped command line. */
+/**
+ * Reads the arguments of `main.ts`. Returns a mistyped command line as `wrong`, and never throws.
+ */
 export function readSwitches<D extends { readyFile?: string }, T>(
   { switches, draft, options, help }: CommandLine<D, T>,
   argv: readonly string[],
@@ -82,7 +83,9 @@ export function readSwitches<D extends { readyFile?: string }, T>(
   }
 }
 
-/** Enters the values of one switch. Throws {@link ValueError} with the name of the switch. */
+/**
+ * Enters the values of one switch in the draft. Throws {@link ValueError} with the switch's name.
+ */
 function enter<D>(
   name: string,
   { argument, multiple, change }: Switch<D>,
@@ -128,7 +131,7 @@ export function formed(value: string, form: RegExp, example: string): string {
 const HELP_INDENT = 30;
 const HELP_COLUMNS = 100;
 
-/** Returns the lines of `--help` about the switches; `texts` explains each by its name. */
+/** Returns the lines of `--help` about the switches, whose descriptions are in `texts`. */
 export function switchLines<D>(
   switches: SwitchTable<D>,
   texts: Readonly<Record<string, string>>,
@@ -141,7 +144,7 @@ export function switchLines<D>(
   return [...lines, ...helpLines("--help", "this text")];
 }
 
-/** Returns a name with its explanation, folded into the columns of a terminal. */
+/** Returns a name with its explanation, folded to the width of a terminal. */
 export function helpLines(left: string, text: string): readonly string[] {
   const [first = "", ...others] = folded(text);
   const padded = `  ${left}`.padEnd(HELP_INDENT);

@@ -1,28 +1,16 @@
+import { z } from "zod";
 import { unlessAborted } from "../../shared/time.ts";
-import type { CardName } from "./bank/cards.ts";
+import { type CardName, cardNames } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
-
-/** One action of the simulated customer at the terminal. */
-export type CustomerAction =
-  | CardAction
-  /** A card that is not for payments. */
-  | { readonly action: "other-card" }
-  | { readonly action: "key"; readonly key: KeyName }
-  | { readonly action: "digits"; readonly digits: string }
-  | { readonly action: "cancel" }
-  | { readonly action: "time-out" };
 
 export interface CardAction {
   readonly action: "insert";
   readonly card?: CardName;
   /** The bank's answer for this card; missing: as the switches say. */
   readonly outcome?: OutcomeRule;
-  /** How the PIN is entered; missing: the card is accepted without one. */
-  readonly pin?: PinEntry;
+  /** `wrong-first`: first a wrong PIN, then the right one; `asked`: typed in; missing: no PIN. */
+  readonly pin?: "wrong-first" | "asked";
 }
-
-/** `wrong-first`: wrong once, then right; `asked`: entered on the terminal's keys. */
-type PinEntry = "right" | "wrong-first" | "asked";
 
 export const keys = [
   "ok",
@@ -38,7 +26,21 @@ export const keys = [
 ] as const;
 export type KeyName = (typeof keys)[number];
 
-/** The action that the terminal waits for; a customer may leave or do nothing at any time. */
+/** The actions of the customer that `POST /customer` takes; `other-card` is not for payments. */
+export const customerActions = z.discriminatedUnion("action", [
+  z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
+  z.strictObject({ action: z.literal("other-card") }),
+  z.strictObject({ action: z.literal("key"), key: z.enum(keys) }),
+  z.strictObject({ action: z.literal("digits"), digits: z.string().regex(/^\d{1,40}$/) }),
+  z.strictObject({ action: z.literal("cancel") }),
+  z.strictObject({ action: z.literal("time-out") }),
+]);
+type GivenAction = z.infer<typeof customerActions>;
+
+/** One action of the simulated customer at the terminal. */
+export type CustomerAction = CardAction | Exclude<GivenAction, { action: "insert" }>;
+
+/** The action that the terminal waits for; the customer may also cancel or do nothing. */
 export type Wanted = "card" | "key" | "key-or-card" | "digits";
 
 const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
@@ -48,9 +50,9 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
   digits: ["digits", "key", "cancel", "time-out"],
 };
 
-/** The customer, for whom the terminal waits; the control API can play one. */
+/** The customer, for whom the terminal waits; the control API can play the customer. */
 export class Cardholder {
-  /** Who plays the customer; "manual": nothing happens until the control API says so. */
+  /** `manual`: the control API plays the customer; `auto`: the simulator does. */
   plays: "auto" | "manual";
   #waiting: { readonly wanted: Wanted; act(action: CustomerAction): void } | undefined;
 
@@ -62,7 +64,7 @@ export class Cardholder {
     return this.#waiting?.wanted ?? null;
   }
 
-  /** Lets the customer act. Returns false if the terminal is not waiting for that action. */
+  /** Makes the customer act. Returns false if the terminal is not waiting for this action. */
   act(action: CustomerAction): boolean {
     const waiting = this.#waiting;
     if (!waiting || !fitting[waiting.wanted].includes(action.action)) return false;
@@ -71,7 +73,7 @@ export class Cardholder {
     return true;
   }
 
-  /** Resolves with what the customer does. Rejects when `signal` aborts. */
+  /** Resolves with the customer's action. Rejects when `signal` aborts. */
   async wait(wanted: Wanted, signal: AbortSignal): Promise<CustomerAction> {
     const { promise, resolve: act } = Promise.withResolvers<CustomerAction>();
     const waiting = { wanted, act };

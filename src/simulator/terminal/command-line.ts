@@ -19,35 +19,29 @@ export interface Start {
   readonly options: StartOptions<TerminalOptions>;
 }
 
-/** Reads the arguments of `main.ts`. Never throws for a mistyped command line. */
+/**
+ * Reads the arguments of `main.ts`. Returns a mistyped command line as `wrong`, and never throws.
+ */
 export function readCommandLine(argv: readonly string[]): Asked<Start> {
   const protocol = protocolIn(argv);
   const switches = allSwitches(protocol);
-  return readSwitches(
-    {
-      switches,
-      draft: {
-        faults: [],
-        timers: {},
-        pace: {},
-        device: {},
-        behaviour: {},
-      } as Draft<TerminalOptions>,
-      options: ({ readyFile: _, ...options }): Start => ({ protocol, options }),
-      help: () => helpText(protocol, switches),
-    },
-    argv,
-  );
+  const draft: Draft<TerminalOptions> = { faults: [], pace: {}, device: {}, behaviour: {} };
+  const options = ({ readyFile: _, ...given }: typeof draft): Start => ({
+    protocol,
+    options: given,
+  });
+  const help = () => helpText(protocol, switches);
+  return readSwitches({ switches, draft, options, help }, argv);
 }
 
-/** Returns the chosen protocol: which switches there are depends on it. */
+/** Returns the protocol of `--protocol`, which decides the other switches. */
 function protocolIn(argv: readonly string[]): TerminalProtocol {
   const at = argv.findIndex((argument) => /^--protocol(=|$)/.test(argument));
   const name = argv[at]?.split("=")[1] ?? argv[at + 1];
   return protocols.find((protocol) => at >= 0 && protocol.name === name) ?? protocols[0];
 }
 
-/** Every switch, in the order of `--help`. */
+/** Returns every switch of a protocol, in the order of `--help`. */
 export function allSwitches(protocol: TerminalProtocol): SwitchTable<Draft<TerminalOptions>> {
   const names = protocols.map(({ name }) => name);
   return {

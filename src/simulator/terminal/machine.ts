@@ -6,26 +6,26 @@ import type { Draft, SerialLine, TerminalOptions } from "./options.ts";
 import type { BytePort } from "./port/ports.ts";
 import type { Transport, WireEvent } from "./port/register-line.ts";
 import { type Host, ProcessOver, type TerminalParts } from "./terminal-parts.ts";
-import { type TraceEntry, type TraceEvent, TraceLog } from "./trace-log.ts";
+import { type TraceEntry, TraceLog, type Whereabouts } from "./trace-log.ts";
 
-/** One command of a register while it runs, with the moments at which faults can strike. */
+/** A register's command while it runs; faults strike at the moments that the command reaches. */
 export abstract class RunningCommand<P extends TerminalParts, M extends string> {
   readonly parts: P;
-  /** The last moment that was reached, for the trace and for `GET /state`. */
+  /** The last moment that the command reached, which the trace and `GET /state` show. */
   phase: M;
-  /** The number by which faults choose the command, where the protocol has one. */
+  /** The command's number, by which faults choose it; undefined: the protocol has no numbers. */
   readonly control: number | undefined = undefined;
   readonly #labels: { readonly line: string; readonly label: string };
   readonly #killed = new AbortController();
 
-  /** `labels`: the line and the name of the command, as the trace shows them. */
+  /** `labels`: the names of the line and of the command in the trace. */
   constructor(parts: P, phase: M, labels: { readonly line: string; readonly label: string }) {
     this.parts = parts;
     this.phase = phase;
     this.#labels = labels;
   }
 
-  get whereabouts(): Pick<TraceEvent, "command" | "phase"> {
+  get whereabouts(): Whereabouts {
     return { command: this.#labels.label, phase: this.phase };
   }
 
@@ -33,12 +33,12 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
     return this.#killed.signal;
   }
 
-  /** Ends the command where it stands; everything that waits rejects with {@link ProcessOver}. */
+  /** Ends the command at once: everything that it waits for rejects with {@link ProcessOver}. */
   kill(why: string): void {
     this.#killed.abort(new ProcessOver(why));
   }
 
-  /** Lets the faults of a moment strike. Throws {@link ProcessOver} if one ends the command. */
+  /** Carries out the faults of a moment. Throws {@link ProcessOver} if a fault ends the command. */
   async reach(moment: M): Promise<void> {
     this.phase = moment;
     this.parts.onPhase(this.#labels.line);
@@ -53,7 +53,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
   }
 }
 
-/** How a register finds the terminal; `unregistered` is for protocols that have a registration. */
+/** The terminal's condition for a register; `unregistered` exists in ZVT only. */
 export type Condition = "unregistered" | "ready" | "busy";
 
 /** The part of a simulated terminal that speaks a protocol and runs one command at a time. */
@@ -65,9 +65,9 @@ export abstract class Machine<
   readonly trace: TraceLog;
   /** Conditions of the protocol, which `GET /state` shows and `POST /state` switches. */
   readonly toggles: Record<string, boolean> = {};
-  /** The control API's routes of this protocol, with what `GET /` says of each. */
+  /** The control API's routes for this protocol, each with its description for `GET /`. */
   abstract readonly routes: Readonly<Record<string, string>>;
-  /** The running command; undefined: the terminal waits for one. */
+  /** The running command; undefined: the terminal waits for a command. */
   running: C | undefined;
   #onIdle: (() => void)[] = [];
 
@@ -78,16 +78,16 @@ export abstract class Machine<
     parts.onPhase = (line) => this.trace.add(line, { what: "phase" });
   }
 
-  /** Listens to a register on this port. */
+  /** Serves a register on this port. */
   abstract connect(port: BytePort, transport: Transport): void;
-  /** Members that the protocol adds to the answer of `GET /state`. */
+  /** Returns the members that the protocol adds to the answer of `GET /state`. */
   abstract state(): object;
   abstract get condition(): Condition;
   abstract addRoutes(server: FastifyInstance): void;
-  /** Returns what the trace says of a message, without a card number. */
+  /** Returns the trace entry of a message, without a card number. */
   protected abstract read(bytes: Uint8Array, direction: "in" | "out"): Partial<TraceEntry>;
 
-  /** The kinds of the terminal's lines; some faults need one of them. */
+  /** The properties of the terminal's lines, which some faults need. */
   get traits(): readonly LineTrait[] {
     const { tcp, pty, serial } = this.parts.options;
     return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
@@ -98,18 +98,22 @@ export abstract class Machine<
     this.running?.kill("restart");
   }
 
-  /** Resolves when nothing runs. */
   idle(): Promise<void> {
     if (!this.running) return Promise.resolve();
     return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 
-  protected onWire(line: string, { bytes, ...event }: WireEvent): void {
-    const read = bytes && this.read(bytes, event.direction ?? "in");
-    this.trace.add(line, { ...event, ...read });
+  /** Returns the options that a line on this port has in each protocol. */
+  protected lineOptions({ name }: BytePort, transport: Transport) {
+    const { clock, faults } = this.parts;
+    const onWire = ({ bytes, ...event }: WireEvent): void => {
+      const read = bytes && this.read(bytes, event.direction ?? "in");
+      this.trace.add(name, { ...event, ...read });
+    };
+    return { clock, transport, faults, onWire };
   }
 
-  /** Runs a command until its end, or until a fault or a restart has ended it. */
+  /** Runs a command until it ends, or until a fault or a restart ends it. */
   protected async run(command: C, work: () => Promise<void>): Promise<void> {
     this.running = command;
     try {
@@ -134,15 +138,17 @@ export interface TerminalProtocol<
   /** The value of `--protocol`. */
   readonly name: string;
   readonly defaults: Omit<O, "clock">;
-  /** Settings of `--serial` when no switch says otherwise. */
+  /** The settings of a serial device that no switch changes. */
   readonly serialLine: SerialLine;
   readonly faults: FaultTable;
-  /** Jobs that may be due, for `POST /state`. */
+  /** The maintenance demands that `POST /state` can make the terminal have. */
   readonly demands: readonly string[];
-  /** The protocol's own switches, and what `--help` says about their values. */
+  /** The protocol's own switches, and the sections that `--help` adds for their values. */
   readonly switches: SwitchTable<Draft<O>>;
   readonly help: readonly HelpSection[];
-  /** Makes the terminal; what the last run of a state file left undone is done first. */
+  /**
+   * Makes the terminal, which first completes what its last run with this state file left undone.
+   */
   machine(host: Host<O>): M;
 }
 

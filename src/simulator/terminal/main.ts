@@ -32,7 +32,7 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   }
 }
 
-/** Returns the addresses of the simulator, as a launcher reads them. */
+/** Returns the addresses of the simulator in the form that a launcher reads. */
 function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
   const { tcp, pty, serial } = endpoints;
   return {
@@ -45,7 +45,6 @@ function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
   };
 }
 
-/** Prints a line for each address. */
 function announce({ tcp, pty, serial, control }: ReturnType<typeof waysIn>): void {
   const ways = Object.entries({ listening: tcp, pty, serial, control });
   const lines = ways.flatMap(([name, way]) => (way ? [`${name} ${way}`] : []));

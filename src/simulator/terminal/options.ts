@@ -3,37 +3,13 @@ import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
 import type { FaultRequest } from "./faults/fault-kinds.ts";
 
-/** How one payment goes; a missing member is as the switches say. */
+/** The script of one payment; a missing member is as the switches say. */
 export interface PaymentScript {
   readonly outcome?: OutcomeRule;
   readonly card?: CardName;
   readonly customerMs?: number;
   readonly hostMs?: number;
   readonly faults?: readonly FaultRequest[];
-}
-
-/** Options of every terminal; a protocol adds its own and supplies the defaults. */
-export interface TerminalOptions {
-  /** Where the terminal listens on TCP, port 0 for a free one; null: nowhere. */
-  readonly tcp: { readonly host: string; readonly port: number } | null;
-  /** The pseudo-terminal; null: none. `link` is a symbolic link that always points to it. */
-  readonly pty: { readonly link: string | null } | null;
-  readonly serial: SerialDevice | null;
-  /** Bits per second that a serial line is slowed down to; null: as fast as it goes. */
-  readonly lineSpeed: number | null;
-  /** Port of the control API on 127.0.0.1, 0 for a free one; null: no control API. */
-  readonly controlPort: number | null;
-  /** File that keeps ledger and turnover; null: they are in memory only. */
-  readonly stateFile: string | null;
-  readonly pace: Pace;
-  readonly device: Device;
-  readonly behaviour: Behaviour;
-  readonly faults: readonly FaultRequest[];
-  /** Scripts of the first, second ... payment. */
-  readonly payments: readonly PaymentScript[];
-  /** How many wire events `GET /trace` keeps. */
-  readonly traceEvents: number;
-  readonly clock: Clock;
 }
 
 export interface SerialDevice extends SerialLine {
@@ -47,8 +23,8 @@ export interface SerialLine {
   readonly stopBits: 1 | 2;
 }
 
-/** A pace without any delay but those of the protocol. */
-export const instantPace: Partial<Pace> = {
+/** A pace without delays, except those of the protocol. */
+export const instantPace: Partial<typeof pace> = {
   customerMs: 0,
   walkAwayMs: 0,
   hostMs: 0,
@@ -56,7 +32,7 @@ export const instantPace: Partial<Pace> = {
   administrationMs: 0,
 };
 
-/** How long things take; `texts.json` explains each duration with its switch. */
+/** Durations in milliseconds; `texts.json` explains each one with its switch. */
 const pace = {
   customerMs: 1_500,
   cardWaitMs: 60_000,
@@ -66,7 +42,6 @@ const pace = {
   administrationMs: 300,
   rebootMs: 3_000,
 };
-type Pace = Readonly<typeof pace>;
 
 const device = {
   terminalId: "52500042",
@@ -75,14 +50,14 @@ const device = {
   version: "SIM 1.0.0",
   /** The merchant's contract with the bank, at most 15 characters. */
   contractNumber: "SIM0000000042",
-  /** Six digits that commands must bring; null: any will do. */
+  /** Six digits that commands must bring; null: any password is right. */
   password: null as string | null,
   /** The terminal's clock minus that of the simulator. */
   clockOffsetMs: 0,
 };
 export type Device = Readonly<typeof device>;
 
-/** The languages of the texts, in the order of their codes in ZVT (docs/zvt.md 6.4). */
+/** The languages of the display; their order is that of their codes in ZVT (docs/zvt.md 6.4). */
 export const languages = ["de", "en", "fr"] as const;
 export type Language = (typeof languages)[number];
 
@@ -95,35 +70,47 @@ const behaviour = {
   language: "en" as Language,
   firstReceiptNumber: 1,
   firstTrace: 1,
-  /** Local time HH:MM of the daily restart; null: none. */
+  /** Local time HH:MM of the daily restart; null: the terminal does not restart. */
   restartAt: null as string | null,
 };
-type Behaviour = Readonly<typeof behaviour>;
 
-export const defaultOptions: Omit<TerminalOptions, "clock"> = {
-  tcp: { host: "127.0.0.1", port: 20_007 },
-  pty: null,
-  serial: null,
-  lineSpeed: null,
-  controlPort: null,
-  stateFile: null,
+export const defaultOptions = {
+  /** The address that the terminal listens on, with port 0 for a free port; null: no TCP. */
+  tcp: { host: "127.0.0.1", port: 20_007 } as {
+    readonly host: string;
+    readonly port: number;
+  } | null,
+  /** The pseudo-terminal, with a symbolic link that always points to it; null: none. */
+  pty: null as { readonly link: string | null } | null,
+  serial: null as SerialDevice | null,
+  /** Bits per second that a serial line is slowed down to; null: not slowed down. */
+  lineSpeed: null as number | null,
+  /** Port of the control API on 127.0.0.1, 0 for a free port; null: no control API. */
+  controlPort: null as number | null,
+  /** File that keeps the ledger and the terminal's memory; null: both are lost at the end. */
+  stateFile: null as string | null,
   pace,
   device,
   behaviour,
-  faults: [],
-  payments: [],
+  faults: [] as readonly FaultRequest[],
+  /** Scripts of the first, second ... payment. */
+  payments: [] as readonly PaymentScript[],
+  /** How many wire events `GET /trace` keeps. */
   traceEvents: 1_000,
 };
 
-/** Groups of options, of which some may be set and the others stay as they are. */
+/** Options of every terminal; a protocol adds its own options and defaults. */
+export type TerminalOptions = Readonly<typeof defaultOptions> & { readonly clock: Clock };
+
+/** Groups of options; a member that is not given keeps its default. */
 export type Group = "timers" | "pace" | "device" | "behaviour";
 
-/** Options to start a terminal with; a missing one has its default. */
+/** Options to start a terminal with; a missing option has its default. */
 export type StartOptions<O extends TerminalOptions> = {
   readonly [K in keyof O]?: K extends Group ? Partial<O[K]> : O[K];
 };
 
-/** Options as switches fill them in; the groups and the list of faults are there at the start. */
+/** Options while switches fill them in; the groups and the list of faults exist from the start. */
 export type Draft<O extends TerminalOptions> = StartOptions<O> &
   Required<Pick<StartOptions<O>, "faults" | (Group & keyof O)>> & { readonly readyFile?: string };
 

@@ -3,29 +3,29 @@ import type { Clock } from "../../shared/time.ts";
 import type { Language } from "./options.ts";
 import texts from "./texts.json" with { type: "json" };
 
-/** An amount that is paid, as the display and the wire show it. */
+/** An amount on the display or on the wire. */
 interface DisplayAmount {
   readonly amountMinor: number;
   /** ISO 4217 numeric, with or without a leading zero. */
   readonly currency: string;
 }
 
-/** Returns an amount for people, "12.00 EUR". */
+/** Returns an amount as people read it, `12.00 EUR`. */
 export function amountText({ amountMinor, currency }: DisplayAmount): string {
   const known = currencyOfNumber(currency.slice(-3));
   const digits = known?.digits ?? 2;
   return `${(amountMinor / 10 ** digits).toFixed(digits)} ${known?.code ?? ""}`.trimEnd();
 }
 
-/** Returns the letters of a currency; undefined: none has this number. */
+/** Returns the letter code of a currency; undefined: no currency has this number. */
 export function currencyCode(currency: string): string | undefined {
   return currencyOfNumber(currency.slice(-3))?.code;
 }
 
-/** A moment that the terminal's display shows; it has texts in three languages. */
+/** A stage of a payment that the display shows; each stage has a text in three languages. */
 export type Stage = keyof typeof texts.screen;
 
-/** The ends of a payment, which stay on the display for a while. */
+/** The stages that end a payment and stay on the display for a while. */
 const ends: ReadonlySet<Stage> = new Set([
   "approved",
   "declined",
@@ -35,7 +35,6 @@ const ends: ReadonlySet<Stage> = new Set([
 ]);
 const END_DISPLAY_MS = 5_000;
 
-/** The terminal's display. */
 export class Screen {
   readonly #clock: Clock;
   #stage: Stage = "idle";
@@ -46,7 +45,7 @@ export class Screen {
     this.#clock = clock;
   }
 
-  /** Shows a moment; an amount stays on the display until it is idle. */
+  /** Shows a stage; the amount stays on the display until the stage is `idle`. */
   show(stage: Stage, amount?: DisplayAmount): void {
     this.#stage = stage;
     if (amount) this.#amount = amount;
@@ -54,12 +53,12 @@ export class Screen {
     this.#sinceMs = this.#clock.monotonicMs();
   }
 
-  /** Clears the display, because nothing runs any more; an end of a payment stays for a while. */
+  /** Clears the display at the end of a command; the end of a payment stays for a while. */
   rest(): void {
     if (!ends.has(this.#stage)) this.show("idle");
   }
 
-  /** Returns the moment, its text and the amount as the display shows them. */
+  /** Returns the stage, its text and the amount as the display shows them. */
   read(language: Language) {
     const over = this.#clock.monotonicMs() - this.#sinceMs >= END_DISPLAY_MS;
     if (ends.has(this.#stage) && over) this.show("idle");

@@ -35,7 +35,7 @@ import {
 
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
-/** Makes switches whose value sets one member of a group of the options. */
+/** Returns a maker of switches whose value sets one member of a group of the options. */
 export function members<O extends TerminalOptions, G extends Group & keyof O>(
   group: G,
   { [group]: usual }: Omit<O, "clock">,
@@ -53,7 +53,7 @@ export function members<O extends TerminalOptions, G extends Group & keyof O>(
   };
 }
 
-/** Makes switches for the durations of one group, in milliseconds. */
+/** Returns a maker of switches for durations in milliseconds, which are members of one group. */
 export function durations<O extends TerminalOptions, G extends Group & keyof O>(
   group: G,
   defaults: Omit<O, "clock">,
@@ -67,7 +67,7 @@ const behaviour = members<TerminalOptions, "behaviour">("behaviour", defaultOpti
 const pace = durations<TerminalOptions, "pace">("pace", defaultOptions);
 const { device: usualDevice, behaviour: usual } = defaultOptions;
 
-/** Returns the switches for lines, with the protocol's defaults. */
+/** Returns the switches for the lines, with the protocol's defaults. */
 function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const { host: usualHost, port: usualPort } = defaults.tcp ?? { host: "127.0.0.1", port: 0 };
   const usual = `${usualHost}:${usualPort}`;
@@ -107,7 +107,7 @@ function lines({ defaults, serialLine }: TerminalProtocol): Table {
   };
 }
 
-/** Line speed, control API, files, customer, bank and device. */
+/** The switches for line speed, control API, files, customer, bank and device. */
 const others: Table = {
   "line-speed": option("N", (value) => ({ lineSpeed: whole(value, 1) })),
   control: option("PORT", (value) => ({ controlPort: whole(value, 0, PORT_MAX) })),
@@ -149,7 +149,7 @@ const others: Table = {
   ),
 };
 
-/** Returns every switch that is not a protocol's own, in the order of `--help`. */
+/** Returns the switches that every protocol has, in the order of `--help`. */
 export function terminalSwitches(protocol: TerminalProtocol): Table {
   return {
     ...lines(protocol),
@@ -164,7 +164,7 @@ export function terminalSwitches(protocol: TerminalProtocol): Table {
   };
 }
 
-/** Returns the four digits of a currency, from EUR or 978. */
+/** Returns the four digits of a currency that is given as EUR or 978. */
 function currencyNumber(text: string): string {
   const found = /^\d+$/.test(text)
     ? currencyOfNumber(text.padStart(3, "0"))
@@ -173,7 +173,7 @@ function currencyNumber(text: string): string {
   return found.number.padStart(4, "0");
 }
 
-/** Returns a schema that reads values with `read`; its {@link ValueError} becomes an issue. */
+/** Returns a schema that reads values with `read`, whose {@link ValueError} becomes an issue. */
 function readBy<I, R>(schema: z.ZodType<I>, read: (value: I) => R) {
   return schema.transform((given, context): R => {
     try {
@@ -188,7 +188,7 @@ function readBy<I, R>(schema: z.ZodType<I>, read: (value: I) => R) {
 
 /** Reads the JSON file of `--scenario`. Throws {@link ValueError}. */
 function readScenario(table: FaultTable, path: string) {
-  // `"mute:at=report"`, or `{"name": "mute", "at": "report"}`.
+  // A fault is written as `"mute:at=report"` or as `{"name": "mute", "at": "report"}`.
   const forms = z.union([z.string(), z.looseObject({ name: z.string() })]);
   const faults = z.array(
     readBy(forms, (given) => {

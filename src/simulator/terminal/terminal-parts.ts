@@ -7,12 +7,12 @@ import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory
 import type { PaymentScript, TerminalOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
 
-/** Ends a command without another message: the power is off, or a fault wants it so. */
+/** Ends a command without another message, after a loss of power or by a fault. */
 export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
 
-/** The simulator, as far as its terminal uses it. */
+/** The parts of the simulator that its terminal uses. */
 export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly memory: Memory;
@@ -20,20 +20,20 @@ export interface Host<O extends TerminalOptions = TerminalOptions> {
   readonly faults: FaultBox;
   /** Takes all lines away and brings them back after `awayMs`. */
   unplug(awayMs: number): Promise<void>;
-  /** Restarts the terminal: the running command ends, and the lines are gone for a while. */
+  /** Restarts the terminal, which ends the running command and takes the lines away for a while. */
   reboot(): void;
 }
 
 interface CustomerWait {
   readonly wanted: Wanted;
-  /** How long the terminal waits; null: for ever. */
+  /** How long the terminal waits, in milliseconds; null: without end. */
   readonly waitMs: number | null;
   readonly signal: AbortSignal;
   readonly outcome?: Outcome;
   readonly script?: PaymentScript;
 }
 
-/** The parts that all commands of a terminal share, whatever protocol it speaks. */
+/** The parts of a terminal that its commands share in every protocol. */
 export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   readonly options: O;
   readonly clock: Clock;
@@ -42,21 +42,21 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   readonly faults: FaultBox;
   readonly customer: Cardholder;
   readonly screen: Screen;
-  /** The control API has locked the terminal: it takes no cards. */
+  /** Whether the control API has locked the terminal, which then accepts no cards. */
   outOfOrder = false;
-  /** The control API has opened the terminal's menu: no register is served. */
+  /** Whether the control API has opened the terminal's menu: then no register is served. */
   busy = false;
-  /** The control API has emptied the printer: payments are refused. */
+  /** Whether the control API has emptied the printer: then payments are refused. */
   paperOut = false;
-  /** The control API has put another terminal of the same kind here. */
+  /** Whether the control API has replaced the terminal by another one of the same kind. */
   swapped = false;
-  /** Called when the clock or the time of the daily restart has changed. */
+  /** Called after a change of the clock or of the time of the daily restart. */
   onSchedule: () => void = () => {};
-  /** Lets the command go on that a fault holds. */
+  /** Lets a command continue that the fault `hold` has stopped. */
   release: () => void = () => {};
   /** Called at every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
-  /** The terminal's clock minus that of the simulator; a command may set it. */
+  /** The terminal's clock minus the simulator's; a command may set the terminal's clock. */
   #clockOffsetMs: number;
   #restartAt: string | null;
   readonly host: Host<O>;
@@ -80,12 +80,11 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   get device(): O["device"] {
     const { device } = this.options;
     const { serialNumber: own } = device;
-    // The other number is as long, because devices write serial numbers in whole bytes.
+    // The other terminal's number is as long, because devices write serial numbers in whole bytes.
     const other = `${own.slice(0, -1)}${(Number(own.slice(-1)) + 1) % 10}`;
     return this.swapped ? { ...device, serialNumber: other } : device;
   }
 
-  /** The terminal's own clock. */
   get now(): Date {
     return new Date(this.clock.now() + this.#clockOffsetMs);
   }
@@ -95,7 +94,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     this.onSchedule();
   }
 
-  /** HH:MM of the daily restart on the terminal's clock; null: none. */
+  /** HH:MM of the daily restart on the terminal's clock; null: no restart. */
   get restartAt(): string | null {
     return this.#restartAt;
   }
@@ -105,7 +104,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     this.onSchedule();
   }
 
-  /** When the terminal restarts next, on its own clock. */
+  /** The time of the next restart on the terminal's clock; undefined: no restart. */
   get nextRestart(): Date | undefined {
     const [now, at] = [this.now, this.#restartAt];
     if (at === null) return undefined;
@@ -122,7 +121,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     return script;
   }
 
-  /** Resolves with what the customer does, by hand or alone; "time-out": nothing in time. */
+  /** Resolves with the customer's action; `time-out`: the customer did nothing in time. */
   async customerAction(wait: CustomerWait): Promise<CustomerAction> {
     const { wanted, waitMs, signal, outcome, script = {} } = wait;
     const { clock, customer } = this;
@@ -169,7 +168,9 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Ends the silence of a fault when the command is over, or later if the fault says so. */
+  /**
+   * Ends the silence of the fault `mute` at the end of a command, or later if the fault says so.
+   */
   async endSilence(): Promise<void> {
     if (!this.faults.muted) return;
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
@@ -189,7 +190,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   }
 }
 
-/** The actions of a customer who is not played by hand. */
+/** The actions of a customer whom the simulator plays. */
 const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   card: { action: "insert" },
   key: { action: "key", key: "ok" },
@@ -197,16 +198,16 @@ const byThemselves: Readonly<Record<Wanted, CustomerAction>> = {
   digits: { action: "digits", digits: "1234567890" },
 };
 
-/** The one PIN that no simulated card has. */
+/** The PIN that is wrong for every simulated card. */
 const WRONG = "0000";
 
-/** How the entry of a PIN ended. */
+/** The result of one PIN entry. */
 export type Entered = "right" | "wrong" | "cancelled" | "timed-out";
 
-/** Resolves with the customer's next try, by hand or as the card was presented with. */
+/** Resolves with the result of the customer's next PIN entry. */
 type PinPad = (waitMs: number, signal: AbortSignal) => Promise<Entered>;
 
-/** The PIN pad of a presented card, and how the first try ended. */
+/** The PIN pad for a presented card, and the result of the first entry. */
 export interface CardPin {
   readonly pad: PinPad;
   readonly first: Entered;
@@ -224,7 +225,7 @@ export function pinPad(parts: TerminalParts, { pin }: CardAction): PinPad {
       const action = await parts.customerAction({ wanted: "digits", waitMs, signal });
       if (action.action === "time-out") return "timed-out";
       if (action.action === "digits") return action.digits === WRONG ? "wrong" : "right";
-      // The green key without digits is ignored: it is no PIN and ends nothing.
+      // The green key without digits is ignored: a PIN entry ends with digits or the stop key.
       if (action.action !== "key" || action.key === "stop") return "cancelled";
     }
   };
@@ -235,22 +236,22 @@ export const PIN_TRIES_MAX = 3;
 /** ISO 8583: PIN tried too often. */
 export const PIN_TRIES_OVER = 75;
 
-/** A movement of money that the bank has agreed to. */
+/** A movement of money that the bank has approved. */
 export interface Booking {
   readonly kind: TransactionKind;
   readonly order: Pick<StoredTransaction, "amountMinor" | "currency" | "currencyTold">;
   readonly card: CardName;
-  /** The trace number; missing: the next one. */
+  /** The trace number; missing: the next number. */
   readonly trace?: number;
   /** The transaction that a reversal takes back, or the reservation that a booking charges. */
   readonly original?: StoredTransaction;
-  /** Number that was given on the telephone; missing: the bank makes one. */
+  /** The authorisation number that the bank gave by telephone; missing: the bank makes one. */
   readonly authorisation?: string;
-  /** A tip may be booked on it later (docs/zvt.md 6.3). */
+  /** Whether a tip may be booked later on this transaction (docs/zvt.md 6.3). */
   readonly tipAllowed?: boolean;
 }
 
-/** The bank's kind of entry for each transaction; a reversed reservation is a release instead. */
+/** The kind of ledger entry for each transaction; for a reversed reservation it is `release`. */
 const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
   payment: "charge",
   reversal: "reversal",
@@ -261,8 +262,8 @@ const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
 const reasons = { reversal: "asked", booking: "booking" } as const;
 
 /**
- * Enters a movement into the bank's ledger and returns the terminal's own record of it. `final`: it
- * stands whatever the register answers; `isStored`: the terminal stores it at once.
+ * Enters a movement into the bank's ledger and returns the terminal's record. `final`: the movement
+ * stands whatever the register answers. `isStored`: the terminal stores the record.
  */
 export function book(
   { ledger, memory, now }: TerminalParts,

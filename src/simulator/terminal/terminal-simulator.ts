@@ -10,7 +10,7 @@ import { StateFile } from "./memory/state-file.ts";
 import type { TerminalOptions } from "./options.ts";
 import { Connections, type Endpoints } from "./port/connections.ts";
 
-/** Makes a terminal that speaks `protocol`, and opens its ports. */
+/** Starts a terminal that speaks `protocol` and opens its ports. */
 export async function openTerminal<O extends TerminalOptions, M extends Machine>(
   protocol: TerminalProtocol<O, M>,
   options: O,
@@ -26,11 +26,8 @@ export async function openTerminal<O extends TerminalOptions, M extends Machine>
 }
 
 /**
- * A card terminal with a bank of its own:
- *
- *   port/ (bytes) -> the protocol's machine (messages, commands) -> bank/, memory/, cardholder.ts
- *
- * with faults/ asked by the machine, and control/ as a way in for people and test harnesses.
+ * A card terminal with a bank of its own: `port/` brings bytes to the protocol's machine, which
+ * uses `bank/`, `memory/`, `faults/` and `cardholder.ts`. People and tests use `control/`.
  */
 export class TerminalSimulator<
   O extends TerminalOptions = TerminalOptions,
@@ -86,18 +83,18 @@ export class TerminalSimulator<
     return this.#control?.url;
   }
 
-  /** Arms a fault, given as in `--fault`. Throws ValueError. */
+  /** Arms a fault that is written as in `--fault`. Throws ValueError. */
   arm(fault: string): ArmedFault {
     return this.faults.arm(parseFault(this.protocol.faults, fault));
   }
 
-  /** Ends the running command and takes the lines away for a while. */
+  /** Ends the running command and takes the lines away for the time of a restart. */
   reboot(): void {
     this.#losePower();
     void this.unplug(this.options.pace.rebootMs);
   }
 
-  /** Takes the lines away for a while; the running command goes on. */
+  /** Takes the lines away for `awayMs`; the running command continues. */
   unplug(awayMs: number): Promise<void> {
     return this.#connections.drop(this.#cableIn && this.#powered ? awayMs : null);
   }
@@ -106,17 +103,14 @@ export class TerminalSimulator<
     return { cableIn: this.#cableIn, powered: this.#powered };
   }
 
-  /**
-   * Pulls the cable or puts it back, also one that a fault has pulled; what runs goes on. Resolves
-   * when the lines are gone.
-   */
+  /** Pulls the cable or plugs it in, even after a fault has taken the lines away. */
   async setCable(isIn: boolean): Promise<void> {
     if (this.#cableIn === isIn && !(isIn && this.#connections.away)) return;
     this.#cableIn = isIn;
     await this.unplug(0);
   }
 
-  /** Switches the power. Off ends the running command and takes the lines away. */
+  /** Switches the power; off ends the running command and takes the lines away. */
   async setPower(on: boolean): Promise<void> {
     if (this.#powered === on) return;
     this.#powered = on;
@@ -133,7 +127,6 @@ export class TerminalSimulator<
     this.terminal.parts.screen.show("idle");
   }
 
-  /** Closes the simulator. May be called again. */
   close(): Promise<void> {
     this.#closed ??= this.#close();
     return this.#closed;
@@ -148,7 +141,7 @@ export class TerminalSimulator<
     this.#stateFile?.close();
   }
 
-  /** Restarts the terminal daily, when nothing runs; waits anew when clock or time are set. */
+  /** Restarts the terminal daily as soon as no command runs; a new clock or time is noticed. */
   async #restartDaily(): Promise<void> {
     const { parts } = this.terminal;
     while (!this.#over.signal.aborted) {

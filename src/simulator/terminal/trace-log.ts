@@ -1,25 +1,24 @@
 import type { Clock } from "../../shared/time.ts";
 
-/** An event on a wire, without card data and password. */
+/** An event of the trace, without card data and passwords. */
 export interface TraceEvent extends TraceEntry {
   readonly seq: number;
-  /** ISO 8601, UTC. */
   readonly at: string;
-  /** Milliseconds since the simulator started, for intervals. */
+  /** Milliseconds since the simulator started. */
   readonly sinceStartMs: number;
   readonly line: string;
-  /** The running command, and the moment that it has reached. */
+  /** The running command, with its last moment in `phase`. */
   readonly command?: string;
   readonly phase?: string;
 }
 
 export interface TraceEntry {
   readonly what: string;
-  /** As the terminal sees it: "in" comes from the register. */
+  /** The direction that the terminal sees: `in` comes from the register. */
   readonly direction?: "in" | "out";
-  /** Message in hexadecimal with two dots for every byte that is not shown. */
+  /** The message in hexadecimal digits, with two dots for each hidden byte. */
   readonly hex?: string;
-  /** A message of characters, with a bar between its fields. */
+  /** The message as text, with a bar between its fields. */
   readonly text?: string;
   readonly message?: string;
   /** The facts of the message in one line. */
@@ -33,18 +32,17 @@ export interface TraceEntry {
 
 /** One field of a message, without a card number. */
 export interface TraceField {
-  /** The field's letters on the wire, if it has any. */
+  /** The field's letters on the wire; missing: the field has none. */
   readonly tag?: string;
   readonly name: string;
   readonly value: string;
-  /** The meaning of the value. */
   readonly means?: string;
 }
 
-/** The running command, and how far it is. */
-type Whereabouts = Pick<TraceEvent, "command" | "phase">;
+/** The running command and its phase. */
+export type Whereabouts = Pick<TraceEvent, "command" | "phase">;
 
-/** Keeps the last wire events and passes each one to every listener. */
+/** Keeps the last events, and passes each new event to every listener. */
 export class TraceLog {
   readonly #clock: Clock;
   readonly #eventsMax: number;
@@ -81,7 +79,7 @@ export class TraceLog {
       ...this.#whereabouts(),
     };
     this.#events.push(added);
-    // The list is cut rarely, so that a long run does not copy the list for every event.
+    // The list is cut rarely, because each cut copies the list.
     if (this.#events.length > 2 * this.#eventsMax) {
       this.#events = this.#events.slice(-this.#eventsMax);
     }

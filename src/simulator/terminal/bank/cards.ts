@@ -1,12 +1,9 @@
 import cards from "./cards.json" with { type: "json" };
 
-/**
- * A card of the simulated customer. The cards exist in masked form only, so that no full card
- * number can get anywhere: E stands for a masked digit.
- */
+/** A card of the simulated customer, with E for each masked digit: no full card number exists. */
 export interface TestCard {
   readonly name: CardName;
-  /** Name of the scheme, as receipts print it. */
+  /** The name of the scheme on receipts. */
   readonly scheme: string;
   readonly maskedDigits: string;
   /** End of validity, YYMM. */
@@ -22,7 +19,7 @@ export type CardName = keyof typeof cards;
 export const cardNames = Object.keys(cards) as CardName[];
 export const testCards = cards as Readonly<Record<CardName, TestCard>>;
 
-/** Whether the card takes the money from an account at once. */
+/** Whether a payment debits the card's account at once. */
 export function isDebitCard(name: CardName): boolean {
   return name === "girocard" || name === "maestro";
 }

@@ -3,12 +3,12 @@ import type { Clock } from "../../../shared/time.ts";
 import { ValueError } from "../../switch-table.ts";
 import type { StateFile } from "../memory/state-file.ts";
 
-/** How a payment ends once the customer is there. */
+/** The outcome of a payment that reaches the customer. */
 export type Outcome =
   | { readonly kind: "approve" }
-  /** The bank declines; `code` is the ISO 8583 response code, 1 to 99. */
+  /** The bank declines with `code`, an ISO 8583 response code from 1 to 99. */
   | { readonly kind: "decline"; readonly code: number }
-  /** The customer does nothing until the terminal gives up. */
+  /** The customer does nothing until the terminal's time is over. */
   | { readonly kind: "customer-timeout" };
 
 /** An amount with these cents means that the customer walks away. */
@@ -16,7 +16,7 @@ const CUSTOMER_TIMEOUT_CENTS = 68;
 
 export type OutcomeRule = "by-amount" | Outcome;
 
-/** Returns the outcome; by the cents: 00 approves, 68 walks away, others are an ISO 8583 code. */
+/** Returns the outcome; by the cents 00 approves, 68 walks away, others decline with that code. */
 export function outcomeOf(rule: OutcomeRule, amountMinor: number): Outcome {
   if (rule !== "by-amount") return rule;
   const cents = amountMinor % 100;
@@ -34,10 +34,9 @@ export function parseOutcomeRule(text: string): OutcomeRule {
   throw new ValueError("right would be by-amount, approve, decline:05 or customer-timeout");
 }
 
-/** One movement of money as the bank has it, whatever terminal and register believe. */
+/** A movement of money in the bank's ledger, whatever terminal and register believe. */
 interface LedgerEntry {
   readonly id: number;
-  /** Time of the entry, ISO 8601 in UTC. */
   readonly at: string;
   readonly kind: LedgerKind;
   readonly amountMinor: number;
@@ -47,32 +46,30 @@ interface LedgerEntry {
   readonly trace: number;
   readonly maskedPan: string;
   readonly authorisationNumber: string;
-  /** Response code of ISO 8583. */
   readonly responseCode: string;
-  /** The terminal has stored it for good: its acknowledgements came (docs/zvt.md 9.1). */
+  /** Whether the terminal has stored the movement for good (docs/zvt.md 9.1). */
   readonly final: boolean;
-  /** The entry that a reversal takes back. */
+  /** The entry that a reversal takes back; null: the entry is no reversal. */
   readonly originalId: number | null;
-  /** Why money went back, or why an entry is not an ordinary sale. */
+  /** Why money went back, or why the entry is not an ordinary sale; null: it is one. */
   readonly reason: LedgerReason | null;
 }
 
-/** A reservation holds money and charges nothing; it ends with a release, and often a charge. */
+/** The kinds of movements. A reservation holds money without charging, and ends with a release. */
 export type LedgerKind = "charge" | "reversal" | "refund" | "reservation" | "release";
 
 export type LedgerReason =
-  /** Asked for by the register. */
   | "asked"
-  /** The register did not acknowledge (docs/zvt.md 9.1). */
+  /** The register did not acknowledge the sale (docs/zvt.md 9.1). */
   | "not-acknowledged"
-  /** The register said that the goods did not come out (docs/zvt.md 8.1). */
+  /** The register reported that the goods did not come out (docs/zvt.md 8.1). */
   | "goods-not-issued"
   | "goods-partly-issued"
-  /** The register named an older receipt number as the last it knows (1F1F, docs/zvt.md 9.4). */
+  /** The last receipt number that the register knows is older (tag 1F1F, docs/zvt.md 9.4). */
   | "register-missed-it"
-  /** The terminal lost power with the payment unfinished. */
+  /** The terminal lost power before the payment was finished. */
   | "restart"
-  /** A reservation was turned into a sale. */
+  /** A reservation became a sale. */
   | "booking"
   | "fault";
 
@@ -92,16 +89,14 @@ export class Ledger {
     return this.#entries;
   }
 
-  /** Minor units that all cards have really paid: charges less reversals and refunds. */
+  /** Minor units that all cards have paid: charges less reversals and refunds. */
   get charged(): number {
-    return this.#entries.reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
+    return sumOf(this.#entries);
   }
 
-  /** Minor units that one card has really paid. */
+  /** Minor units that one card has paid. */
   chargedTo(pan: string): number {
-    return this.#entries
-      .filter(({ maskedPan }) => maskedPan === pan)
-      .reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
+    return sumOf(this.#entries.filter(({ maskedPan }) => maskedPan === pan));
   }
 
   find(id: number): LedgerEntry | undefined {
@@ -163,7 +158,11 @@ const sign: Readonly<Record<LedgerKind, number>> = {
   release: 0,
 };
 
-/** Returns six digits that each trace number has for itself, the same in every run. */
+function sumOf(entries: readonly LedgerEntry[]): number {
+  return entries.reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
+}
+
+/** Returns the authorisation number of a trace number: six digits, the same in every run. */
 export function authorisationNumber(trace: number): string {
   return String((trace * 7_919 + 100_003) % 1_000_000).padStart(6, "0");
 }

@@ -11,7 +11,7 @@ import {
 } from "../faults/fault-kinds.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** A moment of a payment at which a fault can strike; the order is that of a payment. */
+/** A moment at which a fault can strike, in the order of a payment. */
 export type Point = keyof typeof texts.moments.concert;
 export const points = Object.keys(texts.moments.concert) as readonly Point[];
 
@@ -20,7 +20,7 @@ const noise = hex("the bytes", "7f553041");
 const sessions = ["sessions"] as const;
 const bareTcp = ["tcp", "bare"] as const;
 
-/** Faults of both families: of the dialogue, of the reply's bytes and contents, of moments. */
+/** The faults of both protocols: in the dialogue, in a reply's bytes or contents, at moments. */
 const commonFaults = faultsOf(texts.faults.common, {
   "silent-enq": { needs: sessions },
   "nak-enq": { needs: sessions },
@@ -49,7 +49,7 @@ const fixedFaults = faultsOf(texts.faults.fixed, {
   status: { as: choice("the status", [..."123456789X"], "9") },
 });
 
-/** All reasons of a refusal (docs/concert.md 4.4). */
+/** The reasons of a refusal, tag AF (docs/concert.md 4.4). */
 export const reasons = Array.from({ length: 14 }, (_, i) => String(i).padStart(2, "0"));
 
 const taggedFaults = faultsOf(texts.faults.tagged, {
@@ -80,19 +80,19 @@ const names = {
 } as const satisfies Partial<Record<Disturbance["kind"], FaultName>>;
 const BLANK = 0x20;
 
-/** Returns the arguments of the armed fault of this name, which uses it; undefined: none. */
+/** Returns the arguments of a fault of this name that strikes now; undefined: none strikes. */
 export function struckBy(faults: FaultBox, name: FaultName): FaultArguments | undefined {
   return faults.take(name);
 }
 
-/** Returns the bytes that are sent in place of a body, asked once for each body. */
+/** Returns the bytes that are sent instead of a body; faults are asked for once per body. */
 export function rewritten(faults: FaultBox, body: Uint8Array): Uint8Array {
   const by = Number(struckBy(faults, "wrong-length")?.["by"] ?? 0);
   if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));
   return Uint8Array.of(...body, ...new Uint8Array(by).fill(BLANK));
 }
 
-/** Returns the disturbances of one transmission, asked again for each repeat of it. */
+/** Returns the disturbances of one transmission; faults are asked for again at each repeat. */
 export function disturbances(faults: FaultBox): readonly Disturbance[] {
   return faults.disturbances(names);
 }

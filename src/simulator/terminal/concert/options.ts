@@ -2,32 +2,24 @@ import { flag, oneOf, option, type SwitchTable, whole } from "../../switch-table
 import { type Draft, defaultOptions, type SerialLine, type TerminalOptions } from "../options.ts";
 import { durations, members } from "../switches.ts";
 
-/** Bodies of fixed fields that a terminal knows, besides those of E (docs/concert.md 3.1). */
+/** The forms of fixed fields that a terminal can know in addition to E (docs/concert.md 3.1). */
 const variants = ["e", "e-plus", "e-ticket"] as const;
 export type Variant = (typeof variants)[number];
 
-/** How a terminal shows the card number in its reply (docs/concert.md 3.2). */
+/** The ways in which a reply shows the card number (docs/concert.md 3.2). */
 export const reports = ["masked", "clear", "blank"] as const;
 export type Report = (typeof reports)[number];
 
-/** Everything that can be set of a simulated terminal of these protocols. */
-export interface ConcertOptions extends TerminalOptions {
-  /** Whether the dialogue of ENQ, frames and EOT is spoken; false: messages as they are. */
-  readonly sessions: boolean;
-  readonly timers: Timers;
-  /** How often the terminal sends ENQ to report a result; 0 without end. */
-  readonly enqTries: number;
-  readonly behaviour: Readonly<typeof common.behaviour>;
-}
-
-/** The times of this simulator: those of real terminals are not public (docs/concert.md 2.5). */
+/**
+ * Milliseconds of our choice, because those of real terminals are not public (docs/concert.md 2.5).
+ */
 const timers = {
   answerMs: 3_000,
-  /** A register's session that stands still so long is over, and so is an incomplete message. */
+  /** The silence that ends a register's session, and an incomplete message without sessions. */
   sessionMs: 3_000,
   silenceMs: 1_000,
   enqPauseMs: 1_000,
-  /** Without sessions: the silence that ends a message with all members that it needs. */
+  /** Without sessions: the silence after a complete message that ends it. */
   gapMs: 100,
 };
 export type Timers = Readonly<typeof timers>;
@@ -35,6 +27,7 @@ export type Timers = Readonly<typeof timers>;
 const common = {
   ...defaultOptions,
   timers,
+  /** How often the terminal sends ENQ to report a result; 0: without end. */
   enqTries: 3,
   behaviour: {
     ...defaultOptions.behaviour,
@@ -43,14 +36,19 @@ const common = {
   },
 };
 
-export const fixedDefaults: Omit<ConcertOptions, "clock"> = {
+/** The defaults of Concert. */
+export const fixedDefaults = {
   ...common,
-  tcp: { host: "127.0.0.1", port: 8_887 },
+  tcp: { host: "127.0.0.1", port: 8_887 } as TerminalOptions["tcp"],
+  /** Whether messages travel in sessions of ENQ, frames and EOT; false: without frames. */
   sessions: true,
 };
 
+/** All options of a simulated terminal of Concert or Caisse-AP. */
+export type ConcertOptions = TerminalOptions & Readonly<typeof fixedDefaults>;
+
 /** The defaults of Caisse-AP (docs/concert.md 4.7). */
-export const taggedDefaults: Omit<ConcertOptions, "clock"> = {
+export const taggedDefaults = {
   ...common,
   tcp: { host: "127.0.0.1", port: 8_888 },
   sessions: false,
@@ -61,14 +59,14 @@ type Table = SwitchTable<Draft<ConcertOptions>>;
 const behaviour = members<ConcertOptions, "behaviour">("behaviour", fixedDefaults);
 const pause = durations<ConcertOptions, "timers">("timers", fixedDefaults);
 
-/** Settings of serial lines (docs/concert.md 2.1). */
+/** The two settings of serial lines that are known (docs/concert.md 2.1). */
 export const serialLines = {
   "7E1": { baudRate: 9_600, dataBits: 7, parity: "even", stopBits: 1 },
   "8N1": { baudRate: 9_600, dataBits: 8, parity: "none", stopBits: 1 },
 } as const satisfies Record<string, SerialLine>;
 const usualLine = serialLines["7E1"];
 
-/** Switches that terminals of both families have, in the order of `--help`. */
+/** The switches of both protocols, in the order of `--help`. */
 const commonSwitches: Table = {
   line: option("SETTING", (value, { serial = { path: "", ...usualLine } }) => {
     const { dataBits, parity } = serialLines[oneOf(value, ["7E1", "8N1"])];

@@ -21,16 +21,17 @@ import { amountText, currencyCode } from "../screen.ts";
 import texts from "../texts.json" with { type: "json" };
 import type { TraceEntry, TraceField } from "../trace-log.ts";
 
-/** A body taken apart for people; no card number is in it. */
+/** A message in the form that people read, without a card number. */
 export type ReadBody = Pick<TraceEntry, "message" | "says" | "fields" | "text" | "note">;
 
-/** Takes the bodies of one family apart for the trace, also malformed ones. */
+/** Explains the messages of one protocol in the trace, even malformed ones. */
 export interface MessageReading {
-  /** `direction` is seen from the terminal. */
   read(body: Uint8Array, direction: "in" | "out"): ReadBody;
 }
 
-/** The separator of two fields in a text, whose digits would be one number without it. */
+/**
+ * The separator of fields in a text, without which the digits of two fields would be one number.
+ */
 const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 
@@ -52,14 +53,16 @@ type Meanings = Readonly<Record<string, string>>;
 type Codes = Readonly<Record<keyof typeof meanings, Meanings>>;
 
 /**
- * The meanings of codes on the wire (docs/concert.md 3.1, 3.3, 4.2, 4.3, 4.6); `options` by the
- * letter of the option with its value, `values` by the tag.
+ * The meanings of codes: `options` by letter and value, `values` by tag (docs/concert.md 3.1, 3.3,
+ * 4.2, 4.3, 4.6).
  */
 const { variants, states, values, ...meanings } = texts.meanings;
 const { paymentModes, actions, statuses, answers, options: optionTexts }: Codes = meanings;
 const valueTexts: Readonly<Record<string, Meanings>> = values;
 
-/** Returns the meaning of a payment mode or of the end of CC (docs/concert.md 3.4, 4.5). */
+/**
+ * Returns the meaning of a payment mode, or of the last character of CC (docs/concert.md 3.4, 4.5).
+ */
 function paymentModeText(mode: string): string | undefined {
   return paymentModes[mode] ?? applicationName(mode) ?? undefined;
 }
@@ -69,9 +72,9 @@ function actionText(action: string): string {
   return actions[action] ?? "an action that papers explain differently";
 }
 
-/** Requests and replies of fixed fields, E, E+ and E with a ticket (docs/concert.md 3.1, 3.2). */
+/** Explains requests and replies of fixed fields (docs/concert.md 3.1, 3.2). */
 export class FixedReading implements MessageReading {
-  /** The last request: only with it a report can be distinguished from a ticket. */
+  /** The last request, without which a report cannot be distinguished from a ticket. */
   #asked: FixedRequest | undefined;
 
   read(body: Uint8Array, direction: "in" | "out"): ReadBody {
@@ -162,19 +165,19 @@ function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
   return [option("when to answer", delay), option("authorisation", authorization)];
 }
 
-/** The forms of numbers that are no card number; every other long number is masked. */
+/** The forms of numbers that are no card numbers; other long numbers are masked. */
 const ownForms: Readonly<Record<string, RegExp>> = {
   CJ: /^\d{12}$/,
   CB: /^\d{1,12}$/,
   AI: /^A0000[\dA-F]*$/,
 };
 
-/** Tags whose value holds other tags, or a text in Base64. */
+/** The tags whose value holds other tags, or a text in Base64. */
 const CONTAINER = "ZT";
 const RECEIPT = "AK";
 const HEAD_CHARACTERS = 5;
 
-/** Messages of tags, Caisse-AP (docs/concert.md 4.1, 4.2). */
+/** Explains messages of tags (docs/concert.md 4.1, 4.2). */
 export class TaggedReading implements MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody {
     const { tags, fault } = readTagged(body);
@@ -200,7 +203,7 @@ function request(tags: readonly Tagged[]): ReadBody {
   return { message, ...inOneLine([amountOf(tags), from]) };
 }
 
-/** Reads an answer: AE decides, AF is the reason (docs/concert.md 4.4). */
+/** Explains an answer by its state AE and its reason AF (docs/concert.md 4.4). */
 function answer(tags: readonly Tagged[]): ReadBody {
   const [state, reason] = [tagValue(tags, "AE"), tagValue(tags, "AF")];
   const message = state === undefined ? "no state" : `AE ${state} ${stateText(tags)}`;
@@ -247,13 +250,13 @@ function tagText([tag, value]: Tagged): string {
   return `${tag} ${length} ${isHidden ? "…" : safeValue(tag, value)}`;
 }
 
-/** The meaning of a tag's value, which may depend on the other tags of its message. */
+/** Returns the meaning of a tag's value, which may depend on the other tags of its message. */
 type Meaning = (value: string, all: readonly Tagged[]) => string | undefined;
 
-/** The tags whose values are no fixed list; the texts of the other tags are in `texts.json`. */
+/** The meanings of tags without a fixed list of values; those of other tags are in `texts.json`. */
 const meaningOf: Readonly<Record<string, Meaning>> = {
   CB: (_, all) => amountOf(all),
-  // Both sides name themselves in CJ; only the terminal's answer has a state.
+  // Register and terminal name themselves in CJ; only a terminal's answer has the tag AE.
   CJ: (_, all) => (tagValue(all, "AE") === undefined ? undefined : "the terminal's own"),
   CC: (value) => (value === "000" ? "any" : paymentModeText(value.slice(-1))),
   CD: actionText,

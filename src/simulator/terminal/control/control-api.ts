@@ -4,8 +4,8 @@ import { z } from "zod";
 import { PAGE_HEADER_BYTES_MAX } from "../../../shared/process/node-http.ts";
 import { pageFile } from "../../../shared/process/page-packages.ts";
 import { ValueError } from "../../switch-table.ts";
-import { cardNames, testCards } from "../bank/cards.ts";
-import { type CustomerAction, keys } from "../cardholder.ts";
+import { testCards } from "../bank/cards.ts";
+import { type CustomerAction, customerActions } from "../cardholder.ts";
 import texts from "../texts.json" with { type: "json" };
 import { arm, type Controlled, disarm, faultsHere, hands, say } from "./hands.ts";
 
@@ -13,7 +13,7 @@ const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const TRACE_EVENTS_DEFAULT = 200;
 
-/** The published path and member by which a hand is named. */
+/** The published path and member that name a hand, an action of a person at the terminal. */
 const HANDS = "/words";
 const NAME = "word";
 
@@ -96,7 +96,7 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
     raw.flushHeaders();
     const unsubscribe = trace.subscribe((event) => {
       raw.write(`${JSON.stringify(event)}\n`);
-      // A reader that does not read must not fill the memory.
+      // A client that stops reading must not fill the memory.
       if (raw.writableLength > UNREAD_BYTES_MAX) raw.destroy();
     });
     raw.once("close", unsubscribe);
@@ -130,16 +130,8 @@ function handRoutes(server: FastifyInstance, simulator: Controlled): void {
 
 function actingRoutes(server: FastifyInstance, simulator: Controlled): void {
   const { parts } = simulator.terminal;
-  const customer = z.discriminatedUnion("action", [
-    z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
-    z.strictObject({ action: z.literal("other-card") }),
-    z.strictObject({ action: z.literal("key"), key: z.enum(keys) }),
-    z.strictObject({ action: z.literal("digits"), digits: z.string().regex(/^\d{1,40}$/) }),
-    z.strictObject({ action: z.literal("cancel") }),
-    z.strictObject({ action: z.literal("time-out") }),
-  ]);
   server.post("/customer", async (request, reply) => {
-    const acted = parts.customer.act(customer.parse(request.body) as CustomerAction);
+    const acted = parts.customer.act(customerActions.parse(request.body) as CustomerAction);
     if (acted) return { acted };
     return await reply.code(409).send({ error: "the terminal is not waiting for that" });
   });
@@ -192,7 +184,7 @@ function stateRoute(server: FastifyInstance, { memory, protocol, terminal }: Con
   });
 }
 
-/** Content policy: the page loads its own files, calls this program and holds no script. */
+/** The page's content policy: only own files, calls of this program, and no script in the page. */
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
@@ -202,7 +194,7 @@ const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`
 const pageFiles =
   "terminal.css terminal.js device.js bench.js wire.js link.js vendor/htm-preact.js".split(" ");
 
-/** Adds the files of the page, which makes the calls of this API and no others. */
+/** Serves the files of the page, which uses the calls of this API and no others. */
 function pageRoutes(server: FastifyInstance): void {
   for (const name of pageFiles) {
     const type = name.endsWith(".css") ? "text/css" : "text/javascript";
@@ -212,7 +204,7 @@ function pageRoutes(server: FastifyInstance): void {
   }
 }
 
-/** Keeps every answer, refusals too, from being stored, framed or read by another page. */
+/** Keeps other pages from storing, framing or reading any answer, even a refusal. */
 function guardAnswers(server: FastifyInstance): void {
   server.addHook("onRequest", (_request, reply, done) => {
     void reply.headers({
@@ -227,12 +219,12 @@ function guardAnswers(server: FastifyInstance): void {
   });
 }
 
-/** Values of Sec-Fetch-Site for our own page; browsers send the header, programs do not. */
+/** The values of Sec-Fetch-Site that our own page sends; only browsers send this header. */
 const ownSites = new Set(["same-origin", "none"]);
 
 /**
  * Refuses requests of other web pages, across origins or through another name of this host. A link
- * on another page may open our own page, and nothing else.
+ * on another page may open our own page only.
  */
 function refuseCrossOriginRequests(server: FastifyInstance): void {
   server.addHook("onRequest", async (request, reply) => {

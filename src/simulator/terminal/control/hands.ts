@@ -8,7 +8,7 @@ import type { Endpoints } from "../port/connections.ts";
 import type { Host } from "../terminal-parts.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** The running simulator, as far as it is controlled from outside. */
+/** The parts of the running simulator that people and tests control. */
 export interface Controlled extends Host {
   readonly protocol: Pick<TerminalProtocol, "name" | "faults" | "demands">;
   readonly terminal: Machine;
@@ -27,7 +27,7 @@ export function faultsHere({ protocol, terminal }: Controlled): FaultTable {
   return { ...others, kinds: Object.fromEntries(here) };
 }
 
-/** Arms a fault given as a name and loose arguments. Throws {@link ValueError}. */
+/** Arms a fault that is given as a name and arguments. Throws {@link ValueError}. */
 export function arm(simulator: Controlled, name: string, given: Readonly<Record<string, unknown>>) {
   const { faults, protocol, terminal } = simulator;
   const { kinds } = protocol.faults;
@@ -40,14 +40,16 @@ export function arm(simulator: Controlled, name: string, given: Readonly<Record<
   return faults.arm(faultRequest(faultsHere(simulator), name, given));
 }
 
-/** Takes all faults back and lets go what one of them holds. Returns how many. */
+/**
+ * Disarms all faults and lets a command continue that a fault stopped. Returns how many there were.
+ */
 export function disarm({ faults, terminal }: Controlled): number {
   const disarmed = faults.disarm();
   terminal.parts.release();
   return disarmed;
 }
 
-/** A request that a hand cannot fulfil; the message says why. */
+/** A hand that cannot act now; the message gives the reason. */
 class HandError extends Error {
   override readonly name = "HandError";
   readonly statusCode: number;
@@ -58,10 +60,10 @@ class HandError extends Error {
   }
 }
 
-/** The arguments for a hand: the value, and those given as `--name value`. */
+/** The arguments of a hand: its value, and the arguments given as `--name value`. */
 type Asked = Readonly<Record<string, string>>;
 
-/** One thing that a person can do at a terminal. */
+/** One action of a person at the terminal. */
 interface Hand {
   /** The arguments that may follow the name, as people read them. */
   readonly takes?: string;
@@ -76,12 +78,11 @@ const code = z.coerce.number().int().min(1).max(99).default(5);
 const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
-/** The customer does something, which the arguments may choose. */
+/** Returns an action of the customer, which the arguments may choose. */
 function does(action: (asked: Asked) => CustomerAction, takes = ""): Hand {
   return { takes, act: (simulator, asked) => customerAction(simulator, asked, action(asked)) };
 }
 
-/** The customer presents a card. */
 function presents(how: (asked: Asked) => Omit<CardAction, "action" | "card">, takes = cards): Hand {
   const insert = (asked: Asked): CustomerAction => {
     const name = card.parse(asked["card"]);
@@ -90,7 +91,6 @@ function presents(how: (asked: Asked) => Omit<CardAction, "action" | "card">, ta
   return does(insert, takes);
 }
 
-/** An operator changes the terminal itself. */
 function sets(change: { paperOut?: boolean; outOfOrder?: boolean; busy?: boolean }): Hand {
   return { act: ({ terminal }) => Object.assign(terminal.parts, change) };
 }
@@ -100,8 +100,8 @@ function plays(who: "auto" | "manual"): Hand {
 }
 
 /**
- * All that hands can do at the terminal: the buttons of its page, and the names that follow
- * `simulate` in a shell. An action of the customer takes `--within SECONDS`.
+ * All actions of people: the buttons of the page, and the names after `simulate` in a shell. An
+ * action of the customer takes `--within SECONDS`.
  */
 export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
   approve: presents(() => ({ outcome: approved })),
@@ -169,20 +169,22 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
       await simulator.setPower(true);
       await simulator.setCable(true);
       if (wasSwapped) simulator.reboot();
-      // A payment that waits for its customer would hold up every other one.
+      // A payment that waits for its customer would keep every later payment waiting.
       if (parts.customer.act({ action: "cancel" })) await simulator.terminal.idle();
     },
   },
 };
 
-/** Does what a hand of this name does. Throws {@link HandError}, and ZodError for its values. */
+/** Performs the action of this name. Throws {@link HandError}, and ZodError for wrong values. */
 export async function say(simulator: Controlled, name: string, asked: Asked): Promise<unknown> {
   const hand = Object.hasOwn(hands, name) ? hands[name as keyof typeof hands] : undefined;
   if (!hand) throw new HandError(`there is no ${name}; there are ${Object.keys(hands).join(", ")}`);
   return await hand.act(simulator, asked);
 }
 
-/** Lets the customer act as soon as the terminal waits for that, at most for `within` seconds. */
+/**
+ * Makes the customer act as soon as the terminal waits for this action, within `within` seconds.
+ */
 async function customerAction(simulator: Controlled, asked: Asked, action: CustomerAction) {
   const stepMs = 50;
   const { customer } = simulator.terminal.parts;
@@ -197,7 +199,7 @@ async function customerAction(simulator: Controlled, asked: Asked, action: Custo
   }
 }
 
-/** Arms a fault with the arguments that a hand was given; its value is none of them. */
+/** Arms a fault with a hand's arguments, without the hand's own value. */
 function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
   return arm(simulator, name, given);
 }

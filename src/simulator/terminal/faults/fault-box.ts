@@ -1,6 +1,6 @@
 import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 
-/** An armed fault. */
+/** A fault that waits to strike. */
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
   /** How often the fault still strikes; null: without end. */
@@ -8,7 +8,7 @@ export interface ArmedFault extends FaultRequest {
   struck: number;
 }
 
-/** The command and moment at which a fault is asked for. */
+/** The command, message or moment at which faults are asked for. */
 interface Occasion {
   /** Number of the running command; missing: none runs, or commands have no numbers. */
   readonly command?: number | undefined;
@@ -19,14 +19,13 @@ interface Occasion {
 const pointFaults = ["hold", "mute", "unplug", "reboot"] as const;
 export type PointFault = FaultRequest & { readonly name: (typeof pointFaults)[number] };
 
-/** Holds the armed faults and hands each one out when it strikes. */
+/** Holds the armed faults and returns each one when it strikes. */
 export class FaultBox {
-  /** The armed faults, and how many strikes each lets pass first. */
+  /** The armed faults, and how many strikes each fault still lets pass. */
   readonly #armed = new Map<ArmedFault, number>();
   #lastId = 0;
   /** Whether the fault `mute` keeps all bytes from leaving any line. */
   muted = false;
-  /** Called at every strike, for the trace. */
   onStrike: (name: string) => void = () => {};
 
   arm(request: FaultRequest): ArmedFault {
@@ -41,14 +40,14 @@ export class FaultBox {
     return [...this.#armed.keys()].map((armed) => ({ ...armed }));
   }
 
-  /** Takes all faults back. Returns how many. */
+  /** Disarms all faults. Returns how many there were. */
   disarm(): number {
     const { size } = this.#armed;
     this.#armed.clear();
     return size;
   }
 
-  /** Returns the arguments of a fault that strikes now, and counts it down; undefined: none. */
+  /** Returns the arguments of a fault that strikes now, which counts; undefined: none strikes. */
   take(name: string, occasion: Occasion = {}): FaultArguments | undefined {
     for (const [armed, passes] of this.#armed) {
       if (armed.name !== name || !strikesAt(armed.arguments, occasion)) continue;
@@ -88,7 +87,7 @@ export class FaultBox {
 type DisturbanceNames = Readonly<Partial<Record<Disturbance["kind"], string>>>;
 
 function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion): boolean {
-  // A protocol whose commands have no numbers has no such argument.
+  // A protocol whose commands have no numbers has no argument `command`.
   const anyCommand = command === undefined || command === "any";
   const wantedCommand = anyCommand ? undefined : Number.parseInt(String(command), 16);
   return (
@@ -98,15 +97,13 @@ function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion)
   );
 }
 
-/** The faults of bytes on their way out of the terminal, in the order in which they are applied. */
+/** The disturbances of bytes that leave the terminal, in the order in which they are applied. */
 const disturbanceKinds = [
-  /** The check of a frame is wrong by one bit: done where the frame is built. */
+  /** One bit of a frame's check is wrong; the frame is built with it. */
   "bad-check",
-  /** Foreign bytes in the middle of the message. */
+  /** Foreign bytes stand in the middle of the message. */
   "noise-inside",
-  /** Only the first half of the bytes leaves. */
   "half",
-  /** All bytes leave twice. */
   "duplicate",
   "noise-before",
   /** The bytes leave in pieces with pauses between them. */
@@ -116,18 +113,17 @@ const disturbanceKinds = [
 
 export interface Disturbance {
   readonly kind: (typeof disturbanceKinds)[number];
-  /** The arguments of the fault: `bytes` in a piece, `ms` of a pause, `hex` of the noise. */
+  /** The fault's arguments: `bytes` in a piece, `ms` of a pause, `hex` of the noise. */
   readonly given: FaultArguments;
 }
 
-/** A part of a transmission, and the pause before it. */
+/** A part of a transmission, and the pause before the part. */
 interface Piece {
   readonly pauseMs: number;
   readonly bytes: Uint8Array;
 }
 export type Pieces = readonly Piece[];
 
-/** Returns the pieces in which disturbed bytes leave. */
 export function disturbedPieces(bytes: Uint8Array, disturbances: readonly Disturbance[]): Pieces {
   return disturbances.reduce<Pieces>(disturbPieces, [{ pauseMs: 0, bytes }]);
 }

@@ -1,9 +1,8 @@
 import { ValueError } from "../../switch-table.ts";
 
 /**
- * Every fault that the simulator can play with a protocol, as data. `--help`, the command line,
- * scenario files and the control API all read this table; see `fault-box.ts` for how a fault is
- * armed and used.
+ * Every fault of a protocol, as data for `--help`, the command line, scenario files and the control
+ * API. `fault-box.ts` arms faults and lets them strike.
  */
 export interface FaultTable {
   readonly kinds: Readonly<Record<string, FaultKind>>;
@@ -14,10 +13,10 @@ export interface FaultTable {
 }
 
 export interface FaultKind {
-  /** The properties that a line must have for the fault to strike. */
+  /** The properties that the terminal's lines must have for the fault to strike. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;
-  /** Arguments added to those of every fault, or replacing them. */
+  /** The fault's own arguments, which may replace those of every fault. */
   readonly arguments: FaultParameters;
 }
 
@@ -30,7 +29,7 @@ export interface FaultArgument {
   readonly fallback?: number | string;
 }
 
-/** A property of the lines of a terminal; "bare": messages without sessions. */
+/** A property of the lines of a terminal; `bare`: messages without sessions. */
 export type LineTrait = "tcp" | "serial" | "sessions" | "bare";
 
 /** The arguments of a fault, and under `needs` the properties that its line must have. */
@@ -39,7 +38,7 @@ interface Particulars {
   readonly [argument: string]: FaultArgument | readonly LineTrait[] | undefined;
 }
 
-/** Returns a fault for each text; one without particulars takes the shared arguments only. */
+/** Returns a fault for each text; a fault without particulars takes the shared arguments only. */
 export function faultsOf<N extends string>(
   texts: Readonly<Record<N, string>>,
   particulars: Readonly<Partial<Record<NoInfer<N>, Particulars>>>,
@@ -56,7 +55,6 @@ export function number(description: string, fallback: number): FaultArgument {
   return { description, type: "number", fallback };
 }
 
-/** Bytes in hexadecimal digits. */
 export function hex(description: string, fallback: string): FaultArgument {
   return { description, type: "hex", fallback };
 }
@@ -69,18 +67,18 @@ export function choice(
   return { description, type: "word", choices, fallback };
 }
 
-/** How often a fault strikes, and how often it is left out before. */
+/** The arguments for how often a fault strikes, and how many strikes it first lets pass. */
 export const repetition = {
   times: number("how often it strikes, 0 without end", 1),
   skip: number("strikes to let pass first", 0),
 };
 
-/** Returns what a fault needs and no line of the terminal has; empty: the fault can strike. */
+/** Returns the needed properties that no line of the terminal has; empty: the fault can strike. */
 export function missingTraits({ needs = [] }: FaultKind, traits: readonly LineTrait[]) {
   return needs.filter((trait) => !traits.includes(trait));
 }
 
-/** A fault as asked for: checked, every argument filled in. */
+/** A requested fault, checked and with every argument filled in. */
 export interface FaultRequest {
   readonly name: string;
   readonly arguments: FaultArguments;
@@ -100,7 +98,7 @@ export function parseFault(table: FaultTable, text: string): FaultRequest {
   return faultRequest(table, name, given);
 }
 
-/** Checks a fault given as a name and loose arguments, as in JSON. Throws {@link ValueError}. */
+/** Checks a fault that is given as a name and arguments, as in JSON. Throws {@link ValueError}. */
 export function faultRequest(
   { kinds, shared }: FaultTable,
   name: string,
@@ -121,7 +119,7 @@ export function faultRequest(
   return { name, arguments: Object.fromEntries(filled) };
 }
 
-/** The form of a value of each type that has no list of choices, and what a wrong one is not. */
+/** The form of a value of each type, and the name of that form in a refusal. */
 const forms = {
   number: { form: /^-?\d{1,9}$/, name: "a whole number" },
   hex: { form: /^([0-9a-fA-F]{2})+$/, name: "an even number of hexadecimal digits" },

@@ -1,30 +1,27 @@
 import type { CardName } from "../bank/cards.ts";
 import type { StateFile } from "./state-file.ts";
 
-/** An entry of the turnover list, which the terminal keeps with its counters. */
+/** A transaction in the turnover list of the terminal's memory. */
 export interface StoredTransaction {
-  /** Receipt number, 1 to 9999. */
   readonly receiptNumber: number;
-  /** Trace number, 1 to 999999. */
   readonly trace: number;
   readonly kind: TransactionKind;
   readonly amountMinor: number;
-  /** ISO 4217 numeric. */
   readonly currency: string;
-  /** Whether the register named the currency: then reports name it too. */
+  /** Whether the register named the currency; then reports name the currency too. */
   readonly currencyTold: boolean;
   readonly card: CardName;
   readonly authorisation: string;
-  /** Time of the terminal's clock, milliseconds since 1970. */
+  /** The time on the terminal's clock, in milliseconds since 1970. */
   readonly atMs: number;
-  /** Id of the entry in the bank's ledger. */
+  /** The id of the entry in the bank's ledger. */
   readonly ledgerId: number;
-  /** Trace of the transaction that this one reverses or books. */
+  /** The trace number of the transaction that this transaction reverses or books. */
   readonly originalTrace: number | null;
   readonly state: "stored" | "reversed" | "booked";
-  /** Whether an end of day has counted it; then it cannot be reversed. */
+  /** Whether an end of day has counted the transaction, which then cannot be reversed. */
   readonly closed: boolean;
-  /** A tip may still be booked on it (tag 1F3B, command 06 0C). */
+  /** Whether a tip may still be booked on the transaction (tag 1F3B, command 06 0C). */
   readonly tipAllowed?: boolean;
 }
 
@@ -39,20 +36,20 @@ interface Counters {
   /** Receipt number of the transaction that Repeat Receipt reports; 0: none. */
   readonly lastReceiptNumber: number;
   readonly demands: readonly string[];
-  /** Id that command 06 1B has set; null: as the simulator was started. */
+  /** Terminal id that command 06 1B has set; null: the id of the start. */
   readonly terminalId: string | null;
-  /** Password that command 06 95 has set; null: as the simulator was started. */
+  /** Password that command 06 95 has set; null: the password of the start. */
   readonly password: string | null;
 }
 
-/** The memory of the terminal: survives a reboot, and the process when it has a file. */
+/** The terminal's memory, which survives a reboot, and with a state file the process. */
 export class Memory {
   readonly #file: StateFile | undefined;
   #counters: Counters;
   #turnover: StoredTransaction[];
-  /** The last transaction; an end of day clears the turnover and keeps this one. */
+  /** The last transaction, which an end of day keeps while it clears the turnover. */
   #last: StoredTransaction | undefined;
-  /** The last transaction before an end of day; reported again if all later ones are undone. */
+  /** The last transaction before an end of day, reported again if all later ones are undone. */
   #lastClosed: StoredTransaction | undefined;
 
   constructor(first: { receiptNumber: number; trace: number }, file?: StateFile) {
@@ -87,18 +84,18 @@ export class Memory {
     return this.#last;
   }
 
-  /** Settings that commands can change; null: as the simulator was started. */
+  /** Settings that commands can change; null: the setting of the start. */
   get settings(): Pick<Counters, "terminalId" | "password"> {
     return this.#counters;
   }
 
-  /** Changes counters and settings, and keeps them. */
+  /** Changes counters and settings, also in the state file. */
   set(change: Partial<Counters>): void {
     this.#counters = { ...this.#counters, ...change };
     this.#file?.keepCounters(this.#counters);
   }
 
-  /** Jobs that the terminal wants done before it takes cards again. */
+  /** The maintenance that the terminal demands before it accepts cards again. */
   get demands(): readonly string[] {
     return this.#counters.demands;
   }
@@ -112,14 +109,14 @@ export class Memory {
     return this.#file ? this.#file.together(work) : work();
   }
 
-  /** Returns the next trace number; every contact with the bank uses one. */
+  /** Returns the next trace number; every contact with the bank uses up one. */
   takeTrace(): number {
     const trace = this.#counters.nextTrace;
     this.set({ nextTrace: trace === TRACE_MAX ? 1 : trace + 1 });
     return trace;
   }
 
-  /** Stores a transaction under the next receipt number, which it thereby uses up. */
+  /** Stores a transaction, which uses up the next receipt number. */
   store(transaction: StoredTransaction): void {
     this.#replace(transaction);
     this.#last = transaction;
@@ -135,7 +132,7 @@ export class Memory {
     if (this.#last?.trace === transaction.trace) this.#last = transaction;
   }
 
-  /** Takes the newest transaction out, and frees its receipt number. */
+  /** Removes the newest transaction and frees its receipt number. */
   forgetLast(): void {
     const last = this.#last;
     if (!last) return;
@@ -150,7 +147,7 @@ export class Memory {
     });
   }
 
-  /** Closes the day's turnover; the last transaction is kept, and open reservations stay open. */
+  /** Closes the day's turnover. The last transaction is kept, and open reservations stay open. */
   closeTurnover(): void {
     const open = this.#turnover.filter(
       ({ kind, state }) => kind === "reservation" && state === "stored",
@@ -163,7 +160,7 @@ export class Memory {
     this.#file?.forgetClosed(this.#last?.trace ?? 0);
   }
 
-  /** Empties the memory, as a technician does: nothing is reported any more. */
+  /** Empties the memory as a technician does; Repeat Receipt then finds no transaction. */
   clear(): void {
     this.closeTurnover();
     for (const open of this.#turnover) this.change({ ...open, closed: true });

@@ -13,7 +13,9 @@ const migrations = [
      STRICT;`,
 ];
 
-/** The file of `--state`: the bank's ledger and the terminal's memory, beyond a restart. */
+/**
+ * The file of `--state`, which keeps the bank's ledger and the terminal's memory beyond a restart.
+ */
 export class StateFile {
   readonly #database: DatabaseSync;
 
@@ -21,7 +23,7 @@ export class StateFile {
     this.#database = openDatabase(path, migrations);
   }
 
-  /** Returns every kept object of one kind, oldest first. */
+  /** Returns every stored object of one kind, oldest first. */
   read<T>(what: "entry" | "counters" | "stored"): readonly T[] {
     const from = {
       entry: "ledger ORDER BY id",
@@ -51,7 +53,7 @@ export class StateFile {
     this.#run("DELETE FROM turnover WHERE closed = 1 AND trace <> ?", exceptTrace);
   }
 
-  /** Runs `work`, so that all it keeps of memory and ledger is kept, or nothing of it. */
+  /** Runs `work` as one commit, so that everything that it stores is stored, or nothing. */
   together<T>(work: () => T): T {
     return transaction(this.#database, work);
   }

@@ -2,39 +2,39 @@ import { sleep } from "../../../shared/time.ts";
 import type { TerminalOptions } from "../options.ts";
 import {
   type BytePort,
+  listenTcp,
+  openPseudoTerminal,
+  openSerialDevice,
   PacedPort,
-  PseudoTerminal,
-  SerialDevicePort,
-  TcpListener,
 } from "./ports.ts";
+import type { Transport } from "./register-line.ts";
 
-/** Where a register can connect. */
 export interface Endpoints {
   readonly tcp: { readonly host: string; readonly port: number } | null;
-  /** Path of the pseudo-terminal; changes when it was taken away and came back. */
+  /** Path of the pseudo-terminal; another one each time that the line comes back. */
   readonly pty: string | null;
   readonly serial: string | null;
 }
 
 interface ConnectionsInput {
   readonly options: TerminalOptions;
-  connect(port: BytePort, transport: "tcp" | "serial"): void;
+  connect(port: BytePort, transport: Transport): void;
   note(text: string): void;
 }
 
 const nowhere: Endpoints = { tcp: null, pty: null, serial: null };
 const RETRY_MS = 500;
 
-/** Opens the ports, takes them away and brings them back. */
+/** Opens the terminal's ports, takes them away and brings them back. */
 export class Connections {
   readonly #input: ConnectionsInput;
   readonly #over = new AbortController();
   #drops = 0;
-  /** Resolves with whether the lines could be opened. */
+  /** Resolves when the lines have been opened again, or with false if that failed. */
   #opening: Promise<boolean> = Promise.resolve(true);
-  #listener: TcpListener | undefined;
+  #listener: Awaited<ReturnType<typeof listenTcp>> | undefined;
   #ports: BytePort[] = [];
-  /** TCP port of the first opening, kept so that the same port comes back. */
+  /** TCP port of the first opening, kept so that the lines come back with the same port. */
   #tcpPort: number | undefined;
   endpoints: Endpoints = nowhere;
 
@@ -50,25 +50,23 @@ export class Connections {
     const { tcp, pty, serial } = this.#input.options;
     this.endpoints = nowhere;
     if (tcp) {
-      this.#listener = new TcpListener((port) => this.#input.connect(port, "tcp"));
-      this.#tcpPort = await this.#listener.open(tcp.host, this.#tcpPort ?? tcp.port);
+      const connect = (port: BytePort): void => this.#input.connect(port, "tcp");
+      this.#listener = await listenTcp(tcp.host, this.#tcpPort ?? tcp.port, connect);
+      this.#tcpPort = this.#listener.port;
       this.endpoints = { ...this.endpoints, tcp: { host: tcp.host, port: this.#tcpPort } };
     }
     if (pty) {
-      const port = await PseudoTerminal.open(pty.link);
+      const port = await openPseudoTerminal(pty.link);
       this.#attachSerial(port);
       this.endpoints = { ...this.endpoints, pty: port.path };
     }
     if (serial) {
-      this.#attachSerial(await SerialDevicePort.open(serial));
+      this.#attachSerial(await openSerialDevice(serial));
       this.endpoints = { ...this.endpoints, serial: serial.path };
     }
   }
 
-  /**
-   * Takes all lines away and resolves when they are gone. They come back after `awayMs`; null: only
-   * after another call.
-   */
+  /** Takes all lines away; they come back after `awayMs`, with null only after the next call. */
   async drop(awayMs: number | null): Promise<void> {
     const drop = ++this.#drops;
     await this.#opening;
@@ -82,7 +80,7 @@ export class Connections {
     await this.#shut();
   }
 
-  /** Opens the lines again, until that succeeds or a later drop decides. */
+  /** Opens the lines again, until that succeeds or another call has taken them away. */
   async #comeBack(awayMs: number, drop: number): Promise<void> {
     const { clock } = this.#input.options;
     for (let waitMs = awayMs; ; waitMs = RETRY_MS) {
@@ -112,7 +110,7 @@ export class Connections {
   #attachSerial(port: BytePort): void {
     const { options, connect } = this.#input;
     this.#ports.push(port);
-    // A line that comes back has the speed of the start, as after a restart.
+    // A line that comes back has the speed of the start, as after a restart of the terminal.
     const paced = options.lineSpeed ? new PacedPort(port, options.lineSpeed, options.clock) : port;
     connect(paced, "serial");
   }

@@ -1,21 +1,21 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, constants, openSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
+import type { Duplex } from "node:stream";
 import type { ReadStream } from "node:tty";
-import type { SerialPort } from "serialport";
 import { type Clock, sleep } from "../../../shared/time.ts";
 import type { SerialDevice } from "../options.ts";
 
-/** Moves bytes and knows no protocol: a TCP connection, a pseudo-terminal, a serial device. */
+/** Carries bytes and knows no protocol: a TCP connection, a pseudo-terminal or a serial device. */
 export interface BytePort {
-  /** For people: `tcp 127.0.0.1:41234`, `pty /dev/pts/5`. */
+  /** The name that people read: `tcp 127.0.0.1:41234`, `pty /dev/pts/5`. */
   readonly name: string;
-  /** Begins to deliver bytes. Called once. */
+  /** Begins to deliver bytes; called once. */
   start(handlers: BytePortHandlers): void;
-  /** Writes without waiting. Ignored after the port has closed. */
+  /** Writes without waiting; does nothing after the port has closed. */
   write(bytes: Uint8Array): void;
-  /** Changes the speed, bits per second; a port without this has none. */
+  /** Changes the speed, in bits per second; a port without this method has no speed. */
   setSpeed?(bitsPerSecond: number): void;
   /** Closes from this side; `closed` is still called. May be called again. */
   close(): void;
@@ -27,76 +27,48 @@ export interface BytePortHandlers {
   closed(): void;
 }
 
+/** Returns the port of a stream; `ways` are how this kind of port writes and closes. */
+function streamPort<W extends Omit<BytePort, "name" | "start">>(
+  name: string,
+  stream: Duplex,
+  ways: W,
+) {
+  // An error ends a line like any other close: the event "close" follows.
+  stream.on("error", () => ways.close());
+  const start = ({ data, closed }: BytePortHandlers): void => {
+    stream.on("data", data);
+    stream.once("close", closed);
+    if (stream.destroyed) closed();
+  };
+  return { name, start, ...ways };
+}
+
 /**
- * Listens like a terminal. One register at a time: the newest connection wins,
- * since a kiosk that lost power leaves a dead one and has to connect again.
+ * Listens on TCP for one register at a time; port 0 is a free port. The newest connection replaces
+ * the last one, because a kiosk that lost power leaves a dead connection and connects again.
  */
-export class TcpListener {
-  readonly #onPort: (port: BytePort) => void;
-  #server: Server | undefined;
-  #current: TcpPort | undefined;
-
-  constructor(onPort: (port: BytePort) => void) {
-    this.#onPort = onPort;
-  }
-
-  /** Begins to listen. Returns the port number that was taken. */
-  async open(host: string, port: number): Promise<number> {
-    const server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
-    this.#server = server;
-    server.listen(port, host);
-    await once(server, "listening");
-    return (server.address() as AddressInfo).port;
-  }
-
-  /** Closes the connection and listens no longer. */
-  async close(): Promise<void> {
-    const server = this.#server;
-    this.#server = undefined;
-    this.#current?.close();
-    this.#current = undefined;
-    if (server) await new Promise((resolve) => server.close(resolve));
-  }
-
-  #accept(socket: Socket): void {
-    if (!this.#server) {
-      socket.destroy();
-      return;
-    }
-    this.#current?.close();
-    this.#current = new TcpPort(socket);
-    this.#onPort(this.#current);
-  }
+export async function listenTcp(host: string, port: number, onPort: (port: BytePort) => void) {
+  let current: BytePort | undefined;
+  const server = createServer({ noDelay: true }, (socket) => {
+    current?.close();
+    const name = `tcp ${socket.remoteAddress ?? "?"}:${socket.remotePort ?? "?"}`;
+    current = streamPort(name, socket, {
+      write: (bytes) => socket.writable && socket.write(bytes),
+      // Bytes that were written leave first, then both sides see the connection closed.
+      close: () => socket.destroySoon(),
+    });
+    onPort(current);
+  });
+  server.listen(port, host);
+  await once(server, "listening");
+  const close = async (): Promise<void> => {
+    current?.close();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { port: (server.address() as AddressInfo).port, close };
 }
 
-class TcpPort implements BytePort {
-  readonly name: string;
-  readonly #socket: Socket;
-
-  constructor(socket: Socket) {
-    this.name = `tcp ${socket.remoteAddress ?? "?"}:${socket.remotePort ?? "?"}`;
-    this.#socket = socket;
-    // A reset is the end of the line like any other; "close" follows.
-    socket.on("error", () => {});
-  }
-
-  start({ data, closed }: BytePortHandlers): void {
-    this.#socket.on("data", data);
-    this.#socket.once("close", closed);
-    if (this.#socket.destroyed) closed();
-  }
-
-  write(bytes: Uint8Array): void {
-    if (this.#socket.writable) this.#socket.write(bytes);
-  }
-
-  close(): void {
-    // Bytes written before leave first, then the connection is gone for both sides.
-    this.#socket.destroySoon();
-  }
-}
-
-/** The real result of the package's `open()`; its own types leave the two streams out. */
+/** The real result of `open()` of @lydell/node-pty, whose own types leave out the two streams. */
 interface OpenPty {
   readonly ptsName: string;
   readonly master: ReadStream;
@@ -104,56 +76,33 @@ interface OpenPty {
 }
 
 /**
- * A serial line without hardware: the register opens {@link PseudoTerminal.path} as its port. The
- * device stays while registers open and close it, as a real one does.
+ * Opens a pseudo-terminal, a serial line without hardware that the register opens at `path`. The
+ * device stays while registers open and close it. Rejects with advice if there are none here.
  */
-export class PseudoTerminal implements BytePort {
-  readonly name: string;
-  readonly path: string;
-  readonly #master: ReadStream;
-  readonly #link: string | null;
-  /** The register's end, open and never read: without an opener the kernel ends the master. */
-  readonly #slave: number;
-  #closed = false;
-
-  private constructor(pty: OpenPty, link: string | null) {
-    this.path = pty.ptsName;
-    this.name = `pty ${pty.ptsName}`;
-    this.#master = pty.master;
-    this.#link = link;
-    this.#slave = openSync(this.path, constants.O_RDWR | constants.O_NOCTTY);
-    // The package reads the register's end too, and would steal what is meant for the register.
-    // Its own `destroy` must not be used: it sends a signal to process -1, which is every process.
-    pty.slave.destroy();
-    setRaw(this.path);
-    if (link) replaceLink(this.path, link);
-  }
-
-  /** Rejects if there is no pseudo-terminal; the message says what to do. */
-  static async open(link: string | null): Promise<PseudoTerminal> {
-    const { open } = await loadPackage();
-    return new PseudoTerminal(open({ encoding: null }), link);
-  }
-
-  start({ data, closed }: BytePortHandlers): void {
-    this.#master.on("data", data);
-    this.#master.once("error", () => this.close());
-    this.#master.once("close", closed);
-  }
-
-  write(bytes: Uint8Array): void {
-    if (this.#closed) return;
-    // A ReadStream of a terminal can be written to as well; the types do not say so.
-    (this.#master as unknown as { write(bytes: Uint8Array): void }).write(bytes);
-  }
-
-  close(): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    if (this.#link) rmSync(this.#link, { force: true });
-    this.#master.destroy();
-    closeSync(this.#slave);
-  }
+export async function openPseudoTerminal(link: string | null) {
+  const { open } = await loadPackage();
+  const { ptsName: path, master, slave } = open({ encoding: null });
+  // The register's end stays open and is never read: without an opener the kernel ends the master.
+  const registerEnd = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
+  // The package also reads the register's end, and would take bytes from the register. Its own
+  // `destroy` is not used, because it sends a signal to process -1, which is every process.
+  slave.destroy();
+  setRaw(path);
+  if (link) replaceLink(path, link);
+  let isClosed = false;
+  const port = streamPort(`pty ${path}`, master, {
+    write(bytes: Uint8Array) {
+      if (!isClosed) master.write(bytes);
+    },
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      if (link) rmSync(link, { force: true });
+      master.destroy();
+      closeSync(registerEnd);
+    },
+  });
+  return { ...port, path };
 }
 
 async function loadPackage() {
@@ -170,19 +119,17 @@ async function loadPackage() {
   }
 }
 
-/** No line editing, no echo, no translation of line ends: bytes pass as they are. */
+/** Switches off line editing, echo and the translation of line ends. */
 function setRaw(path: string): void {
   const device = process.platform === "darwin" ? "-f" : "-F";
   try {
     execFileSync("stty", [device, path, "raw", "-echo"], { stdio: "pipe" });
   } catch (error) {
-    throw new Error(`cannot set ${path} raw: the program stty is needed`, {
-      cause: error,
-    });
+    throw new Error(`cannot set ${path} raw: the program stty is needed`, { cause: error });
   }
 }
 
-/** Points the link at the new device in one step, so that it always points to one. */
+/** Points the link at the new device in one step, so that the link always points to a device. */
 function replaceLink(path: string, link: string): void {
   const fresh = `${link}.new`;
   try {
@@ -190,55 +137,29 @@ function replaceLink(path: string, link: string): void {
     symlinkSync(path, fresh);
     renameSync(fresh, link);
   } catch (error) {
-    throw new Error(`cannot make the link ${link}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new Error(`cannot make the link ${link}: ${(error as Error).message}`, { cause: error });
   }
 }
 
-/** A real serial device, without handshake. */
-export class SerialDevicePort implements BytePort {
-  readonly name: string;
-  readonly #port: SerialPort;
-
-  private constructor(port: SerialPort) {
-    this.name = `serial ${port.path}`;
-    this.#port = port;
-  }
-
-  static async open(device: SerialDevice): Promise<SerialDevicePort> {
-    // The package is loaded only where it is needed, because it brings a native part.
-    const { SerialPort } = await import("serialport");
-    return await new Promise((resolve, reject) => {
-      const port = new SerialPort(device, (error) =>
-        error ? reject(error) : resolve(new SerialDevicePort(port)),
-      );
-    });
-  }
-
-  start({ data, closed }: BytePortHandlers): void {
-    this.#port.on("data", data);
-    this.#port.once("close", closed);
-    this.#port.on("error", () => this.close());
-  }
-
-  write(bytes: Uint8Array): void {
-    if (this.#port.isOpen) this.#port.write(Buffer.from(bytes));
-  }
-
-  setSpeed(baudRate: number): void {
-    if (this.#port.isOpen) this.#port.update({ baudRate });
-  }
-
-  close(): void {
-    if (this.#port.isOpen) this.#port.close();
-  }
+/** Opens a real serial device, without handshake. */
+export async function openSerialDevice(device: SerialDevice): Promise<BytePort> {
+  // The package is loaded only where it is needed, because it brings a native part.
+  const { SerialPort } = await import("serialport");
+  const port = new SerialPort({ ...device, autoOpen: false });
+  await new Promise<void>((resolve, reject) => {
+    port.open((error) => (error ? reject(error) : resolve()));
+  });
+  return streamPort(`serial ${device.path}`, port, {
+    write: (bytes) => port.isOpen && port.write(Buffer.from(bytes)),
+    setSpeed: (baudRate) => port.isOpen && port.update({ baudRate }),
+    close: () => port.isOpen && port.close(),
+  });
 }
 
-/** Bits of a byte on the line: start bit, eight data bits and stop bit. */
+/** The bits of a byte on the line: a start bit, eight data bits and a stop bit. */
 const BITS_PER_BYTE = 10;
 
-/** The bytes of this time leave as one piece: timers are no finer. */
+/** The bytes of this many milliseconds leave as one piece, because timers are no finer. */
 const PIECE_MS = 10;
 
 /** Slows a port down to the speed of a real line, in both directions. */
@@ -258,7 +179,7 @@ export class PacedPort implements BytePort {
     this.setSpeed(bitsPerSecond);
   }
 
-  /** Sets the speed of the next bytes; bytes on their way keep theirs. */
+  /** Sets the speed of the bytes that are written or received after this call. */
   setSpeed(bitsPerSecond: number): void {
     this.#bytesPerMs = bitsPerSecond / BITS_PER_BYTE / 1_000;
     this.#pieceBytes = Math.max(1, Math.floor(this.#bytesPerMs * PIECE_MS));
@@ -286,8 +207,8 @@ export class PacedPort implements BytePort {
     const [bytesPerMs, pieceBytes] = [this.#bytesPerMs, this.#pieceBytes];
     for (let at = 0; at < bytes.length; at += pieceBytes) {
       const piece = bytes.subarray(at, at + pieceBytes);
-      // Each piece is there when its last bit is; measured from the start, so that delays of the
-      // timer do not add up.
+      // A piece arrives with its last bit. The time counts from the start of the first piece, so
+      // that delays of the timer do not add up.
       const dueMs = startMs + (at + piece.length) / bytesPerMs;
       await sleep(this.#clock, "line speed", dueMs - this.#clock.monotonicMs());
       to(piece);

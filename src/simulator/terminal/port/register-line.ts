@@ -5,7 +5,7 @@ import type { BytePort } from "./ports.ts";
 
 export type Transport = "tcp" | "serial";
 
-/** An event on a wire, for the trace; `bytes` are a message, which is not safe to show as it is. */
+/** An event on a line, for the trace. `bytes` hold a message that may have a card number. */
 export interface WireEvent extends TraceEntry {
   readonly bytes?: Uint8Array;
 }
@@ -13,7 +13,7 @@ export interface WireEvent extends TraceEntry {
 export interface LineOptions {
   readonly clock: Clock;
   readonly transport: Transport;
-  /** The armed faults; while they are muted the register hears nothing, not even an ACK. */
+  /** The armed faults; while they are muted, no byte leaves the line, not even an ACK. */
   readonly faults: FaultBox;
   readonly onWire: (event: WireEvent) => void;
 }
@@ -24,7 +24,7 @@ export abstract class RegisterLine<
   H extends { closed(): void } = { closed(): void },
 > {
   readonly name: string;
-  /** The name of a message in the trace. */
+  /** What the trace calls a message. */
   protected abstract readonly what: string;
   protected readonly port: BytePort;
   protected readonly options: O;
@@ -55,10 +55,10 @@ export abstract class RegisterLine<
 
   protected abstract received(bytes: Uint8Array): void;
 
-  /** The port has closed: ends everything that waits for it. */
+  /** Ends everything that waits for the port, which has closed. */
   protected abstract ended(): void;
 
-  /** Starts the one timer of the line anew. */
+  /** Starts the line's one timer, in place of the one that runs. */
   protected wait(name: string, delayMs: number, work: () => void): void {
     this.stopWaiting();
     this.#timer = this.options.clock.startTimer(name, delayMs, work);
@@ -69,14 +69,14 @@ export abstract class RegisterLine<
     this.#timer = undefined;
   }
 
-  /** Does the work after all work that was given before it. */
+  /** Does the work after all earlier work has ended. */
   protected inOrder<T>(work: () => T | Promise<T>): Promise<T> {
     const done = this.#inOrder.then(work);
     this.#inOrder = done;
     return done;
   }
 
-  /** Writes piece after piece, with the pause before each, as long as the line is open. */
+  /** Writes the pieces, each after its pause, until the line closes. */
   protected async leave(pieces: Pieces): Promise<void> {
     for (const { pauseMs, bytes } of pieces) {
       if (pauseMs > 0) await sleep(this.options.clock, "fault pause", pauseMs);

@@ -3,7 +3,6 @@ import {
   type FieldInputs,
   findTags,
   type Message,
-  type MessageName,
   tag,
   tagValue,
 } from "../../../zvt/index.ts";
@@ -14,12 +13,12 @@ import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
 import { type Asked, type AskKind, type AskOnce, askKinds, askNames } from "./options.ts";
 
-/** The requests before the bank is asked; the signature follows when the bank has agreed. */
+/** The requests before the bank is asked; the signature follows after its approval. */
 export const beforeHost = askNames.filter((kind) => kind !== "signature");
 
 /**
- * Asks the register what is due of `kinds`. Returns the result code of the first answer that ends
- * the payment; undefined: the payment goes on.
+ * Makes the due requests of `kinds` to the register. Returns the result code of an answer that ends
+ * the payment; undefined: the payment continues.
  */
 export async function askRegister(
   process: Process,
@@ -44,7 +43,7 @@ export async function askRegister(
   return undefined;
 }
 
-/** Returns the requests of `kinds` that are due, and forgets those that are made once. */
+/** Returns the requests of `kinds` that are due, and removes those that are made once. */
 function due(
   { asksOnce, options }: Parts,
   occasion: AskOnce["occasion"],
@@ -59,7 +58,7 @@ function due(
 
 async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
   const { pace, timers } = process.parts.options;
-  // A person chooses and types, so the time is that of a card, not that of a machine.
+  // A person chooses and types, so the time is the wait for a card.
   const timeoutMs = Math.max(pace.cardWaitMs, timers.t3Ms);
   switch (kind) {
     case "menu":
@@ -77,7 +76,7 @@ async function asked(process: Process, kind: AskKind, card: CardName): Promise<A
   }
 }
 
-/** Returns the code that ends the payment; after 84 83 it goes on alone (docs/zvt.md 7.4). */
+/** Returns the result code that ends the payment; 84 83 ends nothing (docs/zvt.md 7.4). */
 function endOf(kind: AskKind, answer: Answer): number | undefined {
   if (answer.kind === "silent") return code.aborted;
   if (answer.kind === "negative") {
@@ -151,7 +150,7 @@ const ASKED_MAX = 100;
 
 const ASKS_MAX = 10;
 
-/** Asks again as often as the register answers 84 9C (docs/zvt.md 7.4). */
+/** Asks again whenever the register answers 84 9C (docs/zvt.md 7.4). */
 async function askUntilKnown(process: Process, name: CardName): Promise<Answer> {
   const { maskedDigits: pan, expiry, sequence: cardSequence, cardType } = zvtCard(name);
   const fields: FieldInputs = { pan, expiry, cardSequence, cardType };
@@ -164,30 +163,21 @@ async function askUntilKnown(process: Process, name: CardName): Promise<Answer> 
 }
 
 const SIGNATURE_RIGHT = 1;
-const SIGNATURE_WRONG = 2;
 const CHUNK_BYTES = 64;
-const MESSAGE: MessageName = "menu-with-image";
 
-/** Sends the picture in pieces; the answer to the last one has the choice. */
+/** Sends the picture in pieces; the answer to the last piece has the choice. */
 async function showSignature(process: Process, timeoutMs: number): Promise<Answer> {
   const imageId = Uint8Array.of(0, 0, 0, 1);
   const count = Math.ceil(signatureImage.length / CHUNK_BYTES);
-  const items = [menuItem("Signature is right", 1), menuItem("is wrong", SIGNATURE_WRONG)];
+  const items = [menuItem("Signature is right", SIGNATURE_RIGHT), menuItem("is wrong", 2)];
   for (let index = 0; ; index++) {
     const last = index === count - 1;
     const chunk = signatureImage.subarray(index * CHUNK_BYTES, (index + 1) * CHUNK_BYTES);
     const head: FieldInputs = { imageId, imageSize: signatureImage.length, imageType: 0 };
-    const answer = await process.say(
-      MESSAGE,
-      {
-        fields: { ...head, imageEncoding: 0, imageChunks: count, imageChunk: index },
-        tags: [
-          ...(index === 0 ? [container("menu", [...menuHead(), ...items])] : []),
-          tag("fileBlock", chunk),
-        ],
-      },
-      last ? { timeoutMs } : {},
-    );
+    const fields = { ...head, imageEncoding: 0, imageChunks: count, imageChunk: index };
+    const menu = index === 0 ? [container("menu", [...menuHead(), ...items])] : [];
+    const piece = { fields, tags: [...menu, tag("fileBlock", chunk)] };
+    const answer = await process.say("menu-with-image", piece, last ? { timeoutMs } : {});
     if (last || answer.kind !== "positive") return answer;
   }
 }
@@ -198,7 +188,7 @@ export function clockOf({ parts }: Process): Outgoing {
   return { fields: { dateYYMMDD: date.slice(2), time } };
 }
 
-/** A signature: one wave in a picture of 64 by 16 points, a BMP of two colours in Base64. */
+/** A signature, one wave in a picture of 64 by 16 points: a BMP of two colours in Base64. */
 const signatureImage = Buffer.from(
   "Qk2+AAAAAAAAAD4AAAAoAAAAQAAAABAAAAABAAEAAAAAAIAAAADEDgAAxA4AAAAAAAAAAAAAAAAAAP///wD/////" +
     "///////////////////4H///+D////fv///nz///7/f//9/3///f+///v/v//7/9//9/////f/7///////7//3/+" +

@@ -1,18 +1,18 @@
 import type { Memory } from "../memory/memory.ts";
 
-/** The effects of a due job on the register (docs/zvt.md 11.4, 11.5). */
+/** A maintenance demand of the terminal, as the register meets it (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
-  /** The status that the enquiry reports. */
+  /** The status that a status enquiry reports. */
   readonly status: number;
-  /** Control fields of the commands that get the job done. */
+  /** The commands that fulfil the demand. */
   readonly cures: readonly number[];
-  /** Result code of the 06 1E that refuses a command because the job is due. */
+  /** The result code of 06 1E that refuses other commands. */
   readonly refusal: number;
 }
 
-/** Jobs that the terminal wants done before it takes cards again; the first is reported first. */
+/** The maintenance demands; the first one is reported first. */
 export const demandTable = {
-  /** Of CCV: 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
+  /** Terminals of CCV: 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
   configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
   initialisation: { status: 0x51, cures: [0x0693], refusal: 0x51 },
   diagnosis: { status: 0xc2, cures: [0x0670], refusal: 0xc2 },
@@ -25,17 +25,17 @@ export const demandTable = {
 type Demand = keyof typeof demandTable;
 export const demands = Object.keys(demandTable) as Demand[];
 
-/** Returns the due job that has to be done first. */
+/** Returns the demand that has to be fulfilled first; undefined: there is none. */
 export function mostUrgent(memory: Memory): Demand | undefined {
   return demands.find((demand) => memory.demands.includes(demand));
 }
 
-/** Marks the jobs that a command has done as done. */
+/** Removes the demands that a command has fulfilled. */
 export function cure(memory: Memory, control: number): void {
   for (const demand of demands) if (isCuredBy(demand, control)) memory.demand(demand, false);
 }
 
-/** Whether the command does a due job: then it runs although another job is due. */
+/** Whether the command fulfils a demand; then other demands do not refuse it. */
 export function curesSomething(memory: Memory, control: number): boolean {
   return demands.some((name) => memory.demands.includes(name) && isCuredBy(name, control));
 }

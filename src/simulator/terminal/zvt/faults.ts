@@ -11,11 +11,10 @@ import {
 import type { Transport } from "../port/register-line.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** A moment of a command at which a fault can strike; the order is that of a payment. */
+/** A moment of a command at which a fault can strike, in the order of a payment. */
 export type Point = keyof typeof texts.moments.zvt;
 export const points = Object.keys(texts.moments.zvt) as readonly Point[];
 
-/** Kinds of messages that the terminal sends. */
 const messageKinds = ["answer", "prompt", "report", "print", "end", "any"] as const;
 type MessageKind = (typeof messageKinds)[number];
 
@@ -92,14 +91,14 @@ const names = {
 
 const serialNames = { ...names, "bad-check": "bad-crc" } as const;
 
-/** The line of which a fault is asked, and the number of the command that runs there. */
+/** The line that asks for its faults, and the number of the command that runs there. */
 interface Wire {
   readonly faults: FaultBox;
   readonly transport: Transport;
   readonly running: () => number | undefined;
 }
 
-/** Returns the bytes that are sent in place of a message, asked once for each message. */
+/** Returns the bytes that are sent instead of a message; faults are asked for once per message. */
 export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Array {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   const extended = faults.take("extended-length", occasion) ? extendedForm(apdu) : apdu;
@@ -107,13 +106,13 @@ export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Arr
   return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
 }
 
-/** Returns the disturbances of one transmission, asked again for each repeat of it. */
+/** Returns the disturbances of one transmission; faults are asked for again at each repeat. */
 export function disturbances(wire: Wire, apdu: Uint8Array): readonly Disturbance[] {
   const occasion = { command: wire.running(), message: messageKindOf(apdu) };
   return wire.faults.disturbances(wire.transport === "serial" ? serialNames : names, occasion);
 }
 
-/** Returns how a good frame of the register on a serial line is acknowledged, and how late. */
+/** Returns how a good frame of the register is acknowledged, and how late. */
 export function acknowledgement({ faults, running }: Wire, apdu: Uint8Array) {
   const occasion = { command: isCommand(apdu) ? controlOf(apdu) : running() };
   if (faults.take("nak-storm", occasion)) return { how: "nak", delayMs: 0 };
@@ -125,7 +124,7 @@ function controlOf(apdu: Uint8Array): number {
   return ((apdu[0] ?? 0) << 8) + (apdu[1] ?? 0);
 }
 
-/** Whether a frame begins a command; answers and Abort belong to the running one. */
+/** Whether a frame begins a command; answers and Abort belong to the running command. */
 function isCommand(apdu: Uint8Array): boolean {
   return apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
 }
@@ -145,7 +144,7 @@ function messageKindOf(apdu: Uint8Array): MessageKind {
   return isAnswer ? "answer" : (messageKindByControl[control] ?? "any");
 }
 
-/** Returns the message with a length of three bytes, which is allowed (docs/zvt.md 4.1). */
+/** Returns the message with a length field of three bytes, which is allowed (docs/zvt.md 4.1). */
 function extendedForm(apdu: Uint8Array): Uint8Array {
   const length = apdu[2] ?? 0;
   if (length === 0xff) return apdu;

@@ -1,22 +1,13 @@
 import { defaultOptions, type TerminalOptions } from "../options.ts";
 import texts from "../texts.json" with { type: "json" };
 
-/** Everything that can be set of a simulated ZVT terminal. */
-export interface ZvtOptions extends TerminalOptions {
-  /** Speeds that command 08 40 can set; another one is refused with 84 7D (docs/zvt.md 2.6). */
-  readonly speeds: readonly number[];
-  readonly timers: Timers;
-  readonly pace: Readonly<typeof pace>;
-  readonly behaviour: ZvtBehaviour;
-}
-
-/** Times of the protocol (docs/zvt.md 5.1). */
+/** The times of the protocol, in milliseconds (docs/zvt.md 5.1). */
 const timers = {
-  /** Between two bytes of a frame. */
+  /** The longest pause between two bytes of a frame. */
   t1Ms: 200,
-  /** From the end of a frame to its ACK or NAK. */
+  /** The longest time from the end of a frame to its ACK or NAK. */
   t2Ms: 5_000,
-  /** From a message to its answer; over TCP also for a message that comes in pieces. */
+  /** The longest time from a message to its answer, and over TCP for a message in pieces. */
   t3Ms: 5_000,
   t4Ms: 180_000,
 };
@@ -24,61 +15,65 @@ export type Timers = Readonly<typeof timers>;
 
 const pace = {
   ...defaultOptions.pace,
-  /** Pause before 04 0F is repeated while goods are on their way (docs/zvt.md 8.3). */
+  /** The pause before 04 0F is repeated while the register issues goods (docs/zvt.md 8.3). */
   goodsPauseMs: 2_000,
-  /** From the answer to 08 40 until the new speed holds (docs/zvt.md 2.6). */
+  /** The time from the answer to 08 40 until the new speed holds (docs/zvt.md 2.6). */
   speedChangeMs: 2_000,
 };
 
 const behaviour = {
   ...defaultOptions.behaviour,
-  /** Copies that the register prints. */
+  /** The copies of a receipt that the register prints. */
   receipts: "both" as "both" | "customer" | "merchant",
-  /** Says at registration that it is a vending machine's terminal (docs/zvt.md 6.1, bit 10). */
+  /** Whether the completion of a registration names a vending machine (docs/zvt.md 6.1, bit 10). */
   vending: false,
-  /** Reverses what was not acknowledged (docs/zvt.md 9.1); false: keeps it, as newer ones do. */
+  /** Whether unacknowledged charges are reversed (docs/zvt.md 9.1); newer terminals keep them. */
   autoReversal: true,
-  /** Repeat Receipt reports unacknowledged transactions too; false: only acknowledged ones. */
+  /** Whether Repeat Receipt reports a transaction that was never acknowledged. */
   repeatsUnacknowledged: true,
-  /** Refuses payments of a register that has not registered (84 6B). */
+  /** Whether payments of a register that has not registered are refused (84 6B). */
   registrationRequired: false,
-  /** Echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
+  /** Whether the terminal echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
   messageIds: false,
-  /** The terminal's departures from the text (docs/zvt.md 12.2 to 12.8). */
+  /** The deviations of this terminal from the protocol (docs/zvt.md 12.2 to 12.8). */
   quirks: [] as readonly QuirkName[],
-  /** Asked of the register in every payment, where tag 26 permits it (docs/zvt.md 7.4). */
+  /** Requests to the register in every payment, where tag 26 permits them (docs/zvt.md 7.4). */
   asks: [] as readonly AskKind[],
-  /** Knows tag 1F1F (docs/zvt.md 9.4). */
+  /** Whether the terminal knows tag 1F1F (docs/zvt.md 9.4). */
   receiptNumberCheck: false,
 };
 export type ZvtBehaviour = Readonly<typeof behaviour>;
 
-export const zvtDefaults: Omit<ZvtOptions, "clock"> = {
+export const zvtDefaults = {
   ...defaultOptions,
-  speeds: [9_600, 19_200, 57_600, 115_200],
+  /** Speeds that command 08 40 can set; other speeds are refused with 84 7D (docs/zvt.md 2.6). */
+  speeds: [9_600, 19_200, 57_600, 115_200] as readonly number[],
   timers,
   pace,
   behaviour,
 };
+
+/** All options of a simulated ZVT terminal. */
+export type ZvtOptions = TerminalOptions & Readonly<typeof zvtDefaults>;
 
 /** Deviations of real terminals from ZVT (docs/zvt.md 12.2 to 12.8). */
 export const { quirks } = texts;
 export type QuirkName = keyof typeof quirks;
 export const quirkNames = Object.keys(quirks) as QuirkName[];
 
-/** A real terminal by its known deviations (docs/zvt.md 12.2 to 12.8). */
+/** A real terminal, described by its known deviations (docs/zvt.md 12.2 to 12.8). */
 interface DeviceProfile {
   readonly name: string;
   readonly quirks: readonly QuirkName[];
   readonly behaviour?: Partial<ZvtBehaviour>;
 }
 
-/** The terminals of `--device`; the driver's profiles have the same names. */
+/** The names of `--device`; the driver's profiles have the same names. */
 export type DeviceName = keyof typeof texts.devices;
 export const devices = texts.devices as Readonly<Record<DeviceName, DeviceProfile>>;
 export const deviceNames = Object.keys(devices) as DeviceName[];
 
-/** Requests to the register, if tag 26 permits them (docs/zvt.md 6.1, 7.4). */
+/** Requests to the register, each with its command (docs/zvt.md 6.1, 7.4). */
 export const askKinds = {
   menu: { control: 0x040e, description: texts.asks.menu },
   input: { control: 0x040d, description: texts.asks.input },
@@ -97,13 +92,13 @@ export interface AskOnce {
   readonly occasion: "payment" | "status";
 }
 
-/** How the register answered a request, for `GET /state`. */
+/** The register's answer to a request, for `GET /state`. */
 export interface Asked {
   readonly kind: AskKind;
-  /** Four hexadecimal digits; "not permitted" and "silent" when there was no answer. */
+  /** Four hexadecimal digits, or without an answer `not permitted` or `silent`. */
   readonly answer: string;
   /** Tag 19 of the answer to a menu. */
   readonly chosen?: number;
-  /** Number of characters; the text itself is not kept. */
+  /** Number of characters that were typed; the text itself is not kept. */
   readonly typedCharacters?: number;
 }

@@ -20,10 +20,11 @@ import { has, localTime, type Outgoing, type Parts } from "./machine/parts.ts";
 import type { Process } from "./machine/process.ts";
 import { type Reported, timeFields, zvtCard } from "./machine/report.ts";
 
-/** One line of paper. */
+/** One line of paper, with a text at the left edge and perhaps another one at the right edge. */
 export interface ReceiptLine {
   readonly text: string;
-  /** Attribute bits (docs/zvt.md 7.3). */
+  readonly right?: string;
+  /** The attribute bits of the line (docs/zvt.md 7.3). */
   readonly attribute: number;
 }
 
@@ -40,40 +41,33 @@ type ReceiptType = keyof typeof receiptTypes;
 
 interface ReceiptContent {
   readonly type: ReceiptType;
-  /** Title of the receipt, "PURCHASE" for example. */
   readonly title: string;
   readonly transaction: Reported;
-  /** Result on the receipt, "DECLINED 05" for example. */
   readonly result: string;
 }
 
-/** Returns the receipt of a transaction, as wide as the register's printer. */
+/** Returns the receipt of a transaction. */
 function transactionReceipt(content: ReceiptContent, parts: Parts): readonly ReceiptLine[] {
   const { type, title, transaction, result } = content;
   const { device, registration } = parts;
-  const { printerWidth: width } = registration;
+  const { receiptNumber, authorisation } = transaction;
   const card = testCards[transaction.card];
   const { date, time } = localTime(new Date(transaction.atMs));
   const day = `${date.slice(6)}.${date.slice(4, 6)}.${date.slice(0, 4)}`;
   const clock = `${time.slice(0, 2)}:${time.slice(2, 4)}:${time.slice(4)}`;
-  const pair = (left: string, right: string) => spread(left, right, width);
   return [
     centred(`** ${receiptTypes[type].title} **`),
     centred(device.name),
     plain(""),
-    { text: title, attribute: CENTRED + (width >= 24 ? LARGE : 0) },
+    { text: title, attribute: CENTRED + (registration.printerWidth >= 24 ? LARGE : 0) },
     pair(day, clock),
     pair("Terminal:", device.terminalId),
     pair("Trace:", String(transaction.trace).padStart(6, "0")),
-    ...(transaction.receiptNumber === null
-      ? []
-      : [pair("Receipt:", String(transaction.receiptNumber).padStart(4, "0"))]),
+    ...(receiptNumber === null ? [] : [pair("Receipt:", String(receiptNumber).padStart(4, "0"))]),
     plain(card.scheme),
     pair("Card:", maskedPan(card).replaceAll("X", "*")),
     pair("AID:", card.aid),
-    ...(transaction.authorisation === ""
-      ? []
-      : [pair("Authorisation:", transaction.authorisation)]),
+    ...(authorisation === "" ? [] : [pair("Authorisation:", authorisation)]),
     pair("Amount:", amountText(transaction)),
     plain(""),
     centred(result),
@@ -93,26 +87,31 @@ export function centred(text: string): ReceiptLine {
   return { text, attribute: CENTRED };
 }
 
-/** Returns a line with a text at each edge and at least one blank between them. */
-export function spread(left: string, right: string, width: number): ReceiptLine {
-  return plain(left + right.padStart(Math.max(width - left.length, right.length + 1)));
+export function pair(text: string, right: string): ReceiptLine {
+  return { text, right, attribute: 0 };
 }
 
-/** Last line of a receipt; the value 80 itself is not used. */
+/** Returns the line's text, with at least one blank between the texts of both edges. */
+function filled({ text, right }: ReceiptLine, width: number): string {
+  if (right === undefined) return text;
+  return text + right.padStart(Math.max(width - text.length, right.length + 1));
+}
+
+/** The attribute of a receipt's last line, and that of some terminals (docs/zvt.md 7.3). */
 const LAST = 0x81;
 const LAST_OF_SOME = 0x8f;
 
 const PRINT_TEXT_BLOCK = 0x06d3;
-/** A container with tag 1F07, whose value follows. */
+/** The head of a container with tag 1F07, whose value follows. */
 const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
 /** The command whose receipt some terminals print without an end mark. */
 const UNENDED = 0x061a;
-/** Bytes of a block in addition to its lines. */
+/** The bytes of a block in addition to its lines. */
 const BLOCK_OVERHEAD_BYTES = 32;
 
 type Printed = "printed" | "printer-not-ready" | "silent";
 
-/** Whether the register prints this receipt, and wants it as messages (docs/zvt.md 6.1). */
+/** Whether the register prints such receipts, and wants them as messages (docs/zvt.md 6.1). */
 export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
   const { registration } = parts;
   const prints =
@@ -120,13 +119,15 @@ export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
   return has(registration, prints) && has(registration, "printMessages");
 }
 
-/** Sends one receipt as 06 D3 where that is permitted, else as 06 D1 (docs/zvt.md 6.1, tag 26). */
+/** Sends a receipt as 06 D3 where tag 26 permits it, else as 06 D1 (docs/zvt.md 6.1). */
 export async function print(
   process: Process,
   type: ReceiptType,
-  lines: readonly ReceiptLine[],
+  receipt: readonly ReceiptLine[],
 ): Promise<Printed> {
   const { parts } = process;
+  const { printerWidth: width } = parts.registration;
+  const lines = receipt.map((line) => ({ ...line, text: filled(line, width) }));
   const agreed = process.textCharset();
   const withContainer = parts.is("print-lines-only") || !!process.fault("print-container");
   const permitted = parts.registration.permitted.has(PRINT_TEXT_BLOCK) && process.mayContain;
@@ -141,13 +142,13 @@ export async function print(
   for (const input of messages) {
     const answer = await process.say(asBlock ? "print-text-block" : "print-line", input);
     if (answer.kind === "silent") return "silent";
-    // 84 CC 00 says that there is no paper; any other refusal means the same.
+    // 84 CC 00 reports that there is no paper; any other refusal counts as the same.
     if (answer.kind === "negative") return "printer-not-ready";
   }
   return "printed";
 }
 
-/** Tag 1F04: which copies the register wants (docs/zvt.md 11.2). */
+/** The bits of tag 1F04: the copies that the register wants (docs/zvt.md 11.2). */
 const wantedBits = {
   approved: { customer: 0x80, merchant: 0x20 },
   declined: { customer: 0x40, merchant: 0x10 },
@@ -161,7 +162,7 @@ const titles: Readonly<Record<TransactionKind, string>> = {
   booking: "BOOKING",
 };
 
-/** Prints the copies that the register asks for, else those that are set. */
+/** Prints the copies that the register asks for, else the copies of `--receipts`. */
 export async function printReceipts(
   process: Process,
   transaction: StoredTransaction,
@@ -217,7 +218,7 @@ async function printCopies(
 interface Paper {
   readonly type: ReceiptType;
   readonly charset: Charset;
-  /** Attribute of the last line; null: the last line has no mark. */
+  /** Attribute of an empty last line; null: no such line. */
   readonly last: number | null;
 }
 
@@ -226,11 +227,12 @@ function printLines(
   lines: readonly ReceiptLine[],
   withContainer: boolean,
 ): Outgoing[] {
-  // card complete appends the receipt type after the text (docs/zvt.md 12.2).
+  // Terminals of card complete append the receipt type after the text (docs/zvt.md 12.2).
   const code = Uint8Array.of(receiptTypes[type].code);
   const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
   const end = last === null ? [] : [{ attribute: last, text: "" }];
-  return [...lines, ...end].map((parts) => ({ parts, charset, ...tail }));
+  const all = [...lines.map(({ text, attribute }) => ({ attribute, text })), ...end];
+  return all.map((parts) => ({ parts, charset, ...tail }));
 }
 
 function blocks(
@@ -248,7 +250,7 @@ function blocks(
       attributeNow = 0;
       bytes = 0;
     }
-    // Tag 09 holds for the lines after it (docs/zvt.md 7.3).
+    // Tag 09 holds for all lines after it (docs/zvt.md 7.3).
     const { attribute } = line;
     const added = attribute === attributeNow ? [text] : [tag("attribute", attribute), text];
     texts.at(-1)?.push(...added);
@@ -265,15 +267,15 @@ function blocks(
   }));
 }
 
-/** The largest count in field 60, which has one byte (docs/zvt.md 7.1). */
+/** The largest count in field 60, where it has one byte (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
 
 /**
- * Reports the totals since the last end of day (docs/zvt.md 7.1), and answers them as print lines.
- * `trace`: of the contact with the host, when there was one.
+ * Reports the totals since the last end of day (docs/zvt.md 7.1), and returns them as lines.
+ * `trace`: the trace number of a contact with the host; null: no contact.
  */
 export async function reportTotals(process: Process, trace: number | null) {
-  const { memory, now, options, registration } = process.parts;
+  const { memory, now, options } = process.parts;
   const counted = memory.turnover.filter(
     ({ kind, state }) => state === "stored" && kind !== "reversal" && kind !== "reservation",
   );
@@ -291,7 +293,7 @@ export async function reportTotals(process: Process, trace: number | null) {
   });
   const currency = options.behaviour.currencies[0] as string;
   const line = (name: string, count: number, amountMinor: number) =>
-    spread(`${count} ${name}`, amountText({ amountMinor, currency }), registration.printerWidth);
+    pair(`${count} ${name}`, amountText({ amountMinor, currency }));
   return [
     ...totals.groups
       .filter(({ count }) => count > 0)
@@ -313,7 +315,7 @@ function totalsOf(
       (sum, { kind, amountMinor }) => sum + (kind === "refund" ? -amountMinor : amountMinor),
       0,
     );
-    // The field has no sign: a negative sum is reported as zero.
+    // The field has no sign, so a negative sum is reported as zero.
     return { group, count: Math.min(mine.length, COUNT_MAX), amount: Math.max(amount, 0) };
   });
   return {

@@ -28,12 +28,12 @@ const behaviour = members<ZvtOptions, "behaviour">("behaviour", zvtDefaults);
 const pace = durations<ZvtOptions, "pace">("pace", zvtDefaults);
 const timer = durations<ZvtOptions, "timers">("timers", zvtDefaults);
 
-/** A switch without a value that changes the behaviour. */
+/** Returns a switch without a value that changes the behaviour. */
 function does(change: Partial<ZvtOptions["behaviour"]>): Switch<Draft<ZvtOptions>> {
   return flag(({ behaviour: before }) => ({ behaviour: { ...before, ...change } }));
 }
 
-/** The switches that only a ZVT terminal has, in the order of `--help`. */
+/** The switches of ZVT terminals, in the order of `--help`. */
 const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
   speeds: option("LIST", (value) => ({
     speeds: value.split(",").map((speed) => {
@@ -92,7 +92,7 @@ const help: readonly HelpSection[] = [
 export const zvtProtocol: TerminalProtocol<ZvtOptions, Terminal> = {
   name: "zvt",
   defaults: zvtDefaults,
-  // docs/zvt.md 2.1
+  // The line's settings come from docs/zvt.md 2.1.
   serialLine: { baudRate: 9_600, dataBits: 8, parity: "none", stopBits: 2 },
   faults: zvtFaults,
   demands,

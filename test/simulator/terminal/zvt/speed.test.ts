@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../../../../src/shared/time.ts";
 import {
   type BytePort,
+  openPseudoTerminal,
   PacedPort,
-  PseudoTerminal,
 } from "../../../../src/simulator/terminal/port/ports.ts";
 import { ACK, encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
@@ -98,7 +98,7 @@ test("a restart brings the old speed back", async () => {
 });
 
 test("a serial device takes the new speed itself", async () => {
-  const cable = await PseudoTerminal.open(null);
+  const cable = await openPseudoTerminal(null);
   const serial = { path: cable.path, ...zvtProtocol.serialLine };
   const { simulator } = await started("tcp", { serial, pace: { speedChangeMs: 0 } });
   cable.start({ data: () => {}, closed: () => {} });

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { PseudoTerminal } from "../../../../src/simulator/terminal/port/ports.ts";
+import { openPseudoTerminal } from "../../../../src/simulator/terminal/port/ports.ts";
 import { encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { TestClock } from "../../../support/test-clock.ts";
@@ -220,7 +220,7 @@ test("the daily restart can be set later, and follows the clock of the terminal"
 });
 
 test("a serial device is served like a pseudo-terminal", async () => {
-  const cable = await PseudoTerminal.open(null);
+  const cable = await openPseudoTerminal(null);
   const simulator = await startTerminalSimulator({
     tcp: null,
     serial: { path: cable.path, ...zvtProtocol.serialLine },

@@ -1,8 +1,8 @@
-/** Bytes around a frame's body (docs/concert.md 2.3). */
+/** The bytes around a frame's body (docs/concert.md 2.3). */
 const STX = 0x02;
 const ETX = 0x03;
 
-/** Control bytes of a session, with their meaning for the trace (docs/concert.md 2.2). */
+/** The control bytes of a session, with their meaning in the trace (docs/concert.md 2.2). */
 export const controls = {
   enq: { byte: 0x05, says: "asks to speak" },
   ack: { byte: 0x06, says: "understood" },
@@ -12,37 +12,36 @@ export const controls = {
 export type ControlName = keyof typeof controls;
 const controlNames = Object.keys(controls) as readonly ControlName[];
 
-/** One thing that a register has sent in a session. */
 export type Received =
   | { readonly kind: ControlName }
   | { readonly kind: "frame"; readonly body: Uint8Array }
-  /** Bytes that are no frame; `why` is for the trace. */
+  /** Bytes that are no frame; the trace shows the reason `why`. */
   | { readonly kind: "junk"; readonly why: string };
 
-/** The longest body that is kept, above every real one: a flood must not fill the memory. */
+/** The longest body, longer than every real one, so that a flood cannot fill the memory. */
 const BODY_BYTES_MAX = 2_048;
 const BLANK = 0x20;
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
 
 type Position =
-  /** Between two frames: control bytes count. */
+  /** Between two frames, where control bytes count. */
   | "outside"
   | "noise"
   | "body"
   | "check"
-  /** A damaged frame: skipped to its end, or to the next silence. */
+  /** Inside a damaged frame, which is skipped to its end or to the next silence. */
   | "broken"
   | "broken-check";
 
 /**
- * Takes a register's bytes apart, as a terminal does. The check byte may have any value, so that
- * after ETX exactly one byte belongs to the frame (docs/concert.md 2.3).
+ * Splits a register's bytes into frames and control bytes. Exactly one byte after ETX belongs to
+ * the frame, because the check byte may have any value (docs/concert.md 2.3).
  */
 export class ByteReader {
   #position: Position = "outside";
   #body: number[] = [];
 
-  /** Whether a frame, or noise, has begun and not ended. */
+  /** Whether a frame or noise has begun and not ended. */
   get isInside(): boolean {
     return this.#position !== "outside";
   }
@@ -51,7 +50,7 @@ export class ByteReader {
     return [...bytes].flatMap((byte) => this.#take(byte) ?? []);
   }
 
-  /** Ends a frame that began, because no byte came for too long. */
+  /** Ends an unfinished frame, after a silence that is too long. */
   silence(): readonly Received[] {
     const why = this.#position === "noise" ? "bytes that are no frame" : "a frame that was cut";
     return this.isInside ? [this.#junk(why)] : [];
@@ -91,7 +90,7 @@ export class ByteReader {
     if (byte === STX) this.#open();
     else if (byte === ETX) this.#position = "check";
     else {
-      // A body may hold no control byte but a receipt's line ends.
+      // The only control bytes in a body are the line ends of a receipt.
       const isAllowed = byte >= BLANK || lineEnds.has(byte);
       if (isAllowed && this.#body.length < BODY_BYTES_MAX) this.#body.push(byte);
       else this.#position = "broken";
@@ -117,7 +116,7 @@ export class ByteReader {
   }
 }
 
-/** Returns a frame around a body; `damaged`: its check byte is wrong by one bit. */
+/** Returns a frame around a body; `damaged`: one bit of the check byte is wrong. */
 export function framed(body: Uint8Array, damaged: boolean): Uint8Array {
   const sum = body.reduce((xor, byte) => xor ^ byte, ETX);
   return Uint8Array.of(STX, ...body, ETX, damaged ? sum ^ 1 : sum);

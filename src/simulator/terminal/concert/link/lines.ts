@@ -9,23 +9,19 @@ import { ByteReader, type ControlName, controls, framed, type Received } from ".
 interface LineHandlers {
   /** Whether a register that asks to speak may speak. */
   mayBegin(): boolean;
-  /** Reads a request. Returns the work that begins, or undefined to refuse it on the line. */
+  /** Reads a request. Returns the work that begins; undefined: the line refuses the request. */
   request(body: Uint8Array): (() => void) | undefined;
   closed(): void;
 }
 
 interface LineOptions extends port.LineOptions, Timers {
-  /** Whether a message with these tags has all members that its action needs. */
   saysAll(tags: ReadonlyMap<string, string>): boolean;
 }
 
-/**
- * A line of Concert or Caisse-AP: {@link SessionLine} has the dialogue of ENQ, frames and EOT,
- * {@link BareLine} sends bodies as they are. The code that uses a line treats both alike.
- */
+/** A line of Concert or Caisse-AP, with sessions of ENQ, frames and EOT, or with bare bodies. */
 export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "body";
-  /** Whether the line has sessions; one without carries only the answer to its request. */
+  /** Whether the line has sessions; a bare line carries only the answer to its request. */
   abstract readonly inSessions: boolean;
 
   protected fault(name: FaultName) {
@@ -35,24 +31,21 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
   /** Tries once to deliver a reply, as soon as the line is free. */
   abstract deliver(body: Uint8Array): Promise<Delivery>;
 
-  /** Ends the exchange: without sessions over TCP the connection closes. */
+  /** Ends the exchange, which closes a TCP connection without sessions. */
   abstract finish(): void;
 }
 
-/** The longest message that a terminal accepts. */
+/** The longest message without frames that a terminal accepts, in bytes. */
 const MESSAGE_BYTES_MAX = 8_192;
 
-/**
- * A line of tagged messages without frames (docs/concert.md 4.7). A message ends with the silence
- * after it.
- */
+/** A line of tagged messages without frames, which end with a silence (docs/concert.md 4.7). */
 export class BareLine extends ConcertLine {
   readonly inSessions = false;
   #read: Uint8Array = new Uint8Array(0);
-  /** When a fault closes the connection, seen from the reply; undefined: after it, as usual. */
+  /** When a fault closes the connection during the reply; undefined: no fault does. */
   #closing: "before" | "middle" | "left-open" | undefined;
 
-  /** A message counts as delivered when it was handed to the network. */
+  /** Counts a message as delivered when the network has taken it. */
   deliver(body: Uint8Array): Promise<Delivery> {
     return this.inOrder(() => this.#deliver(body));
   }
@@ -106,7 +99,7 @@ export class BareLine extends ConcertLine {
     this.handlers?.request(body)?.();
   }
 
-  /** Handles a whole message that was read before the line closed. */
+  /** Handles a complete message that was read before the line closed. */
   protected override ended(): void {
     this.stopWaiting();
     if (!this.#awaitsMore) this.#whole();
@@ -122,52 +115,51 @@ function trimmed(bytes: Uint8Array): Uint8Array {
   return bytes.slice(0, last + 1);
 }
 
-/** How the terminal's own session ended. */
+/** The end of a session of the terminal's own. */
 type Delivery =
   | "delivered"
-  /** ENQ was not answered, or with NAK. */
+  /** The register did not answer the ENQ, or answered with NAK. */
   | "not-heard"
-  /** The frame was out, and nothing came. */
+  /** The register did not answer the frame. */
   | "not-acknowledged"
-  /** The frame was refused, and every repeat of it. */
+  /** The register refused the frame and all its repeats. */
   | "refused"
   | "closed";
 
-/** One reply to deliver, and the callback for its end. */
 interface Reply {
   readonly body: Uint8Array;
   done(how: Delivery): void;
 }
 
-/** Where the terminal is in the dialogue. */
+/** The terminal's position in the dialogue. */
 type Session =
   | { readonly at: "idle" }
-  /** The register's ENQ was acknowledged: its frame is awaited. */
+  /** The terminal has acknowledged the register's ENQ and waits for a frame. */
   | { readonly at: "listening" }
-  /** The request was taken: its EOT is awaited. */
+  /** The terminal has accepted the request and waits for the register's EOT. */
   | { readonly at: "taken"; readonly request: Uint8Array }
-  /** The terminal's ENQ is out. */
+  /** The terminal has sent ENQ. */
   | { readonly at: "calling"; readonly reply: Reply }
-  /** The terminal's frame is out; the register has refused it so many times. */
+  /** The terminal has sent its frame, which the register has refused `naks` times. */
   | { readonly at: "sending"; readonly reply: Reply; readonly naks: number };
 
-/** How often a reply is sent again after a NAK, at most. */
+/** The largest number of repeats of a reply after NAK. */
 const REPEATS_MAX = 3;
 
 /**
- * The dialogue of ENQ, ACK, frames and EOT on one line (docs/concert.md 2.4 to 2.7). A byte that is
- * not expected is not answered.
+ * A line with the dialogue of ENQ, ACK, frames and EOT, which ignores unexpected bytes
+ * (docs/concert.md 2.4 to 2.7).
  */
 export class SessionLine extends ConcertLine {
   readonly inSessions = true;
   readonly #waiting: Reply[] = [];
   readonly #reader = new ByteReader();
-  /** The timer that runs while a frame has begun and not ended. */
+  /** The timer that runs inside a frame. */
   #silence: Timer | undefined;
   #session: Session = { at: "idle" };
-  /** The write of pieces with pauses; other writes wait for its end. */
+  /** The write of pieces with pauses, for whose end later writes wait. */
   #out: Promise<void> | undefined;
-  /** By how much a fault delays the next ACK. */
+  /** The delay of the next ACK by a fault, in milliseconds. */
   #ackDelayMs = 0;
 
   protected override received(bytes: Uint8Array): void {
@@ -189,7 +181,7 @@ export class SessionLine extends ConcertLine {
     });
   }
 
-  /** Does nothing: the next session begins on the same line. */
+  /** Does nothing, because the next session begins on the same line. */
   finish(): void {}
 
   /** Sends the next reply, unless a session runs: the line is half duplex. */
@@ -225,7 +217,7 @@ export class SessionLine extends ConcertLine {
     this.#session = next;
   }
 
-  /** Answers the register's ENQ, with NAK while the terminal's own session runs. */
+  /** Answers the register's ENQ, with NAK during a session of the terminal's own. */
   #asked(): void {
     const { at } = this.#session;
     if (at !== "idle" && at !== "listening") {
@@ -242,11 +234,11 @@ export class SessionLine extends ConcertLine {
     this.#startTimer("session");
   }
 
-  /** Answers a frame; outside of a session of the register it is not even read. */
+  /** Answers a frame; a frame outside a session of the register is ignored. */
   #requested(body: Uint8Array): void {
     const session = this.#session;
     if (session.at === "taken") {
-      // An equal frame comes from a register that missed our ACK: it was taken once.
+      // A register that missed our ACK sends an equal frame, which counts once.
       this.#say(Buffer.compare(body, session.request) === 0 ? "ack" : "nak");
       this.#startTimer("session");
     }
@@ -296,7 +288,6 @@ export class SessionLine extends ConcertLine {
     this.#sendNext();
   }
 
-  /** Ends the terminal's own session. */
   #end({ done }: Reply, how: Delivery): void {
     this.#move({ at: "idle" });
     this.#say("eot");
@@ -304,7 +295,7 @@ export class SessionLine extends ConcertLine {
     this.#sendNext();
   }
 
-  /** Starts the timer, after bytes that are still on their way. */
+  /** Starts the timer once all earlier bytes have left. */
   #startTimer(name: "session" | "answer"): void {
     this.stopWaiting();
     const session = this.#session;
@@ -326,7 +317,7 @@ export class SessionLine extends ConcertLine {
     if (!this.options.faults.muted) this.#control("out", what);
   }
 
-  /** Sends the reply's frame; `naks`: how often the register has refused it. */
+  /** Sends the reply's frame, which the register has refused `naks` times. */
   #transmit(reply: Reply, naks: number): void {
     this.#move({ at: "sending", reply, naks });
     const { body } = reply;
@@ -337,7 +328,7 @@ export class SessionLine extends ConcertLine {
     this.#startTimer("answer");
   }
 
-  /** Writes the pieces; one write if no fault cuts them (docs/concert.md 2.3). */
+  /** Writes the pieces, in one write if no fault divides them (docs/concert.md 2.3). */
   #leave(pieces: Pieces): void {
     if (this.#out === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
       for (const { bytes } of pieces) this.write(bytes);

@@ -18,7 +18,7 @@ import {
 } from "./payment.ts";
 import { printedPan, receiptLines } from "./receipt.ts";
 
-/** Values of the status (docs/concert.md 3.3). */
+/** The values of the status (docs/concert.md 3.3). */
 const status = { accepted: "0", refused: "7", taken: "9" } as const;
 const AT_ONCE = "A011";
 const NO_TICKET = "T010";
@@ -41,7 +41,7 @@ export class FixedDialogue implements Dialogue {
     return this.#request(request, { action, amountMinor, currency });
   }
 
-  /** Returns no reply: the line has answered NAK. */
+  /** Returns no reply, because the line answers NAK. */
   busy(): undefined {
     return undefined;
   }
@@ -82,7 +82,7 @@ export class FixedDialogue implements Dialogue {
     return this.#parts.fault("any-body") ? decoded(atPositionsOfE(body)) : undefined;
   }
 
-  /** Returns the reply; without an `ending` it says that the request was taken. */
+  /** Returns the reply; without an `ending` the reply reports that the request was accepted. */
   #encoded(request: FixedRequest, ending?: Ending): Uint8Array {
     const parts = this.#parts;
     const done = ending?.how === "done" ? ending : undefined;
@@ -113,7 +113,7 @@ export class FixedDialogue implements Dialogue {
 const STATUS_AT = 2;
 const AMOUNT_END = 10;
 
-/** Returns a request of E read from any body, as some terminals do (docs/concert.md 2.6). */
+/** Returns a request of E from any body, as some terminals read it (docs/concert.md 2.6). */
 function atPositionsOfE(body: Uint8Array): Uint8Array {
   const digits = textOf(body).slice(0, AMOUNT_END).padEnd(AMOUNT_END, "0");
   return bytesOf(`${digits}110978${" ".repeat(PRIVATE_CHARACTERS)}`);

@@ -10,27 +10,27 @@ import { book, type Entered, PIN_TRIES_MAX, pinPad, TerminalParts } from "../../
 import { type FaultName, type Point, struckBy } from "../faults.ts";
 import { type ConcertOptions, type Report, reports } from "../options.ts";
 
-/** The parts that all requests of the terminal share. */
+/** The parts of the terminal that its requests share. */
 export class ConcertParts extends TerminalParts<ConcertOptions> {
-  /** Returns the arguments of the armed fault of this name, and uses it; undefined: none. */
+  /** Returns the arguments of a fault of this name that strikes now; undefined: none strikes. */
   fault(name: FaultName): FaultArguments | undefined {
     return struckBy(this.faults, name);
   }
 
-  /** How the next reply shows its card number. */
+  /** How the next reply shows the card number. */
   get report(): Report {
     const as = this.fault("report")?.["as"];
     return reports.find((one) => one === as) ?? this.options.behaviour.report;
   }
 
-  /** Private data of the terminal's own, by a fault, as Latin-1 text. */
+  /** The private data that a fault puts into the reply, as Latin-1 text. */
   get otherPrivate(): string | undefined {
     const given = this.fault("other-private");
     return given && Buffer.from(String(given["hex"]), "hex").toString("latin1");
   }
 }
 
-/** The request of a register, after its message was read. */
+/** The order of a register's request. */
 export interface Order {
   readonly action: Action;
   readonly amountMinor: number;
@@ -41,7 +41,7 @@ export interface Order {
 /** `other`: an action that this terminal does not have. */
 type Action = "debit" | "credit" | "cancellation" | "other";
 
-/** The actions by their digit in both families (docs/concert.md 3.1, 4.3). */
+/** The actions by their digit in both protocols (docs/concert.md 3.1, 4.3). */
 export const actions: Readonly<Record<string, Action>> = {
   "0": "debit",
   "1": "credit",
@@ -49,11 +49,11 @@ export const actions: Readonly<Record<string, Action>> = {
 };
 
 type Ended = (Done | { readonly how: Refusal }) & {
-  /** A code that a fault reports instead: a status of fixed fields, a reason (AF) of tags. */
+  /** The code that a fault reports instead: a status of fixed fields, or a reason (AF) of tags. */
   readonly forced?: string | undefined;
 };
 
-/** An order and how it ended; the amount is what was charged, else what was asked for. */
+/** An order and its outcome; the amount is the charged one, else the requested one. */
 export type Ending = Order & Ended;
 
 export interface Done {
@@ -64,38 +64,37 @@ export interface Done {
 }
 
 export type Refusal =
-  /** The bank declined. */
   | "declined"
   | "cancelled"
   | "timed-out"
-  /** No such action, or nothing that it could take back. */
+  /** The terminal lacks the action, or has no sale that it could take back. */
   | "no-such-action"
   | "no-such-currency"
   | "out-of-order"
   | "message-wrong";
 
-/** A message of a register that was read, and how to answer it. */
+/** A register's message, and the replies to it. */
 export interface Request {
-  /** What is carried out; null: nothing, the answer is there at once. */
+  /** The order that is carried out; null: none, because the early reply answers. */
   readonly order: Order | null;
-  /** Reply that is sent at once, before anything is carried out. */
+  /** The reply that is sent before anything is carried out; null: none. */
   readonly early: Uint8Array | null;
-  /** Whether the end is reported. */
+  /** Whether the outcome is reported. */
   readonly repliesAtEnd: boolean;
   reply(ending: Ending): Uint8Array;
 }
 
-/** Reads and writes the messages of one family. */
+/** Reads and writes the messages of one protocol. */
 export interface Dialogue {
-  /** Returns the request; undefined: no message for this terminal. */
+  /** Returns the request; undefined: the message is not for this terminal. */
   read(body: Uint8Array): Request | undefined;
-  /** Returns the answer to a request while another one runs; undefined: there is none. */
+  /** Returns the reply to a request while another one runs; undefined: there is none. */
   busy(body: Uint8Array): Uint8Array | undefined;
-  /** Returns a request that no register made, for a sale of the terminal's own. */
+  /** Returns a request for a sale that the terminal begins by itself. */
   ownSale(order: Order, reference: string): Request;
 }
 
-/** The ends that the display shows; the others come before a customer is there. */
+/** The outcomes that the display shows; the others come before a customer is there. */
 const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
   done: "approved",
   declined: "declined",
@@ -105,7 +104,7 @@ const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
 
 const kinds = { debit: "payment", credit: "refund" } as const;
 
-/** One order of a register, from its acceptance until its result is delivered. */
+/** A register's order, from its acceptance until its outcome is delivered. */
 export class Payment extends RunningCommand<ConcertParts, Point> {
   readonly order: Order;
 
@@ -114,7 +113,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     this.order = order;
   }
 
-  /** Asks customer and bank; only they can end a payment (docs/concert.md 2.8). */
+  /** Asks customer and bank, who alone can end a payment (docs/concert.md 2.8). */
   async carryOut(): Promise<Ending> {
     const ended = await this.#carriedOut();
     const stage = stageOfEnding[ended.how];
@@ -164,7 +163,9 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return { ...done, forced: forced?.code };
   }
 
-  /** Returns the last PIN entry; the register learns nothing of wrong ones before it. */
+  /**
+   * Returns the result of the last PIN entry; the register learns nothing of earlier wrong ones.
+   */
   async #enteredPin(action: CardAction): Promise<Entered> {
     const pad = pinPad(this.parts, action);
     for (let tries = 1; ; tries++) {
@@ -174,7 +175,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     }
   }
 
-  /** Returns the code that an armed fault forces, and whether it declines. */
+  /** Returns the code that an armed fault forces, and whether the code declines. */
   #forcedCode(): { readonly code: string; readonly refuses: boolean } | undefined {
     const status = this.parts.fault("status");
     if (status) return { code: String(status["as"]), refuses: status["as"] === "7" };
@@ -182,7 +183,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return reason && { code: String(reason["af"]), refuses: true };
   }
 
-  /** Charges at once: the register's acknowledgement decides nothing (docs/concert.md 2.4). */
+  /** Charges at once, whatever the register acknowledges (docs/concert.md 2.4). */
   #charge(kind: TransactionKind, card: CardName): Done {
     const by = Number(this.parts.fault("other-amount")?.["by"] ?? 0);
     const amountMinor = this.order.amountMinor + by;
@@ -193,7 +194,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return { how: "done", amountMinor, card, authorisation };
   }
 
-  /** Takes back the newest sale of that amount that still stands. */
+  /** Takes back the newest sale of this amount that still stands. */
   #takeBack(): Ended {
     const { ledger, memory } = this.parts;
     const { amountMinor } = this.order;
@@ -210,7 +211,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
   }
 }
 
-/** Returns the currency as ledger and switches have it. */
+/** Returns the currency in the form of ledger and switches. */
 function fourDigits(currency: string): string {
   return currency.padStart(4, "0");
 }

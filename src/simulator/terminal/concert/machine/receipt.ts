@@ -3,15 +3,15 @@ import { type CardName, maskedPan, type TestCard, testCards } from "../../bank/c
 import type { Report } from "../options.ts";
 import type { ConcertParts, Ending } from "./payment.ts";
 
-/** The last character of CC: the payment mode of fixed fields (docs/concert.md 4.5). */
+/** The last character of CC, which is the payment mode of fixed fields (docs/concert.md 4.5). */
 const modes: Partial<Record<CardName, string>> = { amex: "2", jcb: "9" };
 
-/** Returns CC, the application that was used (docs/concert.md 4.5). */
+/** Returns tag CC, the application of the card (docs/concert.md 4.5). */
 export function applicationOf({ name, technology }: TestCard): string {
   return `00${modes[name] ?? (technology === "contactless" ? "B" : "1")}`;
 }
 
-/** Returns the card number as a terminal writes it in a reply. */
+/** Returns the card number in the form of a reply. */
 export function printedPan(name: CardName, as: Report, mask: string): string {
   const card = testCards[name];
   if (as === "blank") return "";
@@ -19,8 +19,8 @@ export function printedPan(name: CardName, as: Report, mask: string): string {
 }
 
 /**
- * Returns a number in clear as real terminals may send it: zeros for the masked digits, and one
- * digit that makes the check digit right. No such card exists.
+ * Returns an unmasked number of no existing card: zeros for the masked digits, and one digit that
+ * makes the check digit right.
  */
 function madeUpPan({ maskedDigits }: TestCard): string {
   const last = maskedDigits.lastIndexOf("E");
@@ -36,8 +36,8 @@ const USUAL = "100";
 const HTML_AT = 2;
 
 /**
- * Returns the receipt's container for a register that asked for one with CK, also after a refusal
- * (docs/concert.md 4.6). The fault `receipt` sends it always.
+ * Returns the receipt's container for a register that asks for a receipt with CK, even after a
+ * refusal (docs/concert.md 4.6). The fault `receipt` always sends it.
  */
 export function receiptTags(
   parts: ConcertParts,
@@ -54,7 +54,7 @@ export function receiptTags(
     : lines.map((line) => `${line}\n`).join("");
   const inner = encodeTagged([
     ["CK", form],
-    // Each line of 76 characters has a line feed (docs/concert.md 4.6).
+    // Each line of 76 characters ends with a line feed (docs/concert.md 4.6).
     [
       "AK",
       Buffer.from(text, "latin1")
@@ -65,7 +65,6 @@ export function receiptTags(
   return [["ZT", textOf(inner)]];
 }
 
-/** Returns the lines of the customer's receipt. */
 export function receiptLines({ options, now }: ConcertParts, ending: Ending): readonly string[] {
   const { device } = options;
   const { amountMinor: amount, currency } = ending;

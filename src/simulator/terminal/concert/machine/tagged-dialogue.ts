@@ -14,7 +14,7 @@ import { applicationOf, printedPan, receiptTags } from "./receipt.ts";
 
 const IDENTIFICATION = "I";
 
-/** Values of AE (docs/concert.md 4.4). */
+/** The values of tag AE (docs/concert.md 4.4). */
 const state = { done: "10", notDone: "01", taken: "11" } as const;
 const reasonOf: Readonly<Record<Refusal, string>> = {
   declined: "04",
@@ -31,16 +31,16 @@ const alwaysAsked = ["CZ", "CJ", "CA", "CD"];
 const askedInPayment = ["CB", "CE"];
 const AT_ONCE = "1";
 
-/** The tags that a message brought. */
+/** The tags of a register's message. */
 type Asked = ReadonlyMap<string, string>;
 
-/** Whether a message says all that its action asks for (docs/concert.md 4.2). */
+/** Whether a message has all tags that its action needs (docs/concert.md 4.2). */
 export function saysAll(asked: Asked): boolean {
   const needed = asked.get("CD") === IDENTIFICATION ? [] : askedInPayment;
   return [...alwaysAsked, ...needed].every((tag) => asked.has(tag));
 }
 
-/** Messages of tags: Caisse-AP (docs/concert.md 4.1). */
+/** Requests and replies of tags, for Caisse-AP (docs/concert.md 4.1). */
 export class TaggedDialogue implements Dialogue {
   readonly #parts: ConcertParts;
 
@@ -142,7 +142,9 @@ export class TaggedDialogue implements Dialogue {
     return [["AE", state.done], ...reason];
   }
 
-  /** Returns the repeated tags with faults; no CB after a cancellation (docs/concert.md 4.2). */
+  /**
+   * Returns the repeated tags with faults, without CB after a cancellation (docs/concert.md 4.2).
+   */
   #altered(echo: readonly Tagged[], ending: Ending): readonly Tagged[] {
     const parts = this.#parts;
     const { amountMinor } = ending;

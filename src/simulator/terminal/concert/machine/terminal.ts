@@ -4,7 +4,7 @@ import { sleep } from "../../../../shared/time.ts";
 import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
 import type { BytePort } from "../../port/ports.ts";
-import type { Transport, WireEvent } from "../../port/register-line.ts";
+import type { Transport } from "../../port/register-line.ts";
 import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
 import { BareLine, type ConcertLine, SessionLine } from "../link/lines.ts";
@@ -13,17 +13,17 @@ import { type ConcertParts, type Dialogue, type Order, Payment, type Request } f
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**
- * A simulated terminal of the French cash-register protocols. The newest line gives it one request
- * at a time. The result leaves in a session of the terminal's own (docs/concert.md 2.4), or without
- * sessions as the answer on the same line (docs/concert.md 4.7).
+ * A simulated terminal of Concert and Caisse-AP. Its outcome leaves in a session of the terminal's
+ * own (docs/concert.md 2.4), or without sessions as the answer on the same line (docs/concert.md
+ * 4.7).
  */
 export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   readonly routes = texts.protocolRoutes.concert;
   readonly #dialogue: Dialogue;
   readonly #reading: MessageReading;
-  /** The newest line: every result is sent there, wherever its request came from. */
+  /** The newest line, where every outcome is sent, whichever line its request came from. */
   #line: ConcertLine | undefined;
-  /** The last reply, and whether the register acknowledged it. */
+  /** The last reply, and whether the register acknowledged the reply. */
   #last: { readonly body: Uint8Array; delivered: boolean } | undefined;
 
   constructor(parts: ConcertParts, dialogue: Dialogue, reading: MessageReading) {
@@ -39,7 +39,9 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       void this.parts.host.unplug(Number(refused["ms"]));
       return;
     }
-    const line = this.#lineOn(port, transport);
+    const { sessions, timers } = this.parts.options;
+    const options = { ...this.lineOptions(port, transport), ...timers, saysAll };
+    const line = sessions ? new SessionLine(port, options) : new BareLine(port, options);
     this.#line = line;
     line.start({
       mayBegin: () => !this.running && !this.parts.busy && !this.parts.outOfOrder,
@@ -107,20 +109,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     });
   }
 
-  #lineOn(port: BytePort, transport: Transport): ConcertLine {
-    const { clock, options, faults } = this.parts;
-    const given = {
-      clock,
-      transport,
-      ...options.timers,
-      saysAll,
-      faults,
-      onWire: (event: WireEvent) => this.onWire(port.name, event),
-    };
-    return options.sessions ? new SessionLine(port, given) : new BareLine(port, given);
-  }
-
-  /** Begins the request; undefined: refused on the line, or answered here. */
+  /** Returns the work of a request; undefined: the line refuses it, or it is already answered. */
   #requested(line: ConcertLine, body: Uint8Array): (() => void) | undefined {
     if (this.running || this.parts.busy) {
       const busy = this.#dialogue.busy(body);
@@ -154,17 +143,17 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     });
   }
 
-  /** Delivers a reply in as many tries as are set (docs/concert.md 2.5); true: acknowledged. */
+  /** Delivers a reply in at most `enqTries` attempts (docs/concert.md 2.5); true: acknowledged. */
   async #deliver(from: ConcertLine, body: Uint8Array, signal: AbortSignal): Promise<boolean> {
     const { clock, options } = this.parts;
     const reply = { body, delivered: false };
     this.#last = reply;
     const triesMax = from.inSessions ? options.enqTries || Number.POSITIVE_INFINITY : 1;
     for (let tries = 1; ; tries++) {
-      // Without sessions an answer belongs to its question: no other line may have it.
+      // Without sessions an answer may only leave on the line of its question.
       const line = from.inSessions ? this.#line : from;
       const how = await line?.deliver(body);
-      // With no register connected a try takes as long as the wait for the answer to an ENQ.
+      // Without a register an attempt takes as long as the wait for the answer to an ENQ.
       if (!line) await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
       reply.delivered = how === "delivered";
       signal.throwIfAborted();
@@ -176,5 +165,5 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
 
 const AMOUNT_MAX = 99_999_999;
 
-/** The signal of answers that nothing ends. */
+/** The signal of answers that nothing cancels. */
 const never = new AbortController().signal;

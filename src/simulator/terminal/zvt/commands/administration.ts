@@ -8,15 +8,15 @@ import { code, failByFault } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 import {
   centred,
+  pair,
   print,
   type ReceiptLine,
   registerPrints,
   reportTotals,
-  spread,
 } from "../receipts.ts";
 
 export const administrationCommands: readonly Command[] = [
-  /** End of day 06 50 (docs/zvt.md 6.4): totals, receipt, and the turnover is closed. */
+  /** End of day 06 50 (docs/zvt.md 6.4): reports and prints the totals, and closes the turnover. */
   command(0x0650, async (process) => {
     const { memory } = process.parts;
     await work(process);
@@ -28,7 +28,7 @@ export const administrationCommands: readonly Command[] = [
     await process.complete({ fields: { resultCode: UPDATE_STARTS } });
     await process.restart();
   }),
-  /** Turnover totals 06 10 (docs/zvt.md 6.4): the terminal's own, and nothing is closed. */
+  /** Turnover totals 06 10 (docs/zvt.md 6.4): reports the terminal's totals and closes nothing. */
   command(0x0610, async (process) => {
     await work(process);
     const totals = await reportTotals(process, null);
@@ -42,7 +42,7 @@ export const administrationCommands: readonly Command[] = [
     await printAdministration(process, "INITIALISATION", []);
     await process.complete();
   }),
-  /** Diagnosis 06 70 (docs/zvt.md 6.4); sets the register's clock if tag 26 permits it. */
+  /** Diagnosis 06 70 (docs/zvt.md 6.4): also sets the register's clock if tag 26 permits it. */
   command(0x0670, async (process) => {
     const { parts, request } = process;
     const named = tagValue(request.tags, "diagnosisType") !== undefined;
@@ -57,25 +57,21 @@ export const administrationCommands: readonly Command[] = [
   }),
   /** Selftest 06 79 (docs/zvt.md 6.4). */
   command(0x0679, async (process) => {
-    const { memory, ledger, registration } = process.parts;
+    const { memory, ledger } = process.parts;
     await work(process);
-    const row = (name: string, value: string) => spread(name, value, registration.printerWidth);
     await printAdministration(process, "SELFTEST", [
-      row("Turnover:", String(memory.turnover.length)),
-      row("Bank entries:", String(ledger.entries.length)),
-      row("Due:", memory.demands.join(" ") || "nothing"),
+      pair("Turnover:", String(memory.turnover.length)),
+      pair("Bank entries:", String(ledger.entries.length)),
+      pair("Due:", memory.demands.join(" ") || "nothing"),
     ]);
     await process.complete();
   }),
-  /** Send offline transactions 06 51 (docs/zvt.md 6.4): there are none, all sales go online. */
+  /** Send offline transactions 06 51 (docs/zvt.md 6.4): all sales go online, so there are none. */
   command(0x0651, async (process) => {
     await work(process);
     await process.complete();
   }),
-  /**
-   * Software update 08 10 (docs/zvt.md 6.4): over a line of its own, so it completes first, and the
-   * terminal is away then.
-   */
+  /** Software update 08 10 (docs/zvt.md 6.4): completes first, and then the terminal goes away. */
   commandWhenLocked(0x0810, async (process) => {
     const { parts } = process;
     await process.accept();
@@ -93,12 +89,12 @@ export const administrationCommands: readonly Command[] = [
     await printAdministration(process, "CONFIGURATION", configurationLines(process.parts));
     await process.complete();
   }),
-  /** Abort 06 B0 with no command running: gives a card back, if there is one (docs/zvt.md 6.6). */
+  /** Abort 06 B0 while no command runs: gives an inserted card back (docs/zvt.md 6.6). */
   commandWhenLocked(0x06b0, async (process) => {
     process.parts.readCard = undefined;
     await process.finish();
   }),
-  /** Reset terminal 06 18 (docs/zvt.md 6.4): 80 00, 06 0F, then it restarts. */
+  /** Reset terminal 06 18 (docs/zvt.md 6.4): 80 00, 06 0F, then a restart. */
   command(0x0618, async (process) => {
     await process.accept();
     await process.complete();
@@ -115,15 +111,15 @@ export const administrationCommands: readonly Command[] = [
     cure(parts.memory, process.control);
     await process.complete();
   }),
-  /** Select language 08 30 (docs/zvt.md 6.4); one that the texts do not have changes nothing. */
+  /** Select language 08 30 (docs/zvt.md 6.4): a language without texts changes nothing. */
   commandWhenLocked(0x0830, async (process) => {
     const { parts, request } = process;
     parts.language = languages[request.parts.language ?? 0] ?? parts.language;
     await process.finish();
   }),
   /**
-   * Change of speed 08 40 (docs/zvt.md 2.6): the answer leaves at the old speed, the new one holds
-   * two seconds later. A restart brings the old one back. TCP has none to change.
+   * Change of speed 08 40 (docs/zvt.md 2.6): the answer still has the old speed; the new speed
+   * begins two seconds later and ends with a restart. TCP has no speed.
    */
   commandWhenLocked(0x0840, async (process) => {
     const { clock, options } = process.parts;
@@ -133,14 +129,14 @@ export const administrationCommands: readonly Command[] = [
     await process.finish();
     const { line } = process;
     clock.startTimer("change of speed", options.pace.speedChangeMs, () => {
-      if (!line.closed) line.changeSpeed?.(speed);
+      if (!line.closed) line.changeSpeed(speed);
     });
   }),
   /** Set terminal id 06 1B (docs/zvt.md 6.4): only while no transaction is stored. */
   command(0x061b, async (process) => {
     const { memory } = process.parts;
     const { terminalId } = process.request.fields;
-    // Without the field a terminal with keys would ask for it; this one has none.
+    // A real terminal would ask for a missing terminal id on its keys; the simulated one has none.
     if (terminalId === undefined || !/^\d{8}$/.test(terminalId)) {
       return await process.refuse(code.messageWrong);
     }
@@ -149,7 +145,7 @@ export const administrationCommands: readonly Command[] = [
     memory.set({ terminalId });
     await process.complete();
   }),
-  /** Change password 06 95 (docs/zvt.md 6.4): from now on commands must bring the new one. */
+  /** Change password 06 95 (docs/zvt.md 6.4): later commands must bring the new password. */
   command(0x0695, async (process) => {
     const { newPassword = "" } = process.request.parts;
     if (!/^\d{6}$/.test(newPassword)) return await process.refuse(code.messageWrong);
@@ -157,12 +153,12 @@ export const administrationCommands: readonly Command[] = [
     process.parts.memory.set({ password: newPassword });
     await process.complete();
   }),
-  /** Activate card reader 08 50 (docs/zvt.md 6.4); shown in `GET /state`, there is no motor. */
+  /** Activate card reader 08 50 (docs/zvt.md 6.4): only shown in `GET /state`, without a motor. */
   commandWhenLocked(0x0850, async (process) => {
     process.parts.reader = process.request.fields.reader ?? 0;
     await process.finish();
   }),
-  /** Switch protocol 08 02 (docs/zvt.md 6.4): the last thing that this terminal understands. */
+  /** Switch protocol 08 02 (docs/zvt.md 6.4): the terminal understands no later command. */
   commandWhenLocked(0x0802, async (process) => {
     await process.finish();
     process.parts.zvtOff = true;
@@ -178,7 +174,7 @@ export const administrationCommands: readonly Command[] = [
   }),
 ];
 
-/** In the completion of an end of day: a software update begins now (docs/zvt.md 6.4). */
+/** The result code of an end of day that begins a software update (docs/zvt.md 6.4). */
 const UPDATE_STARTS = 0xe0;
 const UPDATE_FORBIDDEN = 0xe0;
 
@@ -186,9 +182,8 @@ const SET_REGISTER_TIME = 0x0401;
 
 /** Returns the lines of the configuration, for 06 1A and the service menu. */
 function configurationLines(parts: Parts): readonly ReceiptLine[] {
-  const { device, options, registration } = parts;
+  const { device, options } = parts;
   const { serial, lineSpeed, behaviour, timers } = options;
-  const pair = (left: string, right: string) => spread(left, right, registration.printerWidth);
   return [
     pair("Device:", device.name),
     pair("Serial:", device.serialNumber),
@@ -202,7 +197,7 @@ function configurationLines(parts: Parts): readonly ReceiptLine[] {
   ];
 }
 
-/** Accepts the command, shows that the customer has to wait, and waits. */
+/** Accepts a command, shows that the customer has to wait, and waits. */
 async function work(process: Process): Promise<void> {
   await process.accept();
   await process.status(status.pleaseWait);
@@ -210,19 +205,19 @@ async function work(process: Process): Promise<void> {
   await process.pause("administration", process.parts.options.pace.administrationMs);
 }
 
-/** Prints on the register's paper if the register wants that. */
+/** Prints a report on the register's paper if the register wants that. */
 async function printAdministration(
   process: Process,
   title: string,
   lines: readonly ReceiptLine[],
 ): Promise<void> {
   if (!registerPrints(process, "administration")) return;
-  const { device, registration, now } = process.parts;
+  const { device, now } = process.parts;
   const { date, time } = localTime(now);
   await print(process, "administration", [
     centred(`** ${title} **`),
-    spread(date, time, registration.printerWidth),
-    spread("Terminal:", device.terminalId, registration.printerWidth),
+    pair(date, time),
+    pair("Terminal:", device.terminalId),
     ...lines,
   ]);
 }

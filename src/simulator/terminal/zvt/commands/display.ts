@@ -7,12 +7,14 @@ import { code } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
 
 export const displayCommands: readonly Command[] = [
-  /** Display text 06 E0 (docs/zvt.md 6.8); kept for `GET /state`. */
+  /** Display text 06 E0 (docs/zvt.md 6.8): `GET /state` shows the text. */
   commandWhenLocked(0x06e0, async (process) => {
     show(process);
     await process.finish();
   }),
-  /** Display text with answer 06 E1 (docs/zvt.md 6.8): the answer is the key. Abort ends it. */
+  /**
+   * Display text with answer 06 E1 (docs/zvt.md 6.8): the answer is a key; Abort ends the command.
+   */
   commandWhenLocked(0x06e1, async (process) => {
     show(process);
     const { tags, fields } = process.request;
@@ -28,7 +30,7 @@ export const displayCommands: readonly Command[] = [
   /** Numeric entry 06 E2 (docs/zvt.md 6.8): the answer is the digits, or a key. */
   commandWhenLocked(0x06e2, async (process) => {
     const { minLength = 1, maxLength = minLength, mac } = process.request.fields;
-    // The value is the vendor's; a register that has none may not ask for digits.
+    // The MAC is the vendor's; a register without one may not ask for digits.
     if (mac === undefined) return await process.refuse(code.textNotAuthentic);
     show(process);
     const action = await waited(process, "digits");
@@ -40,7 +42,10 @@ export const displayCommands: readonly Command[] = [
         : Uint8Array.of(keyCode(action));
     await process.answerWith("numeric-answer", { parts: { data } });
   }),
-  /** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, with 27 only when nothing was read. */
+  /**
+   * Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, which has a result code only without a
+   * card.
+   */
   commandWhenLocked(0x06c0, async (process) => {
     const { parts, request } = process;
     await process.accept();
@@ -62,7 +67,7 @@ export const displayCommands: readonly Command[] = [
     }
     const card = zvtCard(action.card ?? behaviour.card);
     const wanted = wantedTechnologies(process);
-    // A card that is only held in front of the reader cannot stay in it.
+    // A contactless card cannot stay in the reader.
     parts.readCard = { card: card.name, inside: wanted !== CONTACTLESS };
     await process.completeWithReport(whatWasRead(process, card, wanted));
   }),
@@ -81,10 +86,10 @@ const keyCodes: Readonly<Record<KeyName, number>> = {
   f3: 0x33,
   f4: 0x34,
 };
-/** Answers without a key: the time is over, a card is in (docs/zvt.md 6.8). */
+/** The answers without a key: the time is over, a card was inserted (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
-/** Field F9: report an inserted card too. */
+/** The value of field F9 that also asks for an inserted card. */
 const REPORT_CARD = 0xff;
 
 function show({ parts, request }: Process): void {
@@ -93,7 +98,7 @@ function show({ parts, request }: Process): void {
   );
 }
 
-/** Waits as long as field F0 says (docs/zvt.md 5.1); 00 or none: without end. */
+/** Waits for the customer as long as field F0 says (docs/zvt.md 5.1); 00 or none: without end. */
 async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;
@@ -109,20 +114,20 @@ function keyCode(action: CustomerAction): number {
   return action.action === "insert" ? CARD_IN : keyCodes.stop;
 }
 
-/** Values of tag 1F60, and of field 19 that mean them (docs/zvt.md 6.7). */
+/** Values of tag 1F60, and the values of field 19 with the same meaning (docs/zvt.md 6.7). */
 const STRIPE = 0x01;
 const CHIP = 0x02;
 const CONTACTLESS = 0x04;
 const CHIP_KINDS = [0x10, 0x20];
 const CHIP_AND_STRIPE_KIND = 0x50;
 
-/** Tag 1F15: the number of the card's chip is wanted (docs/zvt.md 6.7). */
+/** The bit of tag 1F15 that asks for the number of the card's chip (docs/zvt.md 6.7). */
 const UID_WANTED = 0x40;
 
-/** Field FC: the register shows the prompts itself (docs/zvt.md 6.7). */
+/** The value of field FC if the register shows the prompts itself (docs/zvt.md 6.7). */
 const REGISTER_SHOWS = 0x00;
 
-/** Returns how long a card is waited for: as the register says, 00 without end. */
+/** Returns how long the terminal waits for a card, in milliseconds; null: without end. */
 function waitMsOf({ parts, request }: Process): number | null {
   const seconds = request.parts.timeoutSeconds;
   if (seconds === undefined) return parts.options.pace.cardWaitMs;
@@ -140,9 +145,8 @@ function wantedTechnologies({ request }: Process): number {
 function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgoing {
   const control = tagValue(request.tags, "readingControl")?.[0] ?? 0;
   const uid = (control & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
-  // Four bytes that no chip has: 08 at the start means random.
+  // Four bytes that no chip has: 08 at the start marks a random number.
   const chip = Uint8Array.of(0x08, 0x00, 0x00, card.cardType);
-  // Track 2 is masked like the card number.
   const track2 = `${card.maskedDigits}D${card.expiry}201EEEEEEEEEE`;
   const tags: RawTag[] = [
     ...((wanted & CHIP) !== 0 ? [container("chipList", [applicationOf(card)])] : []),

@@ -11,7 +11,7 @@ import { type Command, command, type Process, readable } from "../machine/proces
 import { code } from "../machine/sale.ts";
 
 export const fileCommands: readonly Command[] = [
-  /** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal asks for each block with 04 0C. */
+  /** Write file 08 14 (docs/zvt.md 6.4, 7.4): the terminal requests each block with 04 0C. */
   command(0x0814, async (process) => {
     const { files } = process.parts;
     const announced = announcedFiles(process.request);
@@ -35,7 +35,7 @@ export const fileCommands: readonly Command[] = [
     const known = ids.filter((id) => process.parts.files.delete(id));
     await (known.length === ids.length ? process.complete() : process.abort(code.notPossible));
   }),
-  /** Change configuration 08 13 (docs/zvt.md 6.4), with any content of the vendor's. */
+  /** Change configuration 08 13 (docs/zvt.md 6.4): any content of the vendor's is accepted. */
   command(0x0813, async (process) => {
     const { memory } = process.parts;
     if (!process.request.tags?.length) return await process.refuse(code.messageWrong);
@@ -49,7 +49,7 @@ export const fileCommands: readonly Command[] = [
   }),
 ];
 
-/** The size of all files together. */
+/** The largest size of all files together, in bytes. */
 const FILE_BYTES_MAX = 4 * 1024 * 1024;
 
 interface Announced {
@@ -57,7 +57,7 @@ interface Announced {
   readonly length: number;
 }
 
-/** Returns the announced files; undefined: one has no id or no length. */
+/** Returns the announced files; undefined: a file has no id or no length. */
 function announcedFiles({ tags }: Message): readonly Announced[] | undefined {
   const files = findTags(tags, "file").map(({ children }) => ({
     id: tagValue(children as readonly Tag[], "fileId"),

@@ -30,13 +30,15 @@ import { printDeclined } from "../receipts.ts";
 export const paymentCommands: readonly Command[] = [
   /** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
   command(0x0601, (process) => sell(process, "payment")),
-  /** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or another card's kind. */
+  /**
+   * Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment that also reports other cards.
+   */
   command(0x06e6, (process) => sell(process, "payment")),
   /** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
   command(0x0622, (process) => sell(process, "reservation")),
   /** Refund 06 31 (docs/zvt.md 6.3): money goes to the card. */
   command(0x0631, (process) => sell(process, "refund")),
-  /** Book tip 06 0C (docs/zvt.md 6.3): charges the card again if the payment allowed it. */
+  /** Book tip 06 0C (docs/zvt.md 6.3): charges the card again if the payment allowed a tip. */
   command(0x060c, async (process) => {
     const { ledger, memory } = process.parts;
     const { receiptNumber } = process.request.fields;
@@ -53,15 +55,15 @@ export const paymentCommands: readonly Command[] = [
     const tip = { kind: "payment", order, card: original.card } as const;
     const transaction = charge(process, tip, "TIP");
     await settle(transaction);
-    // A tip that was not acknowledged has been taken back, and can be booked again.
+    // An unacknowledged tip has been taken back, and can be booked again.
     if (ledger.find(transaction.stored.ledgerId)?.final) {
       memory.change({ ...original, tipAllowed: false });
     }
   }),
-  /** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has agreed already. */
+  /** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has approved by telephone. */
   command(0x0621, async (process) => {
     const authorisation = process.request.fields.authorisationAttribute;
-    // Without the number a terminal with keys would ask for it; this one has none.
+    // A real terminal would ask for a missing number on its keys; the simulated one has none.
     if (!authorisation) return await process.refuse(code.messageWrong);
     const order = await checkedOrder(process);
     if (!order) return;
@@ -70,7 +72,7 @@ export const paymentCommands: readonly Command[] = [
     if (isDebitCard(card)) return await process.abort(code.notForDebitCards);
     await settle(charge(process, { kind: "payment", order, card, authorisation }, "TELEPHONIC"));
   }),
-  /** Account balance 06 03 (docs/zvt.md 6.3): reported, and nothing is stored. */
+  /** Account balance 06 03 (docs/zvt.md 6.3): reports the balance and stores nothing. */
   command(0x0603, async (process) => {
     const { parts } = process;
     await process.accept();
@@ -96,10 +98,10 @@ export const paymentCommands: readonly Command[] = [
 
 const CARD_POLL = 0x06e6;
 
-/** Customer, host, report, receipts: the long sequence of docs/zvt.md 1.3. */
+/** Runs a sale with customer, host, report and receipts (docs/zvt.md 1.3). */
 async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const { parts } = process;
-  // The script comes before the answer to the command, so that its faults can strike there too.
+  // The script is read before the answer to the command, so that its faults can strike there.
   const script = parts.nextPayment();
   const order = await checkedOrder(process);
   if (!order) return;
@@ -133,11 +135,11 @@ async function sell(process: Process, kind: TransactionKind): Promise<void> {
   await settle(charge(process, { kind, card, order: charged, trace, tipAllowed }));
 }
 
-/** Ends with 6C, for a time-out with its text in the report (docs/zvt.md 11.4). */
+/** Ends a payment without a card with 6C, and explains a time-out by a text (docs/zvt.md 11.4). */
 async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"): Promise<void> {
   const { parts } = process;
   parts.screen.show(how);
-  // Only the text says that the time is over: the code 6C has other meanings too.
+  // Only the text distinguishes a time-out, because 6C has other meanings too.
   const text = { text: texts.timeOut[parts.language], charset: process.textCharset() };
   const said = how === "timed-out" ? text : undefined;
   if (how === "cancelled" && parts.is("statuses-a0")) await process.status(status.cancelled);
@@ -146,7 +148,7 @@ async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"):
   await process.abort(code.aborted);
 }
 
-/** Field 19: use the card of the Read Card before, the register offers a tip (docs/zvt.md 6.2). */
+/** Bits of field 19: use the card of Read Card; the register offers a tip (docs/zvt.md 6.2). */
 const USE_READ_CARD = 0x02;
 const TIP_ALLOWED = 0x08;
 
@@ -167,7 +169,10 @@ async function cardFor(
   return { card: readCard.card, pin: { pad, first: "right" } };
 }
 
-/** docs/zvt.md 6.3: Card poll reports the kind of card, a payment only that the card is unknown. */
+/**
+ * Ends a sale for a card that is not for payments: Card poll reports the kind of card (docs/zvt.md
+ * 6.3).
+ */
 async function refuseOtherCard(process: Process): Promise<void> {
   process.parts.screen.show("not-for-payments");
   if (process.control !== CARD_POLL) {
@@ -187,9 +192,8 @@ async function decline(process: Process, declined: Reported, resultCode: number)
 }
 
 /**
- * Tag 1F1F (docs/zvt.md 9.4): the register names the last receipt number it knows, or sends the tag
- * empty when it knows none. If the terminal's last number is one higher, the register missed that
- * transaction, which is reversed and its number used again; otherwise nothing happens.
+ * Reverses the last transaction if the register missed it, and frees its number. Tag 1F1F names the
+ * last receipt number that the register knows; empty: none (docs/zvt.md 9.4).
  */
 async function reverseMissed(process: Process): Promise<void> {
   const { ledger, memory, options } = process.parts;
@@ -198,7 +202,7 @@ async function reverseMissed(process: Process): Promise<void> {
   const named = findTags(process.request.tags, "lastReceiptNumber")[0]?.value;
   const { last } = memory;
   if (typeof named !== "string" || !last) return;
-  // A register that knows no receipt number can have missed the very first one only.
+  // A register that knows no receipt number can only have missed the very first transaction.
   const next = Number(named) === 9_999 ? 1 : Number(named) + 1;
   const missed = named === "" ? options.behaviour.firstReceiptNumber : next;
   if (missed !== last.receiptNumber || ledger.remaining(last.ledgerId) === 0) return;
@@ -209,10 +213,10 @@ async function reverseMissed(process: Process): Promise<void> {
   });
 }
 
-/** The balance of every card of the bank at first, in minor units. */
+/** The first balance of every card at the bank, in minor units. */
 const BALANCE_AT_FIRST = 100_000;
 
-/** Returns the card; without one that can be used it ends the command and returns undefined. */
+/** Returns the customer's card; undefined: no card can be used, and the command has ended. */
 async function presentedCard(process: Process): Promise<CardName | undefined> {
   const { behaviour } = process.parts.options;
   const approve = { kind: "approve" } as const;

@@ -64,7 +64,7 @@ export const registrationCommands: readonly Command[] = [
     const service = request.fields.serviceByte ?? 0;
     const softwareVersion = parts.device.version;
     await process.accept();
-    // The terminal's own jobs begin here (docs/zvt.md 6.5); an answer changes nothing.
+    // The terminal's own requests begin here (docs/zvt.md 6.5); their answers change nothing.
     await askRegister(process, "status", askNames);
     const status: Outgoing = {
       parts: {
@@ -77,7 +77,7 @@ export const registrationCommands: readonly Command[] = [
   }),
 ];
 
-/** Bits of the status byte in the completion (docs/zvt.md 6.1). */
+/** The bits of the status byte in the completion (docs/zvt.md 6.1). */
 const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
 const VENDING_MODE = 0x10;
@@ -85,17 +85,17 @@ const WRONG_CURRENCY = 0x6f;
 
 const PRINTER_COLUMNS_MIN = 16;
 const PRINTER_COLUMNS_MAX = 80;
-/** A register has to take messages of the size of a report. */
+/** The smallest limit of a register that the terminal accepts: the size of a report. */
 const MESSAGE_BYTES_MIN = 255;
 
 const REGISTRATION = 0x0600;
 const CURRENCY_FIELD = 0x49;
-/** Where the currency begins: after password and configuration byte. */
+/** The position of the currency, after password and configuration byte. */
 const CURRENCY_AT = 4;
 
 /**
- * Returns the message with a bare currency; undefined: it has one already. Some registers write the
- * currency as field 49 (docs/zvt.md 6.1), and no currency begins with 49.
+ * Returns the registration without the byte 49 that some registers write before the currency
+ * (docs/zvt.md 6.1); undefined: there is none, because no currency begins with 49.
  */
 export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
   if (control !== REGISTRATION || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;
@@ -135,7 +135,7 @@ function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   return permitted;
 }
 
-/** Returns the character set of tag 27 if it names exactly one (docs/zvt.md 6.1). */
+/** Returns the character set of tag 27 if the tag names exactly one (docs/zvt.md 6.1). */
 function agreedCharset(tags: readonly Tag[] | null): Charset | undefined {
   const asked = findTags(tags, "charsets", "charset");
   const code = asked[0]?.value;
@@ -150,7 +150,7 @@ function statusByte({ memory, options }: Parts): number {
   );
 }
 
-/** Returns tags with what the terminal agrees to (docs/zvt.md 6.1). */
+/** Returns the tags with the terms that the terminal agrees to (docs/zvt.md 6.1). */
 function completionTags(request: Message, now: Registration): readonly RawTag[] {
   const tags: RawTag[] = [];
   if (tagValue(request.tags, "printerWidth") !== undefined) {
@@ -166,11 +166,11 @@ function completionTags(request: Message, now: Registration): readonly RawTag[] 
   return tags;
 }
 
-/** Service byte of the enquiry (docs/zvt.md 6.5). */
+/** The bits of the service byte of a status enquiry (docs/zvt.md 6.5). */
 const WITHOUT_VERSION = 0x02;
 const WITH_CONTAINER = 0x04;
 
-/** Returns the status of docs/zvt.md 11.5. */
+/** Returns the terminal's status (docs/zvt.md 11.5). */
 function terminalStatus({ memory, outOfOrder, paperOut, cardInside }: Parts): number {
   if (outOfOrder) return 0xdf;
   if (paperOut) return 0xcc;
@@ -197,7 +197,7 @@ function identityTags(parts: Parts): readonly RawTag[] {
   ];
 }
 
-/** Returns the serial number as a binary number, as Feig does (docs/zvt.md 11.2). */
+/** Returns the serial number as a binary number, as Feig terminals do (docs/zvt.md 11.2). */
 function binary({ serialNumber }: Device): Uint8Array {
   const hex = BigInt(serialNumber).toString(16);
   return fromHex(hex.padStart(8 + (hex.length > 8 ? hex.length % 2 : 0), "0"));

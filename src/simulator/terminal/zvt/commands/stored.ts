@@ -5,12 +5,12 @@ import type { Booking } from "../../terminal-parts.ts";
 import type { Parts } from "../machine/parts.ts";
 import { type Command, command, type Process } from "../machine/process.ts";
 import { approvedReport } from "../machine/report.ts";
-import { askHost, code } from "../machine/sale.ts";
+import { askHost, code, failByFault } from "../machine/sale.ts";
 import { charge, settle } from "../machine/transaction.ts";
 import { printReceipts } from "../receipts.ts";
 
 export const storedCommands: readonly Command[] = [
-  /** Reversal 06 30 (docs/zvt.md 6.3): takes one stored transaction back, all of it. */
+  /** Reversal 06 30 (docs/zvt.md 6.3): takes back the whole of one stored transaction. */
   command(0x0630, async (process) => {
     const original = await originalOf(process, {
       isOne: ({ kind }) => kind === "payment" || kind === "booking",
@@ -29,7 +29,7 @@ export const storedCommands: readonly Command[] = [
     await askHost(process);
     await follow(process, original);
   }),
-  /** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the part that was not used. */
+  /** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the unused part of a reservation. */
   command(0x0623, async (process) => {
     if (process.request.fields.receiptNumber === ENQUIRY) return await reportOpen(process);
     const original = await openReservation(process);
@@ -37,25 +37,26 @@ export const storedCommands: readonly Command[] = [
     const unusedMinor = process.request.fields.amount ?? 0;
     await book(process, original, original.amountMinor - unusedMinor);
   }),
-  /** Book total 06 24 (docs/zvt.md 6.3): the amount is the part that was used. */
+  /** Book total 06 24 (docs/zvt.md 6.3): the amount is the used part of a reservation. */
   command(0x0624, async (process) => {
     const original = await openReservation(process);
     if (!original) return;
     await book(process, original, process.request.fields.amount ?? original.amountMinor);
   }),
-  /** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): nothing was used. */
+  /** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): nothing of the reservation was used. */
   command(0x0625, async (process) => {
     const original = await openReservation(process);
     if (!original) return;
-    // The terminal lets reservations of debit cards go by itself (docs/zvt.md 6.3).
+    // Reservations of debit cards end by themselves (docs/zvt.md 6.3).
     if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
     await book(process, original, 0);
   }),
-  /** Repeat Receipt 06 20 (docs/zvt.md 6.4); service byte 03: the report only. */
+  /** Repeat Receipt 06 20 (docs/zvt.md 6.4); with service byte 03 only the report. */
   command(0x0620, async (process) => {
     const { parts, request } = process;
     const service = request.fields.serviceByte ?? 0;
     await process.accept();
+    await failByFault(process);
     if (parts.is("empty-repeat-receipt") || process.fault("bare-repeat"))
       return await process.complete();
     const last = reportedTransaction(parts);
@@ -69,11 +70,14 @@ export const storedCommands: readonly Command[] = [
     }
     await process.complete();
   }),
-  /** Reprint 06 12 (docs/zvt.md 6.4): the receipts of stored transactions, by receipt number. */
+  /**
+   * Reprint 06 12 (docs/zvt.md 6.4): prints the receipts of stored transactions by receipt number.
+   */
   command(0x0612, async (process) => {
     const { receiptFrom = "", receiptTo = receiptFrom } = process.request.parts;
     if (!/^\d{8}$/.test(receiptFrom + receiptTo)) return await process.refuse(code.messageWrong);
     await process.accept();
+    await failByFault(process);
     const [from, to] = [Number(receiptFrom), Number(receiptTo)];
     const found = process.parts.memory.turnover.filter(
       ({ receiptNumber }) => receiptNumber >= from && receiptNumber <= to,
@@ -87,10 +91,13 @@ export const storedCommands: readonly Command[] = [
   }),
 ];
 
-/** This receipt number asks for all open pre-authorisations. */
+/** The receipt number that asks for all open pre-authorisations. */
 const ENQUIRY = "FFFF";
 
-/** Returns the transaction that the command names; without one it ends the command. */
+/**
+ * Returns the transaction that the command names; undefined: there is none, and the command has
+ * ended.
+ */
 async function originalOf(
   process: Process,
   { isOne, unknown }: { isOne(stored: StoredTransaction): boolean; unknown: number },
@@ -115,7 +122,7 @@ function openReservation(process: Process): Promise<StoredTransaction | undefine
   });
 }
 
-/** Turns a reservation into a sale of what was used, which may be nothing. */
+/** Turns a reservation into a sale of the used part, which may be nothing. */
 async function book(process: Process, reservation: StoredTransaction, usedMinor: number) {
   if (usedMinor < 0 || usedMinor > reservation.amountMinor) {
     return await process.abort(code.preAuthorisationWrong);
@@ -129,8 +136,8 @@ async function book(process: Process, reservation: StoredTransaction, usedMinor:
 }
 
 /**
- * Books what changes an earlier transaction: the sale of `usedMinor` of a reservation, else the
- * reversal. For a reversed reservation zero is reported, and the bank releases what is left of it.
+ * Books the sale of `usedMinor` of a reservation, or without it the reversal of `original`. A
+ * reversed reservation is reported with zero, and the bank releases what is left of it.
  */
 async function follow(process: Process, original: StoredTransaction, usedMinor = 0): Promise<void> {
   const { ledger, memory } = process.parts;
@@ -153,7 +160,7 @@ async function follow(process: Process, original: StoredTransaction, usedMinor =
   await settle(transaction);
 }
 
-/** Reports all open pre-authorisations, in an abort as usual here (docs/zvt.md 6.3). */
+/** Reports all open pre-authorisations, in an abort as the protocol wants (docs/zvt.md 6.3). */
 async function reportOpen(process: Process): Promise<void> {
   const { memory } = process.parts;
   const open = memory.turnover.filter(
@@ -168,7 +175,7 @@ async function reportOpen(process: Process): Promise<void> {
   });
 }
 
-/** Bits of the service byte (docs/zvt.md 6.4). */
+/** The bits of the service byte of Repeat Receipt (docs/zvt.md 6.4). */
 const WITH_STATUS = 0x01;
 const WITHOUT_PRINT = 0x02;
 

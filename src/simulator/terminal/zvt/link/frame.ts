@@ -1,4 +1,4 @@
-/** Bytes of the serial transport (docs/zvt.md 2.2, 2.4). */
+/** The control bytes of the serial transport (docs/zvt.md 2.2, 2.4). */
 const STX = 0x02;
 const ETX = 0x03;
 export const ACK = 0x06;
@@ -23,7 +23,7 @@ export function encodeFrame(apdu: Uint8Array, crc = frameCrc(apdu)): Uint8Array 
 
 /**
  * CRC-16/KERMIT (docs/zvt.md 2.3): polynomial 1021 bit-reflected (8408), start value 0, no final
- * exclusive-or. The simulator's own, so that a mistake in the driver's cannot cancel itself out.
+ * exclusive-or. The code is the simulator's own, so that it finds a mistake of the driver.
  */
 export function crcKermit(bytes: Uint8Array, start = 0): number {
   let crc = start;
@@ -34,32 +34,32 @@ export function crcKermit(bytes: Uint8Array, start = 0): number {
   return crc;
 }
 
-/** One event that was read from a serial line. */
+/** An event that a serial line brought. */
 export type LineEvent =
   | { readonly kind: "ack" }
   | { readonly kind: "nak" }
-  /** A frame with the right checksum; its content is not checked. */
+  /** A frame with the right checksum, whose content is not checked. */
   | { readonly kind: "frame"; readonly apdu: Uint8Array }
-  /** A frame that has to be answered with NAK. */
+  /** A damaged frame, which is answered with NAK. */
   | { readonly kind: "bad-frame"; readonly reason: BadFrameReason }
-  /** Bytes between frames that mean nothing. */
+  /** Bytes between two frames that have no meaning. */
   | { readonly kind: "noise"; readonly count: number };
 
 type BadFrameReason = "crc" | "escape" | "too-long" | "cut";
 
-/** 2 control bytes, 3 length bytes, 65535 of data (docs/zvt.md 4.1). */
+/** The longest message: 2 control bytes, 3 length bytes, 65535 bytes of data (docs/zvt.md 4.1). */
 const APDU_BYTES_MAX = 2 + 3 + 0xffff;
 
-/** "broken": a damaged frame, until silence or a new start ends it. */
+/** The part of a frame that the next byte belongs to; `broken`: skipped until a new start. */
 type State = "hunt" | "data" | "check" | "broken";
 
 /**
- * Turns the bytes of a serial line into {@link LineEvent}s, however they are cut (docs/zvt.md 2.2).
- * Knows no time: the owner calls {@link FrameReader.silence} when T1 is over.
+ * Turns the bytes of a serial line into events, in whatever pieces they arrive (docs/zvt.md 2.2).
+ * The caller measures T1 and calls {@link FrameReader.silence} when T1 is over.
  */
 export class FrameReader {
   #state: State = "hunt";
-  /** Whether the last byte was a 10 whose second half is awaited. */
+  /** Whether the last byte was a 10, whose meaning the next byte decides. */
   #escaped = false;
   #data: number[] = [];
   #crcLow: number | undefined;
@@ -67,7 +67,7 @@ export class FrameReader {
   #brokenBy: BadFrameReason = "escape";
   readonly #events: LineEvent[] = [];
 
-  /** Whether T1 is running: the start of a frame is in, its end is not. */
+  /** Whether a frame has begun and not ended, so that T1 runs. */
   get insideFrame(): boolean {
     return this.#state !== "hunt" || this.#escaped;
   }
@@ -78,7 +78,7 @@ export class FrameReader {
     return this.#events.splice(0);
   }
 
-  /** Ends an unfinished frame when T1 is over (docs/zvt.md 2.4); a lone 10 is noise. */
+  /** Ends an unfinished frame when T1 is over (docs/zvt.md 2.4); a single 10 counts as noise. */
   silence(): LineEvent[] {
     if (this.#state !== "hunt") this.#bad(this.#state === "broken" ? this.#brokenBy : "cut");
     else if (this.#escaped) this.#noise += 1;
@@ -102,7 +102,7 @@ export class FrameReader {
         else this.#keep(byte);
         break;
       case "check":
-        // The two checksum bytes are taken as they are, also 10 02 or 10 10 (docs/zvt.md 2.2).
+        // The two checksum bytes are never doubled, even 10 02 or 10 10 (docs/zvt.md 2.2).
         if (this.#crcLow === undefined) this.#crcLow = byte;
         else this.#end(this.#crcLow, byte);
         break;

@@ -7,37 +7,36 @@ import { ACK, encodeFrame, FrameReader, frameCrc, type LineEvent, NAK } from "./
 
 interface LineHandlers {
   apdu(apdu: Uint8Array): void;
-  /** Called exactly once. */
   closed(): void;
 }
 
 interface LineOptions extends port.LineOptions, Timers {
   /** Returns the number of the running command, by which faults choose. */
   readonly running: () => number | undefined;
-  /** Whether 08 02 has switched to another protocol (docs/zvt.md 6.4). */
+  /** Whether command 08 02 has switched ZVT off (docs/zvt.md 6.4). */
   readonly zvtOff?: () => boolean;
 }
 
-/** The bytes that a terminal with ZVT switched off sends (docs/zvt.md 12.7). */
+/** The answer of a terminal whose ZVT is switched off (docs/zvt.md 12.7). */
 const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
 /**
- * A line of ZVT: {@link SerialLine} has frames, checksum, ACK, NAK and repeats, {@link TcpLine}
- * sends bare messages. The code that uses a line treats both alike.
+ * A line of ZVT: serial with frames, checksums, ACK, NAK and repeats, or TCP with bare messages.
  */
 export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "apdu";
 
   /**
-   * Sends one message, after those before it. "sent": acknowledged by the other side's transport
-   * (serial), handed to the network (TCP). "failed": repeats used up, or the line is gone.
+   * Sends a message after earlier messages. `sent`: the register's transport acknowledged it
+   * (serial), or the network took it (TCP). `failed`: no ACK after all repeats, or the line is
+   * gone.
    */
   abstract send(apdu: Uint8Array): Promise<"sent" | "failed">;
 
-  /** Sets the speed of a serial line in bits per second; TCP has none. */
+  /** Sets the speed of a serial line in bits per second; TCP ignores the call. */
   changeSpeed(_bitsPerSecond: number): void {}
 
-  /** Answers with bytes that are no ZVT (docs/zvt.md 12.7). */
+  /** Answers with bytes that are no ZVT message (docs/zvt.md 12.7). */
   refuseProtocol(): void {
     this.options.onWire({ what: "noise", direction: "in", note: "ZVT is off" });
     this.port.write(ZVT_OFF);
@@ -52,13 +51,13 @@ export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> 
 }
 
 /**
- * Puts the messages of a TCP connection together again, however the stream is cut
- * (docs/zvt.md 3.2): two control bytes, the length (one byte, or FF low high), data.
+ * Joins the pieces of a TCP stream into messages (docs/zvt.md 3.2): two control bytes, the length
+ * (one byte, or FF low high), data.
  */
 export class ApduReader {
   #pending = new Uint8Array(0);
 
-  /** Bytes of a message that is not complete. */
+  /** The number of bytes of an incomplete message. */
   get pendingBytes(): number {
     return this.#pending.length;
   }
@@ -78,14 +77,13 @@ export class ApduReader {
   }
 }
 
-/** Returns the length of the message at `start`; undefined: it is not known yet. */
+/** Returns the length of the message at `start`; undefined: the length field is incomplete. */
 function apduLength(bytes: Uint8Array, start: number): number | undefined {
   const short = bytes[start + 2];
   if (short === undefined) return undefined;
   if (short !== 0xff) return 3 + short;
   const low = bytes[start + 3];
   const high = bytes[start + 4];
-  // Low byte first (docs/zvt.md 4.1).
   return low === undefined || high === undefined ? undefined : 5 + low + (high << 8);
 }
 
@@ -94,7 +92,7 @@ export function hasTrueLength(apdu: Uint8Array): boolean {
   return apduLength(apdu, 0) === apdu.length;
 }
 
-/** Messages without frame, checksum and acknowledgement byte (docs/zvt.md 3.2). */
+/** A TCP line: messages without frame, checksum and ACK (docs/zvt.md 3.2). */
 export class TcpLine extends Line {
   readonly #reader = new ApduReader();
 
@@ -125,25 +123,19 @@ export class TcpLine extends Line {
   protected override ended(): void {}
 }
 
-/** A frame leaves at most three times (docs/zvt.md 2.4). */
-const SENDS_MAX = 3;
+/** The largest number of times that a frame is sent (docs/zvt.md 2.4). */
+export const SENDS_MAX = 3;
 
-/** How many messages may wait for their ACK, whatever a register sends. */
+/** The largest number of messages that wait for their ACK, whatever a register sends. */
 const WAITING_MAX = 8;
 
-/** The frame that waits for its ACK. */
-interface Outgoing {
-  readonly apdu: Uint8Array;
-  sends: number;
-  settle(how: "ack" | "again" | "gone"): void;
-}
-
-/** Frames with ACK and NAK, T1, T2, two repeats, and repeats recognised (docs/zvt.md 2.2, 2.4). */
+/** A serial line with frames, ACK, NAK, T1, T2 and repeats on both sides (docs/zvt.md 2.2, 2.4). */
 export class SerialLine extends Line {
   readonly #reader = new FrameReader();
   #waiting = 0;
-  #outgoing: Outgoing | undefined;
-  /** The last good frame, as long as an equal one is a repeat. */
+  /** Ends the wait for the ACK of the last frame; undefined: no frame waits. */
+  #settle: ((how: "ack" | "again" | "gone") => void) | undefined;
+  /** The last good frame, as long as an equal frame counts as its repeat. */
   #lastAccepted: Uint8Array | undefined;
   #lastAcceptedAtMs = 0;
 
@@ -165,17 +157,16 @@ export class SerialLine extends Line {
   async #sendUntilAcknowledged(apdu: Uint8Array): Promise<"sent" | "failed"> {
     for (let sends = 1; sends <= SENDS_MAX; sends++) {
       if (this.closed) return "failed";
-      // The waiter is set before the write; T2 runs from the end of the frame.
+      // The wait begins before the write; T2 runs from the end of the frame.
       const answer = new Promise<"ack" | "again" | "gone">((resolve) => {
-        this.#outgoing = { apdu, sends, settle: resolve };
+        this.#settle = resolve;
       });
       await this.#transmit(apdu, sends - 1);
-      const t2 = this.options.clock.startTimer("T2", this.options.t2Ms, () =>
-        this.#outgoing?.settle("again"),
-      );
+      const { clock, t2Ms } = this.options;
+      const t2 = clock.startTimer("T2", t2Ms, () => this.#settle?.("again"));
       const how = await answer;
       t2.clear();
-      this.#outgoing = undefined;
+      this.#settle = undefined;
       if (how === "ack") return "sent";
       if (how === "gone") return "failed";
     }
@@ -209,7 +200,7 @@ export class SerialLine extends Line {
     const reason = event.kind === "bad-frame" ? { note: event.reason } : {};
     this.options.onWire({ what, direction: "in", ...count, ...reason });
     if (what === "ack") this.#acknowledged();
-    else if (what === "nak") this.#outgoing?.settle("again");
+    else if (what === "nak") this.#settle?.("again");
     else if (what === "bad-frame") this.#refuse();
   }
 
@@ -219,28 +210,26 @@ export class SerialLine extends Line {
   }
 
   #acknowledged(): void {
-    if (!this.#outgoing) return;
-    // The register has gone on: equal bytes are a new message from now on.
+    if (!this.#settle) return;
+    // The register has continued, so that an equal frame is a new message from now on.
     this.#lastAccepted = undefined;
-    this.#outgoing.settle("ack");
+    this.#settle("ack");
   }
 
   #frame(apdu: Uint8Array): void {
-    const { onWire } = this.options;
+    const { clock, onWire, t2Ms } = this.options;
     if (!this.#acknowledge(apdu)) return;
-    const { clock: now, t2Ms } = this.options;
-    const sinceMs = now.monotonicMs() - this.#lastAcceptedAtMs;
-    this.#lastAcceptedAtMs = now.monotonicMs();
-    // docs/zvt.md 2.4: a repeat leaves within T2, and takes its time on the wire; later than that
-    // the register asks anew, and wants an answer.
+    const sinceMs = clock.monotonicMs() - this.#lastAcceptedAtMs;
+    this.#lastAcceptedAtMs = clock.monotonicMs();
+    // A repeat leaves within T2 and takes its time on the wire (docs/zvt.md 2.4). A later equal
+    // frame is a new request, which needs an answer.
     if (this.#lastAccepted && sinceMs <= 2 * t2Ms && sameBytes(this.#lastAccepted, apdu)) {
-      // Its sender missed our ACK (docs/zvt.md 2.4). The answer is on its way already.
+      // The register missed our ACK of the frame, whose answer is already on its way.
       onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });
       return;
     }
     this.receivedMessage(apdu);
-    // An answer to the frame that still waits for its ACK says that the frame arrived
-    // (docs/zvt.md 2.4).
+    // An answer of the register proves that our last frame arrived (docs/zvt.md 2.4).
     if (apdu[0] === 0x80 || apdu[0] === 0x84) this.#acknowledged();
     this.#lastAccepted = apdu;
     this.handlers?.apdu(apdu);
@@ -265,6 +254,6 @@ export class SerialLine extends Line {
   }
 
   protected override ended(): void {
-    this.#outgoing?.settle("gone");
+    this.#settle?.("gone");
   }
 }

@@ -6,7 +6,6 @@ import {
   type Message,
   type MessageInput,
   type MessageName,
-  type RawTag,
   tag,
   tagValue,
 } from "../../../../zvt/index.ts";
@@ -15,7 +14,7 @@ import type { Device, Language } from "../../options.ts";
 import { type Host, TerminalParts } from "../../terminal-parts.ts";
 import type { Asked, AskOnce, QuirkName, ZvtOptions } from "../options.ts";
 
-/** Bits of the configuration byte (docs/zvt.md 6.1). */
+/** The bits of the configuration byte of a registration (docs/zvt.md 6.1). */
 const configBits = {
   registerPrintsPayments: 0x02,
   registerPrintsAdministration: 0x04,
@@ -23,37 +22,36 @@ const configBits = {
   printMessages: 0x80,
 } as const;
 
-/** Without a registration a terminal prints by itself and sends no intermediate status. */
+/** The terms without a registration: the terminal prints, and sends no intermediate status. */
 export const unregistered = {
   registered: false,
   configByte: 0x00,
-  /** ISO 4217 numeric with a leading zero; null when the register named none. */
+  /** ISO 4217 numeric with a leading zero; null: the register named no currency. */
   currency: null as string | null,
-  /** The register may be sent containers (docs/zvt.md 4.3). */
+  /** Whether messages to the register may have containers (docs/zvt.md 4.3). */
   containers: false,
-  /** Control fields of tag 26. */
+  /** The commands that tag 26 permits the terminal to send. */
   permitted: new Set() as ReadonlySet<number>,
   charset: "cp437" as Charset,
   printerWidth: 24,
-  /** Tag 1F04: which receipts the register wants; null when it did not say. */
+  /** The receipts that the register wants (tag 1F04); null: the register did not say. */
   receiptsWanted: null as number | null,
-  /** Largest message the register takes, tag 1A. */
+  /** The largest message that the register accepts (tag 1A), in bytes. */
   messageBytesMax: 0xffff,
-  /** Both sides number their messages, tag 1F73. */
+  /** Whether both sides number their messages (tag 1F73). */
   messageIds: false,
 };
 
-/** The terms that a register has agreed on. */
+/** The terms that a register and the terminal have agreed on. */
 export type Registration = Readonly<typeof unregistered>;
 
-/** After Log-Off: configuration byte 86 and no containers (docs/zvt.md 6.4). */
+/** The terms after Log-Off: configuration byte 86 and no containers (docs/zvt.md 6.4). */
 export const loggedOff: Registration = { ...unregistered, configByte: 0x86 };
 
 export function has(registration: Registration, bit: keyof typeof configBits): boolean {
   return (registration.configByte & configBits[bit]) !== 0;
 }
 
-/** A message on its way out. */
 export interface Outgoing extends MessageInput {
   /** Bytes after the end of the message, for faults. */
   readonly tail?: Uint8Array;
@@ -61,27 +59,28 @@ export interface Outgoing extends MessageInput {
 
 const MESSAGE_ID_MAX = 999_999;
 
-/** The parts that all commands of the terminal share. */
+/** The parts of a ZVT terminal that its commands share. */
 export class Parts extends TerminalParts<ZvtOptions> {
   readonly #quirks: ReadonlySet<QuirkName>;
-  /** Requests to the register that are made once, and how it answered earlier ones. */
+  /** Requests to the register that are still to be made once. */
   readonly asksOnce: AskOnce[] = [];
+  /** The register's answers to earlier requests. */
   readonly asked: Asked[] = [];
   registration: Registration = unregistered;
   language: Language;
-  /** Shown on the customer display by command 06 E0. */
+  /** The text of command 06 E0 on the customer display. */
   displayed: readonly string[] = [];
-  /** The card that Read Card has read, and whether it is still in (docs/zvt.md 6.7). */
+  /** The card that Read Card has read, and whether the card is still inside (docs/zvt.md 6.7). */
   readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
   /** Files that the register has written (08 14), by their id. */
   readonly files = new Map<number, Uint8Array>();
-  /** Field FA of Activate card reader 08 50; null: not asked for since the start. */
+  /** Field FA of the last Activate card reader (08 50); null: none since the start. */
   reader: number | null = null;
-  /** After a software update the first command is refused (docs/zvt.md 12.6). */
+  /** Whether the next command is refused, after a software update (docs/zvt.md 12.6). */
   refusesOnce = false;
-  /** After a customer's stop key: the next status enquiry is not answered (docs/zvt.md 12.7). */
+  /** Whether the next status enquiry is ignored, after a customer's stop key (docs/zvt.md 12.7). */
   silentOnce = false;
-  /** ZVT is off, after 08 02 or a software update (docs/zvt.md 6.4, 12.7). */
+  /** Whether ZVT is off, after 08 02 or a software update (docs/zvt.md 6.4, 12.7). */
   zvtOff = false;
   #lastMessageId = 0;
 
@@ -91,12 +90,12 @@ export class Parts extends TerminalParts<ZvtOptions> {
     this.language = host.options.behaviour.language;
   }
 
-  /** Whether the terminal has this deviation of real ones (docs/zvt.md 12.2 to 12.8). */
+  /** Whether the terminal has this deviation of real terminals (docs/zvt.md 12.2 to 12.8). */
   is(quirk: QuirkName): boolean {
     return this.#quirks.has(quirk);
   }
 
-  /** The device with the changes that commands have made. */
+  /** The device with the terminal id and the password that commands have set. */
   override get device(): Device {
     const device = super.device;
     const { terminalId, password } = this.memory.settings;
@@ -116,17 +115,15 @@ export class Parts extends TerminalParts<ZvtOptions> {
     { tail = new Uint8Array(0), ...input }: Outgoing,
     messageId: string | undefined,
   ): Uint8Array {
-    const id: readonly RawTag[] = messageId ? [tag("messageSequence", messageId)] : [];
-    const tags = input.tags || messageId ? [...(input.tags ?? []), ...id] : undefined;
-    const { control, data } = encodeMessage(name, {
-      charset: this.registration.charset,
-      ...input,
-      ...(tags ? { tags } : {}),
-    });
+    const id = messageId
+      ? { tags: [...(input.tags ?? []), tag("messageSequence", messageId)] }
+      : {};
+    const { charset } = this.registration;
+    const { control, data } = encodeMessage(name, { charset, ...input, ...id });
     return encodeApdu({ control, data: concat([data, tail]) });
   }
 
-  /** Returns the id of the register's message (tag 1F73), for the answer (docs/zvt.md 9.4). */
+  /** Returns the id of a register's message, which the answer repeats (1F73, docs/zvt.md 9.4). */
   requestId(request: Message): string | undefined {
     if (!this.registration.messageIds) return undefined;
     const id = tagValue(request.tags, "messageSequence");
@@ -134,7 +131,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return id;
   }
 
-  /** Begins to number: the completion of the registration has 000000 (docs/zvt.md 9.4). */
+  /** Starts the numbering: the completion of the registration has 000000 (docs/zvt.md 9.4). */
   beginMessageIds(): void {
     this.#lastMessageId = -1;
   }
@@ -146,7 +143,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
   }
 }
 
-/** Returns day and time in the machine's zone, YYYYMMDD and HHMMSS. */
+/** Returns date and time in the machine's time zone, YYYYMMDD and HHMMSS. */
 export function localTime(at: Date): { readonly date: string; readonly time: string } {
   const local = new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString();
   const [date = "", time = ""] = local.replace(/[-:]/g, "").split(/[T.]/);

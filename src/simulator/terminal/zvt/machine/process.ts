@@ -17,16 +17,16 @@ import type { FaultArguments } from "../../faults/fault-kinds.ts";
 import { RunningCommand } from "../../machine.ts";
 import { ProcessOver } from "../../terminal-parts.ts";
 import type { FaultName, Point } from "../faults.ts";
-import type { Line } from "../link/lines.ts";
+import { type Line, SENDS_MAX } from "../link/lines.ts";
 import { has, type Outgoing, type Parts } from "./parts.ts";
 import { stageOfStatus, statusText } from "./texts.ts";
 
-/** How the terminal carries out one command of the register. */
+/** A command of the register that the terminal can carry out. */
 export interface Command {
   readonly control: number;
   /**
-   * Carried out in a locked terminal too: the list of docs/zvt.md 5.3, and the commands that have
-   * no completion to refuse with. These commands need no registration either.
+   * Whether the command runs in a locked or unregistered terminal: the list of docs/zvt.md 5.3, and
+   * the commands without a completion to refuse with.
    */
   readonly whenLocked: boolean;
   run(process: Process): Promise<void>;
@@ -40,7 +40,7 @@ export function commandWhenLocked(control: number, run: Command["run"]): Command
   return { control, run, whenLocked: true };
 }
 
-/** The register's answer to a message of ours. */
+/** The register's answer to a message of the terminal. */
 export type Answer =
   | { readonly kind: "positive"; readonly apdu: Apdu }
   | { readonly kind: "negative"; readonly code: number; readonly apdu: Apdu }
@@ -49,39 +49,37 @@ export type Answer =
 type Silence =
   /** T3 is over, or the time that a sale with goods has. */
   | "time-out"
-  /** Every repeat stayed without ACK. */
+  /** No repeat of the message was acknowledged. */
   | "not-delivered"
   | "line-closed";
 
-/** How a message of ours is asked about. */
+/** The conditions of a message that waits for its answer. */
 interface Asking {
-  /** How long the answer is waited for; missing: T3. */
+  /** The longest wait for the answer, in milliseconds; missing: T3. */
   readonly timeoutMs?: number | undefined;
-  /** The moment that is reached when the message has left. */
+  /** The moment that the command reaches when the message has left. */
   readonly sent?: Point;
   /** The number of the message (docs/zvt.md 9.4). */
   readonly id?: string | undefined;
 }
 
 const STATUS_ENQUIRY = 0x0501;
-/** The last ACK leaves within this time, before a restart takes the lines away. */
+/** The time in which the last ACK leaves, before a restart takes the lines away. */
 const LAST_ACK_MS = 100;
-/** A frame leaves at most so often (docs/zvt.md 2.4). */
-const SENDS_MAX = 3;
 
 /**
- * One command of the register from its arrival to its end. While it runs the terminal is master:
- * {@link Process.say} sends a message and waits for the answer (docs/zvt.md 1.3, 5.2).
+ * A register's command from its arrival to its end. Meanwhile the terminal is master: it sends
+ * messages and waits for their answers (docs/zvt.md 1.3, 5.2).
  */
 export class Process extends RunningCommand<Parts, Point> {
   override readonly control: number;
   readonly request: Message;
   readonly line: Line;
-  /** Whether Abort (06 B0) is accepted now. */
+  /** Whether the terminal accepts Abort (06 B0) now. */
   cancellable = false;
-  /** A closed line cancels too; a payment goes on, because it is of use without the register. */
+  /** Whether a closed line cancels the command; a payment continues without its register. */
   endsWithLine = false;
-  /** Whether the last message has left: then the register is master again. */
+  /** Whether the last message has left, after which the register is master again. */
   ending = false;
   #cancel: (() => void) | undefined;
   /** The message that waits for its answer, with its id (docs/zvt.md 9.4). */
@@ -110,13 +108,13 @@ export class Process extends RunningCommand<Parts, Point> {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
-  /** Cancels the wait for customer or key, as the register has asked. */
+  /** Cancels the wait for a card or a key, as the register has asked. */
   cancel(): void {
     this.#cancel?.();
   }
 
   answered(apdu: Apdu): void {
-    // An answer with another id is one to an earlier message.
+    // An answer with another id belongs to an earlier message.
     const asked = this.#asked?.id;
     const id = asked && tagValue(readable(apdu)?.tags ?? null, "messageSequence");
     if (id !== undefined && id !== asked) return;
@@ -126,18 +124,18 @@ export class Process extends RunningCommand<Parts, Point> {
     );
   }
 
-  /** Ends the wait for an answer: the line is gone, or the register sent its next command. */
+  /** Ends the wait for an answer: the line is gone, or the register has sent its next command. */
   unanswered(): void {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
-  /** Ends what is of no use without a line to the register. */
+  /** Ends the waits that need a line to the register. */
   lineClosed(): void {
     this.unanswered();
     if (this.endsWithLine) this.cancel();
   }
 
-  /** Gives the first answer to what waits for it; later ones are dropped. */
+  /** Settles the waiting message with its first answer; later answers are ignored. */
   #settle(answer: Answer): void {
     const asked = this.#asked;
     this.#asked = undefined;
@@ -145,8 +143,8 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   /**
-   * Sends the same answer again if a register repeats the command within the time of its repeats,
-   * because it missed our ACK and does not take our answer for it (docs/zvt.md 2.4).
+   * Sends the last answer again if the register repeats the command within the time of its repeats,
+   * because it missed our ACK (docs/zvt.md 2.4). Returns whether the bytes are such a repeat.
    */
   answersRepeat(bytes: Uint8Array): boolean {
     const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
@@ -158,24 +156,24 @@ export class Process extends RunningCommand<Parts, Point> {
     return isRepeat;
   }
 
-  /** Answers the command with 80 00, unless a fault refuses it. */
+  /** Answers the command with 80 00, unless a fault refuses the command. */
   async accept(): Promise<void> {
     await this.#prepareAnswer();
     await this.#answer("positive-acknowledgement", {});
     await this.reach("accepted");
   }
 
-  /** Answers with 80 00 a command that ends with its answer (docs/zvt.md 5.2). */
+  /** Answers a command that ends with its answer with 80 00 (docs/zvt.md 5.2). */
   async finish(): Promise<void> {
     await this.answerWith("positive-acknowledgement", {});
   }
 
-  /** Answers the command with 84 xx: nothing follows. */
+  /** Answers the command with 84 xx, which ends it. */
   async refuse(code: number): Promise<undefined> {
     await this.answerWith("negative-acknowledgement", { errorCode: code });
   }
 
-  /** Answers the command, which ends with that. */
+  /** Answers the command, which ends with this answer. */
   async answerWith(name: MessageName, input: Outgoing): Promise<void> {
     await this.#prepareAnswer();
     this.ending = true;
@@ -187,6 +185,7 @@ export class Process extends RunningCommand<Parts, Point> {
     const refused = this.fault("refuse");
     if (!refused) return;
     const errorCode = Number.parseInt(String(refused["code"]), 16);
+    this.ending = true;
     await this.#answer("negative-acknowledgement", { errorCode });
     throw new ProcessOver("refused by a fault");
   }
@@ -196,14 +195,13 @@ export class Process extends RunningCommand<Parts, Point> {
     const answer = this.parts.encode(name, input, this.parts.requestId(this.request));
     this.#lastAnswer = answer;
     const sent = await this.line.send(answer);
-    // Three sends without an ACK end the command (docs/zvt.md 2.4). It goes on when the line is
-    // gone, and when a fault keeps the terminal silent.
+    // Three sends without an ACK end the command (docs/zvt.md 2.4), unless the line is gone or a
+    // fault keeps the terminal silent.
     if (sent === "failed" && !this.line.closed && !this.parts.faults.muted) {
       throw new ProcessOver("the answer to the command was not acknowledged");
     }
   }
 
-  /** Sends a message and waits for its answer (docs/zvt.md 5.1). */
   async say(name: MessageName, input: Outgoing, asking: Asking = {}): Promise<Answer> {
     const id = this.parts.nextMessageId();
     return await this.sayRaw(this.parts.encode(name, this.#permitted(input), id), {
@@ -212,7 +210,7 @@ export class Process extends RunningCommand<Parts, Point> {
     });
   }
 
-  /** Sends a message that has a control field only. */
+  /** Sends a message that consists of a control field only. */
   async sayBare(control: number): Promise<Answer> {
     const id = this.parts.nextMessageId();
     const data = id === undefined ? new Uint8Array(0) : fromHex(`06061f7303${id}`);
@@ -220,8 +218,8 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   async sayRaw(apdu: Uint8Array, asking: Asking = {}): Promise<Answer> {
-    // Messages wait for each other: the answer to a prompt that a cancellation left open would be
-    // taken for the answer to this message.
+    // A message waits for the answer to the previous message, even to a prompt that was cancelled,
+    // whose answer would count as this message's.
     const before = this.#exchange;
     const exchange = before.then(() => this.#ask(apdu, asking));
     this.#exchange = exchange.catch(() => undefined);
@@ -230,7 +228,7 @@ export class Process extends RunningCommand<Parts, Point> {
 
   async #ask(apdu: Uint8Array, { timeoutMs, sent, id }: Asking): Promise<Answer> {
     this.signal.throwIfAborted();
-    // The answer is waited for before the write, and the clock starts after it.
+    // The wait for the answer begins before the write, its time after the write.
     const { promise: answer, resolve: settle } = Promise.withResolvers<Answer>();
     this.#asked = { id, settle };
     const how = await this.line.send(apdu);
@@ -242,7 +240,7 @@ export class Process extends RunningCommand<Parts, Point> {
     const limitMs = timeoutMs ?? this.parts.options.timers.t3Ms;
     const timer = this.parts.clock.startTimer("T3", limitMs, () => {
       this.#settle({ kind: "silent", because: "time-out" });
-      // docs/zvt.md 3.3: T3 over ends the connection; a window for goods being over does not.
+      // T3 ends the connection (docs/zvt.md 3.3); the end of a window for goods does not.
       if (timeoutMs === undefined && this.line.transport === "tcp") this.line.close();
     });
     const given = await answer;
@@ -251,18 +249,18 @@ export class Process extends RunningCommand<Parts, Point> {
     return given;
   }
 
-  /** Sends 04 FF if the register wants it (configuration bit 08, docs/zvt.md 6.1). */
+  /** Sends the intermediate status 04 FF if the register wants it (docs/zvt.md 6.1). */
   async status(code: number): Promise<void> {
     this.#show(code);
     if (!has(this.parts.registration, "intermediateStatus")) return;
     const answer = await this.say("intermediate-status", this.#statusInput(code));
     const lost = answer.kind === "silent" && answer.because !== "line-closed";
-    // The command counts as aborted (docs/zvt.md 3.3, 5.1). It goes on when the register has
-    // closed the line: the customer at the terminal does not know that.
+    // An unanswered status aborts the command (docs/zvt.md 3.3, 5.1). A line that the register has
+    // closed does not, because the customer at the terminal does not notice that.
     if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
   }
 
-  /** Returns 04 FF: status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
+  /** Returns 04 FF with the status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
   #statusInput(code: number): Outgoing {
     const { parts } = this;
     const minutes = parts.is("t4-byte-zero") ? 0 : parts.options.timers.t4Ms / 60_000;
@@ -276,13 +274,12 @@ export class Process extends RunningCommand<Parts, Point> {
     };
   }
 
-  /** Returns the agreed character set, or that of a fault, which is used up. */
+  /** Returns the agreed character set, or the character set of a fault, which is used up. */
   textCharset(): Charset {
     const agreed = this.parts.is("latin1") ? "iso8859-1" : this.parts.registration.charset;
     return (this.fault("charset")?.["set"] as Charset) ?? agreed;
   }
 
-  /** Shows a status on the terminal's own display. */
   #show(code: number): void {
     const stage = stageOfStatus[code];
     const { amount, currency } = this.request.fields;
@@ -291,7 +288,6 @@ export class Process extends RunningCommand<Parts, Point> {
     if (stage) this.parts.screen.show(stage, paid);
   }
 
-  /** Sends the report 04 0F. */
   async report(input: Outgoing, timeoutMs?: number): Promise<Answer> {
     await this.reach("report");
     const answer = await this.say("status-information", input, { timeoutMs, sent: "reported" });
@@ -299,14 +295,14 @@ export class Process extends RunningCommand<Parts, Point> {
     return answer;
   }
 
-  /** Ends the command with a report: Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
+  /** Ends the command with a report, because Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
     this.ending = true;
     await this.say("status-information", input, { sent: "reported" });
   }
 
-  /** Restarts the terminal, after the last ACK has left. */
+  /** Restarts the terminal after the last ACK has left. */
   async restart(): Promise<void> {
     await this.pause("last ACK before the restart", LAST_ACK_MS);
     this.parts.host.reboot();
@@ -325,7 +321,7 @@ export class Process extends RunningCommand<Parts, Point> {
     await this.complete({ ...input, parts }, "abort-from-pt");
   }
 
-  /** Returns the message without tags if the register knows no containers (docs/zvt.md 4.3). */
+  /** Returns the message, without tags if the register knows no containers (docs/zvt.md 4.3). */
   #permitted(input: Outgoing): Outgoing {
     if (input.tags === undefined || this.mayContain) return input;
     const { tags: _, ...rest } = input;
@@ -335,11 +331,11 @@ export class Process extends RunningCommand<Parts, Point> {
   get mayContain(): boolean {
     const always = this.parts.is("container-unasked");
     if (always || this.parts.registration.containers || this.request.tags !== null) return true;
-    // Service byte 04 of the status enquiry asks for the container by itself (docs/zvt.md 6.5).
+    // Service byte 04 of the status enquiry asks for the container (docs/zvt.md 6.5).
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
 
-  /** Returns the arguments of the armed fault of this name, and uses it; undefined: none. */
+  /** Returns the arguments of a fault of this name that strikes now; undefined: none strikes. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.parts.faults.take(name, { command: this.control });
   }
@@ -361,7 +357,7 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 }
 
-/** Returns the message of an APDU; undefined: it cannot be read. */
+/** Returns the message of an APDU; undefined: the APDU cannot be read. */
 export function readable(
   apdu: Apdu,
   context?: Parameters<typeof decodeMessage>[1],

@@ -15,9 +15,9 @@ import { localTime, type Parts } from "./parts.ts";
 import type { Process } from "./process.ts";
 import { status, statusText } from "./texts.ts";
 
-/** A card of the simulated customer with the codes that ZVT has for it. */
+/** A card of the simulated customer, with the codes that ZVT has for it. */
 export interface ZvtCard extends TestCard {
-  /** Card type of field 8A and tag 41 (docs/zvt.md 11.6). */
+  /** The card type of field 8A and tag 41 (docs/zvt.md 11.6). */
   readonly cardType: number;
   /** The card's group in the totals of field 60 (docs/zvt.md 7.1). */
   readonly totalsGroup: number;
@@ -36,9 +36,9 @@ export function zvtCard(name: CardName): ZvtCard {
   return { ...testCards[name], ...codes[name] };
 }
 
-/** Values of tag 1F12 (docs/zvt.md 11.2). */
+/** The values of tag 1F12 (docs/zvt.md 11.2). */
 const technologyCodes = { chip: 1, contactless: 2 } as const;
-/** Values of tag 1F10 (docs/zvt.md 11.2). */
+/** The values of tag 1F10 (docs/zvt.md 11.2). */
 const holderCheckCodes = { none: 0, "online-pin": 2 } as const;
 
 /** The facts of a transaction that 04 0F reports. */
@@ -47,21 +47,20 @@ export type Reported = Omit<
   "receiptNumber" | "kind" | "ledgerId" | "state" | "closed"
 > & { readonly receiptNumber: number | null };
 
-/** Field 19 of a report (docs/zvt.md 7.1): online, and with PIN. */
+/** The values of field 19 of a report (docs/zvt.md 7.1): online, and with PIN. */
 const ONLINE = 0x60;
 const WITH_PIN = 0x70;
 
 /** Returns the report of an approved transaction (docs/zvt.md 4.2, 7.1). */
 export function approvedReport(reported: Reported, parts: Parts): MessageInput {
   const { device } = parts;
+  const { originalTrace, receiptNumber } = reported;
   const card = zvtCard(reported.card);
   const fields: FieldInputs = {
     resultCode: 0x00,
     amount: reported.amountMinor,
     trace: parts.is("long-trace") ? "000000" : digits(reported.trace, 6),
-    ...(reported.originalTrace === null
-      ? {}
-      : { originalTrace: digits(reported.originalTrace, 6) }),
+    ...(originalTrace === null ? {} : { originalTrace: digits(originalTrace, 6) }),
     ...timeFields(reported.atMs),
     expiry: card.expiry,
     cardSequence: card.sequence,
@@ -70,9 +69,7 @@ export function approvedReport(reported: Reported, parts: Parts): MessageInput {
     terminalId: device.terminalId,
     authorisationAttribute: reported.authorisation,
     ...(reported.currencyTold ? { currency: reported.currency } : {}),
-    ...(reported.receiptNumber === null
-      ? {}
-      : { receiptNumber: digits(reported.receiptNumber, 4) }),
+    ...(receiptNumber === null ? {} : { receiptNumber: digits(receiptNumber, 4) }),
     cardType: card.cardType,
     contractNumber: device.contractNumber,
     cardName: card.scheme,
@@ -82,7 +79,7 @@ export function approvedReport(reported: Reported, parts: Parts): MessageInput {
   return { fields, tags: [...cardTags(card), ...tip, ...otherTags(reported, parts)] };
 }
 
-/** Returns a report of result byte, amount and few fields. */
+/** Returns a report with a result byte, the amount and few fields. */
 function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: FieldInputs) {
   const { terminalId, currency, pan, cardType } = more;
   const short = { amount, trace, time: at, date, pan, terminalId, currency, receiptNumber };
@@ -106,7 +103,7 @@ const privateTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0506")),
 ];
 
-/** Tags that are marked as containers (bit 6), with content that is no list of tags. */
+/** Tags that are marked as containers (bit 6) but contain no tags. */
 export const opaqueTags: readonly RawTag[] = [
   rawTag(0xff40, fromHex("123456")),
   rawTag(0xff41, fromHex("d5b7136976c101")),
@@ -155,7 +152,7 @@ export function timeFields(atMs: number): FieldInputs {
   return { time: local.time, date: local.date.slice(4) };
 }
 
-/** Returns tags with the card's application and how it was paid (docs/zvt.md 11.2). */
+/** Returns the tags with the card's application and how it was used (docs/zvt.md 11.2). */
 function cardTags(card: ZvtCard): readonly RawTag[] {
   return [
     container("payment", [
@@ -169,10 +166,10 @@ function cardTags(card: ZvtCard): readonly RawTag[] {
   ];
 }
 
-/** A field that came after revision 13.08 (docs/zvt.md 11.1): its length is unknown. */
+/** A field of a later revision than 13.08, whose length is unknown (docs/zvt.md 11.1). */
 export const unknownField = fromHex("760102");
 
-/** Tags that no table has: of one, two and three bytes. */
+/** Tags that no table has, with numbers of one, two and three bytes. */
 export const unknownTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0102")),
   rawTag(0x5e, fromHex("aabb")),

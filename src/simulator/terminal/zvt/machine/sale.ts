@@ -14,10 +14,10 @@ import { type Answer, type Process, readable } from "./process.ts";
 import { abortedReport } from "./report.ts";
 import { status } from "./texts.ts";
 
-/** Amount and currency of a sale, after the command has been checked. */
+/** The amount and currency of a sale, after the command has been checked. */
 type Order = Booking["order"];
 
-/** Result codes by their meaning (docs/zvt.md 11.4). */
+/** The result codes by their meaning (docs/zvt.md 11.4). */
 export const code = {
   wrongPin: 0x37,
   noCardData: 0x65,
@@ -37,24 +37,24 @@ export const code = {
   amountTooHigh: 0xc3,
   printerNotReady: 0xcc,
   messageWrong: 0x9a,
-  /** The register asks for the report again, or to wait (docs/zvt.md 8.1). */
+  /** The register wants the report again, or the terminal asks to wait (docs/zvt.md 8.1). */
   askAgain: 0x9c,
   partlyIssued: 0x9d,
   memoryFull: 0xb1,
 } as const;
 
-/** The card that the customer presented, or why no card for payments came. */
+/** The card that the customer presented, or why there is no card for payments. */
 export type Presented =
-  /** `outcome`: the bank's answer for this card; missing: as for every other card. */
+  /** `outcome`: the bank's answer for this card; missing: the usual answer. */
   | { readonly card: CardName; readonly pin: CardPin; readonly outcome?: Outcome }
   | ("cancelled" | "timed-out" | "other-card");
 
-/** Accepts a sale and returns it; a wrong amount or currency ends the command: undefined. */
+/** Accepts a sale; undefined: amount or currency is wrong, and the command has ended. */
 export async function checkedOrder(process: Process): Promise<Order | undefined> {
   const { parts, request } = process;
   const { behaviour } = parts.options;
   const { amount, currency } = request.fields;
-  // Without an amount a terminal with keys would ask for one; this one has none.
+  // A real terminal would ask for a missing amount on its keys; the simulated one has none.
   if (amount === undefined) return await process.refuse(code.messageWrong);
   await process.accept();
   const used = currency ?? (behaviour.currencies[0] as string);
@@ -98,13 +98,13 @@ export async function presentCard(
   });
 }
 
-/** Returns how long a card is waited for, by tag 1F5B (docs/zvt.md 6.2). */
+/** Returns how long the terminal waits for a card, by tag 1F5B (docs/zvt.md 6.2). */
 function cardWaitMs({ parts, request }: Process): number {
   const seconds = tagValue(request.tags, "cardWaitSeconds");
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
 }
 
-/** Asks the bank; from here on Abort comes too late (docs/zvt.md 5.2). */
+/** Asks the bank; Abort now comes too late (docs/zvt.md 5.2). */
 export async function askHost(process: Process, script: PaymentScript = {}): Promise<void> {
   await process.reach("host");
   await failByFault(process);
@@ -113,8 +113,8 @@ export async function askHost(process: Process, script: PaymentScript = {}): Pro
 }
 
 /**
- * Asks the bank, and once more after each wrong PIN, which has a report of its own
- * (docs/zvt.md 11.4). "wrong": the last try was wrong too.
+ * Asks the bank, and again after each wrong PIN, which has its own report (docs/zvt.md 11.4).
+ * Returns the result of the last PIN entry.
  */
 export async function askHostWithPin(
   process: Process,
@@ -140,7 +140,7 @@ async function reportWrongPin(process: Process): Promise<void> {
   await process.report(abortedReport(code.wrongPin, process.parts.device));
 }
 
-/** Ends a command that charged nothing, with a report and the same result code. */
+/** Ends a command that charged nothing, with a report of the result code. */
 export async function stop(process: Process, resultCode: number): Promise<undefined> {
   await process.report(abortedReport(resultCode, process.parts.device));
   await process.abort(resultCode);
@@ -154,22 +154,18 @@ export async function failByFault(process: Process): Promise<void> {
   throw new ProcessOver("failed by a fault");
 }
 
-/** How the register took a good report (docs/zvt.md 8.1). */
-type Taken =
-  | "acknowledged"
-  /** Only goods of this value came out. */
-  | { readonly issuedMinor: number }
-  | UndoReason;
+/** The register's answer to a good report (docs/zvt.md 8.1). */
+type Taken = "acknowledged" | { readonly issuedMinor: number } | UndoReason;
 
 export type UndoReason =
   | "not-issued"
-  /** The register answered "ask again" more often than it had allowed. */
+  /** The register asked for the report again more often than it had allowed. */
   | "asked-too-often"
-  /** No answer in time, on an open line. */
+  /** The register did not answer in time, on an open line. */
   | "no-answer"
   | "line-lost";
 
-/** Sends the report until the register says what became of the goods (docs/zvt.md 8.1). */
+/** Sends the report until the register answers what became of the goods (docs/zvt.md 8.1). */
 export async function reportSale(process: Process, input: MessageInput): Promise<Taken> {
   const { parts, request } = process;
   const { timeoutSeconds, maxStatusInfos } = request.fields;
@@ -190,7 +186,7 @@ function taken(answer: Answer, knowsPartly: boolean): Taken {
   if (answer.kind === "positive") return "acknowledged";
   if (answer.kind === "silent") return answer.because === "time-out" ? "no-answer" : "line-lost";
   if (answer.code !== code.partlyIssued || !knowsPartly) return "not-issued";
-  // An answer that cannot be read says that nothing was issued.
+  // An unreadable answer counts as nothing issued.
   const issuedMinor = readable(answer.apdu)?.fields.amount;
   return issuedMinor === undefined ? "not-issued" : { issuedMinor };
 }

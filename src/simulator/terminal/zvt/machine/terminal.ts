@@ -11,7 +11,7 @@ import {
 } from "../../../../zvt/index.ts";
 import { type Condition, Machine } from "../../machine.ts";
 import type { BytePort } from "../../port/ports.ts";
-import type { Transport, WireEvent } from "../../port/register-line.ts";
+import type { Transport } from "../../port/register-line.ts";
 import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
 import { administrationCommands } from "../commands/administration.ts";
@@ -34,7 +34,7 @@ const REGISTRATION = 0x0600;
 const STATUS_ENQUIRY = 0x0501;
 const ABORT = 0x06b0;
 
-/** Every command that the terminal knows; all others get 84 83 00 (docs/zvt.md 4.1). */
+/** Every command that the terminal knows; other commands get 84 83 00 (docs/zvt.md 4.1). */
 const commands = new Map(
   [
     ...administrationCommands,
@@ -47,13 +47,12 @@ const commands = new Map(
 );
 
 /**
- * The simulated terminal (docs/zvt.md 13.1): takes commands from whichever register is connected,
- * runs one at a time, and gives its answers to the one that runs.
+ * The simulated ZVT terminal (docs/zvt.md 13.1), which runs one command of one register at a time.
  */
 export class Terminal extends Machine<Parts, Process> {
   override readonly toggles = togglesOf(this.parts);
   readonly routes = texts.protocolRoutes.zvt;
-  /** The command that a register sent right after the end of the previous one. */
+  /** The command that a register sent right after the end of the previous command. */
   #next: { line: Line; bytes: Uint8Array } | undefined;
 
   constructor(parts: Parts) {
@@ -99,17 +98,13 @@ export class Terminal extends Machine<Parts, Process> {
   }
 
   connect(port: BytePort, transport: Transport): void {
-    const { clock, timers } = this.parts.options;
-    const given = {
-      clock,
-      transport,
-      ...timers,
-      faults: this.parts.faults,
+    const options = {
+      ...this.lineOptions(port, transport),
+      ...this.parts.options.timers,
       running: () => this.running?.control,
       zvtOff: () => this.parts.zvtOff,
-      onWire: (event: WireEvent) => this.onWire(port.name, event),
     };
-    const line = transport === "tcp" ? new TcpLine(port, given) : new SerialLine(port, given);
+    const line = transport === "tcp" ? new TcpLine(port, options) : new SerialLine(port, options);
     line.start({
       apdu: (bytes) => this.#received(line, bytes),
       closed: () => {
@@ -122,7 +117,7 @@ export class Terminal extends Machine<Parts, Process> {
     return described(apdu, this.running?.control);
   }
 
-  /** Restarts: command and registration are gone (docs/zvt.md 6.4, 10.4). */
+  /** Restarts the terminal, which loses command and registration (docs/zvt.md 6.4, 10.4). */
   override powerCycle(): void {
     super.powerCycle();
     this.parts.registration = unregistered;
@@ -137,7 +132,7 @@ export class Terminal extends Machine<Parts, Process> {
       return;
     }
     if (!hasTrueLength(bytes)) {
-      // The transport has acknowledged, the application refuses (docs/zvt.md 2.4, 4.1).
+      // The transport has acknowledged; the application refuses (docs/zvt.md 2.4, 4.1).
       this.#refuse(line, code.messageWrong);
       return;
     }
@@ -145,7 +140,7 @@ export class Terminal extends Machine<Parts, Process> {
     const process = this.running;
     if (apdu.control >> 8 === 0x80 || apdu.control >> 8 === 0x84) {
       if (process?.line === line && process.waitsForAnswer) process.answered(apdu);
-      // "Ask again" for a report that is no longer open (docs/zvt.md 8.3).
+      // A register asks again for a report that waits for no answer any more (docs/zvt.md 8.3).
       else if (process?.line === line && apdu.control === 0x849c)
         this.#refuse(line, code.notPossible);
       return;
@@ -158,7 +153,7 @@ export class Terminal extends Machine<Parts, Process> {
       this.#next = { line, bytes };
       process.unanswered();
     } else if (process.line === line && process.answersRepeat(bytes)) {
-      // The register has the same answer again.
+      // The terminal has sent the same answer again.
     } else if (apdu.control === ABORT && process.line === line) {
       this.#abort(process);
     } else {
@@ -176,13 +171,13 @@ export class Terminal extends Machine<Parts, Process> {
     const message = isRefused
       ? undefined
       : readable(bare ?? apdu, { charset: registration.charset });
-    // docs/zvt.md 4.1: an unknown command, or a field whose number is not in the table.
+    // The command or the number of a field is unknown (docs/zvt.md 4.1).
     if (!command || typeof message?.unknownField === "number") {
       this.#refuse(line, code.notPossible);
     } else if (!message) {
       this.#refuse(line, code.messageWrong);
     } else if (this.#hasAnotherMood(line, message)) {
-      // The terminal has refused, or stays silent on purpose.
+      // A deviation has refused the command, or ignores it.
     } else if (this.#isWrong(message)) {
       this.#refuse(line, code.wrongPin);
     } else if (!command.whenLocked && registrationRequired && !registration.registered) {
@@ -192,7 +187,7 @@ export class Terminal extends Machine<Parts, Process> {
     }
   }
 
-  /** Whether the terminal is silent or refuses for no reason (docs/zvt.md 12.6, 12.7). */
+  /** Whether a deviation ignores or refuses the command (docs/zvt.md 12.6, 12.7). */
   #hasAnotherMood(line: Line, { control }: Message): boolean {
     if (this.parts.silentOnce && control === STATUS_ENQUIRY) {
       this.parts.silentOnce = false;
@@ -205,12 +200,13 @@ export class Terminal extends Machine<Parts, Process> {
     return true;
   }
 
-  /** Whether the password is wrong; card complete refuses at once too (docs/zvt.md 6.1). */
+  /** Whether the password is wrong (docs/zvt.md 6.1). */
   #isWrong({ control, parts }: Message): boolean {
     const { device } = this.parts;
     const password = parts.password ?? parts.oldPassword;
     if (device.password === null || password === undefined) return false;
-    // card complete compares five digits, and takes every registration (docs/zvt.md 12.2).
+    // Terminals of card complete compare five digits, and none at a registration (docs/zvt.md
+    // 12.2).
     const lax = this.parts.is("five-digit-password");
     if (lax && control === REGISTRATION) return false;
     const count = lax ? 5 : 6;
@@ -224,7 +220,7 @@ export class Terminal extends Machine<Parts, Process> {
     if (next && !next.line.closed) this.#received(next.line, next.bytes);
   }
 
-  /** Answers Abort of a running command, whose end decides (docs/zvt.md 5.2, 6.6). */
+  /** Answers Abort of a running command (docs/zvt.md 5.2, 6.6). */
   #abort(process: Process): void {
     if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
     if (process.cancellable && process.fault("late-approval")) {
@@ -246,7 +242,7 @@ export class Terminal extends Machine<Parts, Process> {
   }
 }
 
-/** Runs the command; a locked terminal ends all but a few with 06 1E (docs/zvt.md 5.3). */
+/** Runs the command; a locked terminal refuses most commands with 06 1E (docs/zvt.md 5.3). */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
   const lock = curesSomething(memory, command.control) ? undefined : mostUrgent(memory);
@@ -261,8 +257,8 @@ async function runUnlessLocked(command: Command, process: Process): Promise<void
 const OUT_OF_ORDER = 0xdf;
 
 /**
- * After power came back: a charge that never became final is reversed (docs/zvt.md 9.1), unless the
- * terminal is of the newer kind that keeps it until the next transaction (docs/zvt.md 9.4).
+ * Reverses charges that never became final, after a loss of power (docs/zvt.md 9.1); a newer
+ * terminal keeps them (docs/zvt.md 9.4).
  */
 function reverseUnfinished({ ledger, memory, options }: Parts): void {
   if (!options.behaviour.autoReversal) return;
@@ -272,7 +268,7 @@ function reverseUnfinished({ ledger, memory, options }: Parts): void {
   }
 }
 
-/** Returns the conditions of a ZVT terminal, which are read and changed in its parts. */
+/** Returns the switchable conditions of a ZVT terminal. */
 function togglesOf(parts: Parts): Machine["toggles"] {
   return {
     get zvtOff() {
@@ -290,7 +286,7 @@ function togglesOf(parts: Parts): Machine["toggles"] {
   };
 }
 
-/** Returns what the trace shows of a message. `answering`: its command (docs/zvt.md 6.5). */
+/** Returns the trace entry of a message that answers `answering` (docs/zvt.md 6.5). */
 function described(bytes: Uint8Array, answering: number | undefined): Partial<TraceEntry> {
   if (!hasTrueLength(bytes)) {
     return { message: "a message with a wrong length", note: `${bytes.length} bytes` };
@@ -305,7 +301,7 @@ function described(bytes: Uint8Array, answering: number | undefined): Partial<Tr
   };
 }
 
-/** Returns the facts of a message, without card data. */
+/** Returns the facts of a message in one line, without card data. */
 function decoded(apdu: Apdu, context: { readonly answering?: number }): string {
   const message = readable(apdu, context);
   if (!message) return "";

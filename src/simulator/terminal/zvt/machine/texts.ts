@@ -2,7 +2,7 @@ import type { Language } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
 import texts from "../../texts.json" with { type: "json" };
 
-/** Texts of the customer display by intermediate status (docs/zvt.md 11.3). */
+/** The texts of the customer display by intermediate status (docs/zvt.md 11.3). */
 const statusTexts: Readonly<Record<string, Readonly<Record<Language, string>>>> = texts.status;
 
 export const status = {
@@ -16,12 +16,12 @@ export const status = {
   pleaseWait: 0x17,
   declined: 0x1d,
   serviceMode: 0x1a,
-  /** Statuses of Ingenico only (docs/zvt.md 11.3). */
+  /** The statuses that only terminals of Ingenico send (docs/zvt.md 11.3). */
   paidRemoveCard: 0xa1,
   cancelled: 0xa2,
 } as const;
 
-/** The moment that the terminal's own display shows with each status. */
+/** The stage that the terminal's own display shows with each status. */
 export const stageOfStatus: Readonly<Record<number, Stage>> = {
   [status.usePinPad]: "pin",
   [status.waitingForHost]: "host",

@@ -9,26 +9,26 @@ import { approvedReport, unknownField, unknownTags } from "./report.ts";
 import { code, reportSale, stop, type UndoReason } from "./sale.ts";
 import { status } from "./texts.ts";
 
-/** A transaction that the bank has agreed to, on its way to be final (docs/zvt.md 9.1). */
+/** A transaction that the bank has approved and that is not yet final (docs/zvt.md 9.1). */
 interface Transaction {
   readonly process: Process;
-  /** Printed on the receipt; missing: the title of the kind. */
+  /** The title of the receipt; undefined: the title of the transaction's kind. */
   readonly title: string | undefined;
   stored: StoredTransaction;
 }
 
 /**
- * Whether a transaction is final as soon as the bank has agreed, whatever the register says. The
- * automatic reversal of docs/zvt.md 9.1 is for those that take money from a card.
+ * Whether a transaction is final once the bank has approved: the automatic reversal is only for
+ * transactions that take money from a card (docs/zvt.md 9.1).
  */
 function stands({ kind }: { readonly kind: TransactionKind }): boolean {
   return kind !== "payment" && kind !== "reservation";
 }
 
-/** Lets the bank book; the terminal stores a transaction that is final at once. */
+/** Books a transaction at the bank; the terminal stores it if it is final at once. */
 export function charge(process: Process, booking: Booking, title?: string): Transaction {
   const final = stands(booking);
-  // Newer terminals keep the bank's answer, whatever the register says to it (docs/zvt.md 9.1).
+  // Newer terminals keep the bank's answer, whatever the register answers (docs/zvt.md 9.1).
   const isStored = final || !process.parts.options.behaviour.autoReversal;
   return { process, title, stored: book(process.parts, booking, { final, isStored }) };
 }
@@ -79,14 +79,14 @@ function reportInput({ process, stored }: Transaction): Outgoing {
   };
 }
 
-/** Prints the receipts; if that fails, undoes the transaction and returns false. */
+/** Prints the receipts. Undoes the transaction and returns false if printing fails. */
 async function printed(transaction: Transaction): Promise<boolean> {
   const { process, stored } = transaction;
   const wrong = process.parts.is("wrong-amount-on-reversal") && stored.kind === "reversal";
   const printable = wrong ? { ...stored, amountMinor: 0 } : stored;
   const how = await printReceipts(process, printable, transaction.title);
   if (how === "printed") return true;
-  // The receipt counts as part of the acknowledgement (docs/zvt.md 9.1).
+  // The receipt is part of the acknowledgement (docs/zvt.md 9.1).
   await undo(transaction, how === "silent" ? "no-answer" : "not-printed");
   return false;
 }
@@ -101,7 +101,7 @@ function commit({ process, stored }: Transaction): void {
   if (stored.kind === "payment") screen.show("approved");
 }
 
-/** Gives back what was paid for goods that did not come out (docs/zvt.md 8.4). */
+/** Pays back the price of goods that did not come out (docs/zvt.md 8.4). */
 function takePartBack(transaction: Transaction, issuedMinor: number): void {
   const { process, stored } = transaction;
   const { ledger, memory, options } = process.parts;
@@ -115,7 +115,7 @@ function takePartBack(transaction: Transaction, issuedMinor: number): void {
   if (!options.behaviour.autoReversal) memory.change(transaction.stored);
 }
 
-/** Undoes a transaction that the register did not take; one that stands is only completed. */
+/** Undoes a transaction that the register did not accept; a final transaction is only completed. */
 async function undo(transaction: Transaction, because: UndoReason | "not-printed"): Promise<void> {
   const { process } = transaction;
   const { behaviour } = process.parts.options;
@@ -132,7 +132,7 @@ async function undo(transaction: Transaction, because: UndoReason | "not-printed
   }
 }
 
-/** Reverses a transaction without being asked by the register (docs/zvt.md 9.1). */
+/** Reverses a transaction that the register did not ask to reverse (docs/zvt.md 9.1). */
 async function reverse({ process, stored }: Transaction, reason: LedgerReason): Promise<void> {
   const { ledger, memory, options, screen } = process.parts;
   await process.status(status.reversing);

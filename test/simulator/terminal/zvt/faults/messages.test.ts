@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { decodeApdu, decodeMessage, findTags } from "../../../../../src/zvt/index.ts";
 import {
   ABORT,
@@ -7,9 +8,10 @@ import {
   controls,
   LAST_TRANSACTION,
   REGISTRATION,
+  STATUS,
   started,
 } from "../../support/started.ts";
-import { fromHex } from "../support/register.ts";
+import { fromHex, hex } from "../support/register.ts";
 
 const WITH_PRINT_LINES = "0600 0a 000000 be 0978 0300 06 00";
 
@@ -101,6 +103,29 @@ test("a fault of another command leaves payments alone", async () => {
   expect(await register.run("0501 00")).toEqual(["848300"]);
   expect(simulator.faults.armed).toEqual([]);
 });
+
+test("refuse: the register's next command is answered, even right after its ACK", async () => {
+  const { register, simulator } = await started("pty");
+  simulator.arm("refuse");
+  register.acknowledges = false;
+  register.send(authorisation(1200));
+  expect(await register.nextApdu()).toBe("848300");
+  register.acknowledges = true;
+  register.sendBytes(`06${hex(encodeFrame(fromHex(STATUS)))}`);
+  expect((await register.nextApdu()).slice(0, 4)).toBe("8000");
+  expect((await register.nextApdu()).slice(0, 4)).toBe("060f");
+});
+
+test.each([LAST_TRANSACTION, "0612 07 000000 0001 0001"])(
+  "fail: %s ends with 06 1E and prints nothing",
+  async (command) => {
+    const { register, simulator } = await paying(`fail:command=${command.slice(0, 4)}`);
+    await register.run(authorisation(1200));
+    expect(await register.run(command)).toEqual(["800000", "061e01a1"]);
+    expect(simulator.faults.armed).toEqual([]);
+    expect((await register.run(command)).at(-1)).toBe("060f00");
+  },
+);
 
 async function paying(fault: string, registration = REGISTRATION) {
   const opened = await started("tcp");
