@@ -30,16 +30,25 @@ export function loadConfig(path: string, program: Program, added?: ConfigPart): 
   const text = readSetupFile(path);
   const { config, faults, warnings } = parseConfig(text, program, added);
   if (!config) {
-    const lines = faults.map(({ line, message }) => `  ${line ? `line ${line}: ` : ""}${message}`);
-    // A misspelled name is often the reason why another name is missing.
-    lines.push(...warnings.map((warning) => `  ${warning}`));
-    throw new ProgramExit(
-      exitCodes.configuration,
-      `${path} has ${faults.length === 1 ? "a fault" : `${faults.length} faults`}:\n` +
-        lines.join("\n"),
-    );
+    const lines = faults.map(({ line, message }) => `${line ? `line ${line}: ` : ""}${message}`);
+    throw new SetupFileFaulty(path, lines, warnings);
   }
   return { config, warnings: [...warnings, ...permissionWarning(path)] };
+}
+
+/** The faults of a setup file that can be read, with its warnings; each says its line. */
+export class SetupFileFaulty extends ProgramExit {
+  readonly faults: readonly string[];
+  readonly warnings: readonly string[];
+
+  constructor(path: string, faults: readonly string[], warnings: readonly string[]) {
+    const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
+    // The warnings too: a misspelled name is often the reason why another name is missing.
+    const lines = [...faults, ...warnings].map((line) => `  ${line}`);
+    super(exitCodes.configuration, `${path} has ${count}:\n${lines.join("\n")}`);
+    this.faults = faults;
+    this.warnings = warnings;
+  }
 }
 
 /** The largest setup file; a larger file is the wrong one and is refused before it is read. */

@@ -72,6 +72,16 @@ test("every fault of the setup file has its line, and the exit code is 78", asyn
   expect(of("terminal")[0]).toMatchObject({ verdict: "warn" });
 });
 
+test("a warning next to a fault stays a warning", async () => {
+  const text = `${config({ ...base, LOCAL_PORT: "0" })}LOCAL_PROT=8765\n`;
+  const { code, of } = await examine(checkout.dataFolder("faulty with a warning", text));
+  expect(code).toBe(78);
+  expect(of("config").map(({ verdict, code, says }) => [verdict, code, says])).toEqual([
+    ["fail", "setup-faulty", expect.stringMatching(/^line 2: LOCAL_PORT /)],
+    ["warn", "setup-doubtful", expect.stringMatching(/^line \d+: LOCAL_PROT is not a known name/)],
+  ]);
+});
+
 test.each([
   { protocol: "concert", own: "CONCERT_VARIANT", good: "e-ticket", bad: "v3" },
   { protocol: "caisse-ap", own: "CAISSE_AP_LINK", good: "session", bad: "serial" },
