@@ -387,9 +387,11 @@ interface AnswerBody {
   readonly terminalId: string;
 }
 
-interface Ledger {
+export interface Ledger {
   readonly charged: number;
   readonly entries: ReadonlyArray<{
+    /** Time of the entry, ISO 8601 in UTC. */
+    readonly at: string;
     readonly kind: "charge" | "reversal";
     readonly amountMinor: number;
     readonly final: boolean;
