@@ -9,9 +9,9 @@ export const usage = texts.usage.join("\n");
 
 const flag = { type: "boolean", default: false } as const;
 const text = { type: "string" } as const;
-/** What `launch.sh update` does, one at a time; `apply` is the keep-alive's own. */
+/** The options of `launch.sh update`, one at a time; only the keep-alive uses `apply`. */
 const updateFlags = { check: flag, now: flag, hold: flag, unhold: flag, back: flag, apply: flag };
-/** Commands that are written as options. */
+/** The commands that are written as options. */
 const dashed = {
   demo: flag,
   foreground: flag,
@@ -36,9 +36,9 @@ const optionTypes = {
 } as const;
 
 interface CommandRow {
-  /** The options that only the commands with them in their rows take. */
+  /** The options that this command takes, and each command without them in its row refuses. */
   readonly options?: ReadonlyArray<keyof typeof optionTypes>;
-  /** The words that may follow the command. */
+  /** The words of which one may follow the command, as in `restore journal`. */
   readonly subjects?: readonly string[];
 }
 
@@ -66,7 +66,7 @@ const rows: ReadonlyArray<readonly [string, CommandRow]> = Object.entries(comman
 
 type Values = ReturnType<typeof parse>["values"];
 
-/** The command of an operator with its options; `simulate` holds the words after that command. */
+/** A command with its options; `simulate` holds the arguments after the command `simulate`. */
 export type LauncherArguments = ReturnType<typeof readArguments>;
 
 /** Reads the arguments after `launch.sh`. Throws {@link ProgramExit} 64 with the reason. */
@@ -86,7 +86,7 @@ export function readArguments(args: readonly string[]) {
   return complete(values, command as Command, { subject });
 }
 
-/** Everything after simulate belongs to the simulator, except `--data`. */
+/** Reads the arguments after `simulate`; all but `--data` belong to the simulator. */
 function readSimulate(args: readonly string[]) {
   const simulate = [...args];
   const at = args.indexOf("--data");
@@ -116,13 +116,13 @@ function complete(
     command,
     schedule: exclusive(values, namesOf(schedules)),
     update: exclusive(values, [...namesOf(updateFlags), "delivery"] as const) ?? ("show" as const),
-    /** null: a hold lasts until an operator ends it. */
+    /** When a hold of updates ends; null: an operator ends it. */
     untilMs: until === undefined ? null : dayMs(until),
     answerWithinMs: seconds * 1_000,
   };
 }
 
-/** The one of several options that is given. */
+/** Returns the given one of several options; undefined: none is. Throws when two are given. */
 function exclusive<O extends keyof Values>(values: Values, options: readonly O[]): O | undefined {
   const [one, other] = options.filter((name) => isGiven(values[name]));
   if (other === undefined) return one;
@@ -138,21 +138,20 @@ function refuseMisplaced(values: Values, command: string): void {
     const written = owners.map((name) => (Object.hasOwn(dashed, name) ? `--${name}` : name));
     throw wrong(`--${option} belongs to ${new Intl.ListFormat("en-GB").format(written)}`);
   }
-  if ((values.install || values.uninstall) && command !== "keep-alive") {
+  const { by, from, until, hold, install, uninstall } = values;
+  if ((install || uninstall) && command !== "keep-alive") {
     throw wrong("--install and --uninstall belong to keep-alive and always-up");
   }
-  for (const option of ["until", "by"] as const) {
-    if (values[option] === undefined || values.hold) continue;
-    throw wrong(`--${option} belongs to update --hold`);
+  for (const [option, value] of Object.entries({ until, by })) {
+    if (value !== undefined && !hold) throw wrong(`--${option} belongs to update --hold`);
   }
-  const { by, from } = values;
   if (from !== undefined && !/^\d{4}-\d\d-\d\d(-saved-\d{6})?$/.test(from)) {
     throw wrong("--from must name a day, such as 2026-01-31");
   }
   if (by !== undefined && !isName(by)) throw wrong("--by must name a person");
 }
 
-/** The beginning of a day on this machine. */
+/** Returns the beginning of a day in this machine's time zone, in milliseconds since 1970. */
 function dayMs(day: string): number {
   const ms = /^\d{4}-\d\d-\d\d$/.test(day) ? Date.parse(`${day}T00:00`) : Number.NaN;
   if (Number.isNaN(ms)) throw wrong("--until must name a day, such as 2026-01-31");

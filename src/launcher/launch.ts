@@ -8,7 +8,7 @@ import { type LauncherArguments, readArguments, usage } from "./arguments.ts";
 import { keepAlive } from "./commands/keep-alive.ts";
 import { type CommandContext, createOutput, type Output } from "./output.ts";
 
-/** Carries out one command of an operator; answers the exit code. */
+/** Carries out one command of an operator and returns the exit code. */
 export async function runCommand(args: readonly string[]): Promise<number> {
   const output = createOutput();
   let given: LauncherArguments | undefined;
@@ -27,14 +27,13 @@ export async function runCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Loads what the command needs, and no more. Throws {@link ProgramExit}. */
+/** Carries out a command; loads only the code that the command needs. */
 async function launch(given: LauncherArguments, output: Output): Promise<number> {
-  const at = (dataDirectory: string): CommandContext => ({
-    ...installationAt(given.data ?? dataDirectory),
-    clock: systemClock,
-    output,
-  });
+  const at = (dataDirectory: string): CommandContext => {
+    return { ...installationAt(given.data ?? dataDirectory), clock: systemClock, output };
+  };
   const own = at(defaultDataDirectory);
+  const demo = at(demoDataDirectory);
   const target = async (): Promise<CommandContext> => at(await targetDirectory());
   switch (given.command) {
     case "help":
@@ -54,17 +53,11 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     case "foreground":
       return await (await import("./commands/foreground.ts")).runForeground(own);
     case "demo":
-      return await (await import("./commands/demo.ts")).runDemo(
-        at(demoDataDirectory),
-        given.protocol,
-      );
+      return await (await import("./commands/demo.ts")).runDemo(demo, given.protocol);
     case "kiosk":
       return (await import("./commands/kiosk.ts")).kioskAddress(await target());
     case "simulate":
-      return await (await import("./commands/simulate.ts")).simulate(
-        at(demoDataDirectory),
-        given.simulate,
-      );
+      return await (await import("./commands/simulate.ts")).simulate(demo, given.simulate);
     case "doctor":
       return await (await import("./doctor/doctor.ts")).runDoctor(await target(), given);
     case "audit":
@@ -72,24 +65,19 @@ async function launch(given: LauncherArguments, output: Output): Promise<number>
     case "restore":
       return await (await import("./commands/restore.ts")).restore(await target(), given);
     case "stores":
-      return await (await import("./commands/stores.ts")).stores(
-        await target(),
-        given.subject === "accept",
-      );
+      return await (await import("./commands/stores.ts")).stores(await target(), given);
     case "update":
       return await (await import("./commands/update.ts")).update(own, given);
     case "systemd-unit":
       output.text((await import("./schedule/schedule.ts")).systemdUnit(own.dataDirectory));
       return exitCodes.ok;
     case "keep-alive":
-      if (given.schedule === undefined) {
-        return await keepAlive(own.dataDirectory, given.answerWithinMs);
-      }
+      if (!given.schedule) return await keepAlive(own.dataDirectory, given.answerWithinMs);
       return await (await import("./schedule/schedule.ts")).changeSchedule(given.schedule, own);
   }
 }
 
-/** The demo's data folder when the demo runs and the installation does not (docs/design.md 9.1). */
+/** Returns the demo's data folder if only the demo runs, else the default (docs/design.md 9.1). */
 async function targetDirectory(): Promise<string> {
   if (!existsSync(demoDataDirectory)) return defaultDataDirectory;
   const { isDemoTarget } = await import("./demo/settings.ts");

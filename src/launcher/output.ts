@@ -1,24 +1,13 @@
 import type { Installation } from "../shared/process/installation.ts";
 import type { Clock } from "../shared/time.ts";
 
-export type Mood = "good" | "bad" | "warn" | "plain";
+/** The terminal's codes for colours and bold text (ECMA-48, SGR). */
+const codes = { good: "32", bad: "31", warn: "33", plain: "0", bold: "1" };
+export type Mood = Exclude<keyof typeof codes, "bold">;
 
-const codes: Record<Mood | "bold", string> = {
-  good: "32",
-  bad: "31",
-  warn: "33",
-  plain: "0",
-  bold: "1",
-};
-
-/** The widths of the columns of name and state. */
-const ROW: Layout = { name: 19, state: 15 };
-const FINDING: Layout = { name: 11, state: 4 };
-
-interface Layout {
-  readonly name: number;
-  readonly state: number;
-}
+/** The widths of the first two columns: a name and a state. */
+const ROW = { name: 19, state: 15 };
+const FINDING: typeof ROW = { name: 11, state: 4 };
 
 /** The launcher's output: one line per program, readable with and without colours. */
 export type Output = Readonly<ReturnType<typeof createOutput>>;
@@ -31,7 +20,7 @@ export function createOutput() {
     /** Prints a line of the form `name  state  details`. */
     row: (name: string, mood: Mood, state: string, details = ""): void =>
       out.row(ROW, name, mood, state, details),
-    /** Prints a narrower line of the same form, for the doctor. */
+    /** Prints a line of the doctor, with narrower columns. */
     finding: (name: string, mood: Mood, verdict: string, says: string): void =>
       out.row(FINDING, name, mood, verdict, says),
     /** Prints a text as it stands, to be copied or read by a program. */
@@ -44,7 +33,7 @@ export function createOutput() {
   };
 }
 
-/** One of the two streams: a terminal has colours and an edge, a file or a pipe has neither. */
+/** Writes to standard output or standard error; colours and breaks lines only on a terminal. */
 class Writer {
   readonly #stream: NodeJS.WriteStream;
   readonly #colours: boolean;
@@ -58,17 +47,19 @@ class Writer {
     this.#stream.write(`${forThisSystem(text)}\n`);
   }
 
-  row(layout: Layout, name: string, mood: Mood, state: string, details: string): void {
+  row(layout: typeof ROW, name: string, mood: Mood, state: string, details: string): void {
     const gap = " ".repeat(Math.max(layout.state - state.length, 0) + 1);
     const head = `${name.padEnd(layout.name)} ${this.paint(mood, state)}${gap}`;
     const used = Math.max(name.length, layout.name) + 1 + state.length + gap.length;
     const indent = layout.name + layout.state + 2;
-    this.text(`${head}${this.#wrapped(details, used, indent)}`.trimEnd());
+    const columns = this.#columns;
+    const rest = columns > 0 ? wrap(forThisSystem(details), columns, used, indent) : details;
+    this.text(`${head}${rest}`.trimEnd());
   }
 
-  /** Prints lines; the rest of a line that is too long stands below the text that it belongs to. */
+  /** Prints lines; the rest of a line that is too long stands below the text that it continues. */
   lines(text: string, mood: Mood): void {
-    const columns = this.#stream.isTTY ? this.#stream.columns : 0;
+    const columns = this.#columns;
     const lines = columns > 0 ? fitted(forThisSystem(text), columns) : text.split("\n");
     for (const line of lines) this.text(this.paint(mood, line));
   }
@@ -78,20 +69,20 @@ class Writer {
     return `\u001b[${codes[mood]}m${text}\u001b[0m`;
   }
 
-  #wrapped(text: string, used: number, indent: number): string {
-    const columns = this.#stream.isTTY ? this.#stream.columns : 0;
-    return columns > 0 ? wrap(forThisSystem(text), columns, used, indent) : text;
+  /** The terminal's width; 0 of a file or pipe, where no line is broken. */
+  get #columns(): number {
+    return this.#stream.isTTY ? this.#stream.columns : 0;
   }
 }
 
-/** A term and, after two spaces or more, its explanation. */
+/** The form of an entry: a term and, after two spaces or more, its explanation. */
 const entry = /^( *\S.*? {2,})(\S.*)$/;
-/** A line indented so far goes on with what the entry above it says. */
+/** The indentation, in columns, from which a line continues the explanation above it. */
 const SECOND_COLUMN_FROM = 20;
-/** A second column narrower than that is not kept. */
+/** The narrowest second column; on a narrower terminal explanations stand below their terms. */
 const SECOND_COLUMN_MIN = 20;
 
-/** The lines of a text, entries of two columns among them, for a terminal of so many columns. */
+/** Returns the lines of a text, which may have entries of two columns, broken at `columns`. */
 export function fitted(text: string, columns: number): string[] {
   const parts: Array<{ readonly head: string; text: string; readonly isColumn: boolean }> = [];
   for (const line of text.split("\n")) {
@@ -137,7 +128,7 @@ export function wrap(text: string, columns: number, used: number, indent: number
   return [...lines, line].join(`\n${" ".repeat(indent)}`);
 }
 
-/** `launch.sh start | head -1` ends its reading early; the start is carried out all the same. */
+/** Lets a command go on when the reader of its output ends, as in `launch.sh start | head -1`. */
 function goOnWithoutReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on("error", (error: NodeJS.ErrnoException) => {
@@ -146,12 +137,12 @@ function goOnWithoutReader(): void {
   }
 }
 
-/** The text with its commands as they are typed on this system. */
+/** Returns a text with the names of the shell files as they are on this system. */
 export function forThisSystem(text: string, platform: string = process.platform): string {
   return platform === "win32" ? text.replace(/\.\/(launch|always-up)\.sh\b/g, "$1.cmd") : text;
 }
 
-/** A word of a command line, as a person copies it into the shell of this system. */
+/** Returns an argument quoted as the shell of this system needs it, for a person to copy. */
 export function shellArgument(text: string): string {
   if (/^[\w@+=:,./-]+$/.test(text)) return text;
   // cmd.exe knows double quotes only; curl.exe reads \" inside them.
@@ -159,17 +150,17 @@ export function shellArgument(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A template with the values of its names in braces. */
+/** Returns a template in which each `{name}` is replaced by its value. */
 export function filled(template: string, value: (name: string) => string): string {
   return template.replace(/\{(\w+)\}/g, (_all, name: string) => value(name));
 }
 
-/** no-color.org: set and not empty means none; else only to a terminal. */
+/** Whether to write colours: to a terminal, unless NO_COLOR is set (no-color.org). */
 function wantsColours(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY === true && !process.env["NO_COLOR"] && process.env["TERM"] !== "dumb";
 }
 
-/** `45 s`, `12 min`, `3 h 05 min`, `2 d 4 h`: for people. */
+/** Returns a duration for people: `45 s`, `12 min`, `3 h 05 min` or `2 d 4 h`. */
 export function duration(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   if (seconds < 60) return `${seconds} s`;
@@ -184,6 +175,9 @@ export function duration(ms: number): string {
 export interface CommandContext extends Installation {
   readonly clock: Clock;
   readonly output: Output;
-  /** Of a launcher that runs the programs itself: whether they all run and nothing stops them. */
+  /**
+   * Whether the programs all run and nothing stops them; present only in a launcher whose children
+   * they are.
+   */
   readonly ownProgramsRun?: () => boolean;
 }

@@ -5,7 +5,7 @@ import { auditOf, faultCount, type JournalAudit } from "../processes/journal-aud
 /** The number of faults that are printed for people; `--json` has more. */
 const LINES_MAX = 40;
 
-/** Prints the findings; answers exit code 0, or 70 when the journal breaks a rule. */
+/** Prints the findings; returns exit code 0, or 70 when the journal breaks a rule. */
 export async function showAudit(
   { dataDirectory, output }: CommandContext,
   { json, journal }: { readonly json: boolean; readonly journal?: string | undefined },

@@ -27,9 +27,9 @@ const ANSWER_WITHIN_MS = 2_000;
 const PORT_TRIES = 5;
 
 /**
- * Starts both programs with a simulated terminal and gateway, makes one payment, and answers the
- * exit code. A demo that runs well is left running; anything else is set up again. Without a
- * protocol the terminal speaks ZVT. Throws {@link ProgramExit}.
+ * Starts both programs with a simulated terminal and gateway, makes one payment, and returns the
+ * exit code. A demo of which all runs goes on; any other demo is set up again. Without a protocol
+ * the terminal speaks ZVT. Throws {@link ProgramExit}.
  */
 export async function runDemo(context: CommandContext, name: string | undefined): Promise<number> {
   const { dataDirectory, output } = context;
@@ -47,7 +47,7 @@ export async function runDemo(context: CommandContext, name: string | undefined)
   return exitCodes.ok;
 }
 
-/** Starts the demo unless all of it runs; answers the exit code. */
+/** Starts the demo unless all of it runs; returns the exit code. */
 async function setUp(context: CommandContext, protocol: string | undefined): Promise<number> {
   const { dataDirectory, clock, output } = context;
   const files = demoFiles(dataDirectory);
@@ -75,8 +75,8 @@ async function setUp(context: CommandContext, protocol: string | undefined): Pro
 }
 
 /**
- * Starts the demo and answers the exit code. When another program takes a port between its choice
- * and its use, the demo starts on other ports.
+ * Starts the demo and returns the exit code. If another program takes a port before the demo uses
+ * the port, the demo starts once more, on other ports.
  */
 async function startOnFreePorts(
   context: CommandContext,
@@ -99,7 +99,7 @@ async function startOnFreePorts(
     // The simulators that did start hold ports too.
     await stopHere(context, true);
     const next = await choosePorts(ports);
-    // The port may be free again: another demo that starts holds a port for a moment.
+    // EADDRINUSE of a port that is free again: another demo that starts holds a port for a moment.
     const why = started instanceof ProgramExit ? [...faults, started.message] : faults;
     const wasTaken = why.some((text) => text.includes("EADDRINUSE"));
     const isSame = JSON.stringify(next) === JSON.stringify(ports);
@@ -114,7 +114,7 @@ async function startOnFreePorts(
   }
 }
 
-/** Prints why a demo of which only a part runs is stopped; prints nothing when nothing runs. */
+/** Prints which parts of the demo do not run; nothing if none does. */
 function reportIncomplete({ programs, simulators }: InstallationStatus, output: Output): void {
   const stopped = [
     ...programs.filter(({ state }) => state === "stopped").map(({ program }) => program),

@@ -16,7 +16,7 @@ import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
 import { stopHere } from "./stop.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
-/** The time that the other program has to print its fault when one has ended. */
+/** When one program has ended, the time in which the other one may print its fault. */
 const LAST_OUTPUT_MS = 1_000;
 /** The pause between two checks for a version that waits. */
 const READY_CHECK_MS = 5_000;
@@ -27,10 +27,10 @@ const PREFIX_COLUMNS = 10;
 type Child = ReturnType<typeof startChild>;
 
 /**
- * Runs both programs as children of this process, for a terminal or a service manager: their output
- * mixed line by line, signals passed on, tp-manager stopped first. Ends when one of them does, with
- * its exit code. Keeping them alive is then the service manager's work. Takes new versions itself,
- * and ends after it: the launcher of the version that is named has to come (docs/updates.md 4.4).
+ * Runs both programs as children of this process, for a terminal or a service manager, and returns
+ * an exit code when one of them ends; a service manager then starts the launcher again. Prints the
+ * output of both line by line, and stops tp-manager first. Takes new versions and ends after that,
+ * because the launcher of the new version has to run (docs/updates.md 4.4).
  */
 export async function runForeground(context: CommandContext): Promise<number> {
   const { dataDirectory } = context;
@@ -58,7 +58,7 @@ export async function runForeground(context: CommandContext): Promise<number> {
   if (hasSwitched) return await leaveAfterUpdate(context, stopping !== undefined);
   // `launch.sh stop` asks for the same as a signal.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
-  // A fault of one program is often a fault of the other one, which gets the time to print it.
+  // Both programs often have the same fault, so the other one gets the time to print it.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
   // On a slow machine the other program starts later.
@@ -72,7 +72,7 @@ export async function runForeground(context: CommandContext): Promise<number> {
   return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
 }
 
-/** Resolves when a program has ended, or an update that has ended them is over. */
+/** Resolves when a program has ended, and an update that has ended it is over. */
 async function untilOneEnds(
   context: CommandContext,
   children: readonly Child[],
@@ -96,8 +96,8 @@ async function untilOneEnds(
 }
 
 /**
- * Takes each version that waits, as long as the programs run; true if an update has ended them.
- * `onWork` is called when an update begins and when it is over without that.
+ * Takes each version that waits, as long as the programs run; returns whether an update has ended
+ * the programs. Calls `onWork` when an update begins, and when one is over that has not ended them.
  */
 async function takeVersions(
   context: CommandContext,
@@ -115,7 +115,7 @@ async function takeVersions(
   return false;
 }
 
-/** Stops what the update has started, which are no children of ours; answers the exit code. */
+/** Stops the programs that the update has started, because they are no children of this process. */
 async function leaveAfterUpdate(context: CommandContext, isAsked: boolean): Promise<number> {
   await withLaunchLock(context, async () => {
     for (const spec of programSpecs(context.dataDirectory)) await stopProgram(spec, context.clock);
@@ -128,7 +128,7 @@ function isRunning({ process: child }: Child): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
 
-/** Ends an update that was cut off and stops its programs: they have to be children of ours. */
+/** Ends an update that was cut off, and stops the programs that are no children of this process. */
 async function finishUpdateFirst(context: CommandContext): Promise<void> {
   const isCutOff = wasCutOff(context.dataDirectory);
   const elsewhere = await finishUpdate(context);
@@ -152,7 +152,6 @@ function startChild(spec: ProgramSpec) {
   if (child.stderr) prefixLines(spec.name, child.stderr, process.stderr);
   // "close" comes after the last line of the output.
   const closed = once(child, "close") as Promise<[number | null]>;
-  /** The exit code, once the program has ended. */
   const ended = closed.then(([code]): number => code ?? exitCodes.internal);
   return { spec, process: child, ended };
 }
@@ -166,8 +165,8 @@ function prefixLines(name: string, from: NodeJS.ReadableStream, to: NodeJS.Writa
 async function stopInOrder(children: readonly Child[], context: CommandContext): Promise<void> {
   for (const one of children) {
     const { spec, process: child, ended } = one;
-    // Windows knows no SIGTERM for other processes; the message asks for the same. A program that
-    // does not answer must not outlive us: its output would go nowhere.
+    // Windows has no SIGTERM for other processes, so a message asks the program to stop. A program
+    // that does not answer is killed, because its output would go nowhere after this process.
     if (isRunning(one) && process.platform !== "win32") child.kill("SIGTERM");
     else if (isRunning(one)) {
       await askStop(spec, context.clock, ANSWER_WITHIN_MS).catch(() => child.kill());
@@ -177,17 +176,17 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
 }
 
 const BEAT_WITHIN_MS = 5_000;
-/** The longest start of a program: the migration of a store keeps it from answering. */
+/** The longest start of a program, which answers only after it has migrated its store. */
 const MIGRATION_MS = 300_000;
-/** The reports in systemd's time limit, twice as many as sd_watchdog_enabled(3) asks for. */
+/** The reports in one time limit of systemd; sd_watchdog_enabled(3) asks for two. */
 const BEATS = 4;
 const MICROSECONDS = 1_000;
 
 /**
- * Reports to systemd that both programs answer, as often as its unit asks for (docs/design.md 9.5).
- * When a program hangs the report does not come, and systemd restarts the service. Node.js has no
- * sockets of that kind, so systemd's own program sends it. `isAtWork`: an update has the programs
- * stopped.
+ * Reports to systemd that both programs answer, as often as the unit asks for (docs/design.md 9.5);
+ * when a program hangs there is no report, and systemd restarts the service. systemd-notify sends
+ * the report, because Node.js has no datagram sockets of files. `isAtWork`: whether an update has
+ * stopped the programs.
  */
 export async function beatWatchdog(
   context: CommandContext,

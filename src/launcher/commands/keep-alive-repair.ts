@@ -29,14 +29,14 @@ import { findProcesses, type ProgramSpec, programSpecs } from "../processes/proc
 import { startProgram, stopProcess } from "../processes/programs.ts";
 import { finishUpdate } from "./start.ts";
 
-/** Probes in a row without an answer after which a process counts as hung. */
+/** The number of unanswered probes in a row after which a process counts as hung. */
 const MISSED_MAX = 2;
+/** The size at which logs/keep-alive.log is renamed and begun anew. */
 const LOG_BYTES_MAX = 1024 * 1024;
 
 /**
- * Relaunches what is dead and replaces what is hung, with a growing pause after repeated failures.
- * A launcher that comes while another one is at work leaves the repair to that one. Answers the
- * exit code.
+ * Launches a program that does not run and replaces one that hangs, with a growing pause after
+ * repeated failures. Does nothing while another launcher is at work. Returns the exit code.
  */
 export async function repair(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const context = {
@@ -61,9 +61,7 @@ export async function repair(dataDirectory: string, answerWithinMs: number): Pro
   }
 }
 
-/**
- * Repairs the programs; then goes back from a new version that crashes, or takes one that waits.
- */
+/** Repairs the programs, then goes back from a version that crashes or takes one that waits. */
 async function repairAndUpdate(context: CommandContext, answerWithinMs: number): Promise<number> {
   const repair = new Repair(context, answerWithinMs);
   const exitCode = await repair.run();
@@ -84,7 +82,7 @@ class Repair {
   readonly #run: string;
   #unlogged = false;
   #closing: Promise<void> | undefined;
-  /** Names a program that ends or hangs again and again by its own fault. */
+  /** The name of a program that ends or hangs again and again by its own fault, with how often. */
   crashing: string | undefined;
 
   constructor(context: CommandContext, answerWithinMs: number) {
@@ -106,7 +104,7 @@ class Repair {
       })),
     );
     for (const { name, record } of outcomes) {
-      // Also without a new failure, because a payment may have kept the version from going back.
+      // Without a new failure too: a payment may have kept the version from going back before.
       if (record && isCrashLoop(record)) {
         this.crashing = `${name} failed ${record.failures} times (${record.kind})`;
       }
@@ -117,7 +115,7 @@ class Repair {
     return outcomes.find(({ exitCode }) => exitCode !== exitCodes.ok)?.exitCode ?? exitCodes.ok;
   }
 
-  /** Writes the memory. On a full disk it is lost, and with it the pauses; the probes go on. */
+  /** Writes the memory of failures. On a full disk the pauses are lost, and the probes go on. */
   #keep(memory: KeepAliveMemory): void {
     try {
       writeMemory(this.#run, memory);
@@ -140,7 +138,7 @@ class Repair {
     return await this.#launch(spec, record, "was not running");
   }
 
-  /** Replaces a process that does not answer twice; before that it may be starting or stopping. */
+  /** Replaces a process after two unanswered probes; at the first one it may start or stop. */
   async #replace(spec: ProgramSpec, before: FailureRecord) {
     const { clock } = this.#context;
     const missed = before.missed + 1;
@@ -158,7 +156,7 @@ class Repair {
     return await this.#launch(spec, record, `was hung (${missed} checks without an answer)`);
   }
 
-  /** The record with one more failure whose exit code is not known. */
+  /** Returns the record with one more failure whose exit code is not known. */
   #failed(before: FailureRecord, kind: "died" | "hung" | "silent", nowMs: number): FailureRecord {
     const { dataDirectory } = this.#context;
     return failed(before, kindWithoutCode(kind, isFull(dataDirectory)), nowMs);
@@ -167,7 +165,7 @@ class Repair {
   async #launch(spec: ProgramSpec, before: FailureRecord, why: string) {
     const { clock } = this.#context;
     if (isPaused(before, clock.now())) return { record: before, exitCode: exitCodes.unavailable };
-    // Once for both programs.
+    // The data folder is closed once for both programs.
     this.#closing ??= closeDataFolder(this.#context.dataDirectory).then((fault) => {
       if (fault !== undefined) this.#report(fault);
     });
@@ -192,10 +190,7 @@ class Repair {
     return { record, exitCode };
   }
 
-  /**
-   * Writes a line to standard output, which cron sends as mail, and to logs/keep-alive.log. A full
-   * disk does not keep a program from being relaunched.
-   */
+  /** Writes a line to standard output, which cron sends as mail, and to logs/keep-alive.log. */
   #report(text: string): void {
     process.stdout.write(`${text}\n`);
     const { logDirectory, clock } = this.#context;

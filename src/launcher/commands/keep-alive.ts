@@ -5,7 +5,7 @@ import { probe } from "../processes/probe.ts";
 
 const { existsSync } = process.getBuiltinModule("node:fs");
 
-/** The time limit for a program's answer; a busy machine needs far less for one. */
+/** The default time limit for a program's answer; a busy machine needs far less. */
 export const answerWithinDefaultMs = 5_000;
 
 const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];
@@ -13,15 +13,15 @@ const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];
 const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
 /**
- * One run of the keep-alive: quiet and cheap when all is well. Everything that is needed only when
- * something is wrong is loaded only then. Answers the exit code.
+ * Checks both programs and has them repaired when one does not answer; returns the exit code. Loads
+ * the code of the repair only then, because this check runs every two minutes.
  */
 export async function keepAlive(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const run = `${dataDirectory}/run`;
   if (isStoppedOnPurpose(dataDirectory)) return 0;
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
-  // The repair also brings a memory of earlier failures up to date, and removes it in the end.
+  // keep-alive.json is the memory of earlier failures, which the repair updates and then removes.
   const isUpdating = updateFiles.some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./keep-alive-repair.ts");

@@ -9,7 +9,6 @@ import type { CommandContext } from "../output.ts";
  * browser (docs/browser-kiosk.md 2). Throws {@link ProgramExit}.
  */
 export function kioskAddress({ dataDirectory, configFile, output }: CommandContext): number {
-  // The whole file is the doctor's.
   const port = settingsIn(configFile)("KIOSK_PORT");
   if (port === undefined || port === "0") {
     throw new ProgramExit(

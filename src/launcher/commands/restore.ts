@@ -19,11 +19,11 @@ interface Copy {
 }
 
 /**
- * Puts copies of the databases back (docs/rules/17-loss.md): of both, or of the one that `subject`
- * names; the newest ones, or those that `from` names (YYYY-MM-DD for a nightly copy). The present
- * files are kept under another name. A note for the programs lets them import from each other what
- * happened since the copy. Throws {@link ProgramExit} when the programs run, or when there is no
- * whole copy; nothing has changed then.
+ * Restores both databases, or the one that `subject` names, from copies (docs/rules/17-loss.md):
+ * the newest copies, or those of the day `from` (YYYY-MM-DD). The present files are kept under
+ * another name. A note makes the programs import from each other what happened since the copy.
+ * Throws {@link ProgramExit} when the programs run or a copy is missing or damaged; nothing has
+ * changed then.
  */
 export function restore(context: CommandContext, wanted: Wanted): Promise<number> {
   return withLaunchLock(context, () => restoreHere(context, wanted));
@@ -45,7 +45,7 @@ async function restoreHere(
   }
   const wanted = stores.filter((store) => subject === undefined || subject === store);
   const copies = wanted.map((store) => copyOf(dataDirectory, store, from));
-  // With these locks no program starts on half of the copies.
+  // With these locks no program starts while only one of two databases is restored.
   await withProgramLocks(dataDirectory, () => {
     const aside = putBack(dataDirectory, copies, fileTime(clock.now()));
     for (const copy of copies) {
@@ -62,8 +62,8 @@ async function restoreHere(
 }
 
 /**
- * Puts copies back, and answers the folder of the files that were there before. Each copy is
- * complete before the first one replaces a database.
+ * Puts copies in place of the databases, and returns the folder of the replaced files. All copies
+ * are complete next to the databases before the first database is replaced.
  */
 function putBack(data: string, copies: readonly Copy[], at: string): string {
   const targetOf = ({ store }: Copy): string => join(data, `${store}.db`);
@@ -77,7 +77,7 @@ function putBack(data: string, copies: readonly Copy[], at: string): string {
   return keptIn(join(data, "journal.db"), at);
 }
 
-/** The newest copy of a database, or that of a day. Throws when it is missing or damaged. */
+/** Returns the newest copy of a database, or that of a day. Throws if it is missing or damaged. */
 function copyOf(data: string, store: Restorable, day: string | undefined): Copy {
   const folder = join(data, "backup");
   const days = copiesOf(folder, store, systemClock.now());

@@ -4,11 +4,11 @@ import { terminalControl } from "../demo/settings.ts";
 import type { CommandContext } from "../output.ts";
 import { httpCall } from "../processes/network.ts";
 
-/** The terminal's commands: the member "word" of each is its name. */
+/** The list of the terminal's commands; the member "word" of each is its name. */
 const commandList = z.array(z.record(z.string(), z.string()));
 const refusal = z.object({ error: z.string() });
 
-/** The HTTP status for a command that the terminal cannot carry out at this moment. */
+/** The HTTP status for a command that the terminal cannot carry out now. */
 const NOT_NOW = 409;
 
 /**
@@ -33,7 +33,7 @@ export async function simulate(
   return exitCodes.ok;
 }
 
-/** Throws {@link ProgramExit} when there is no terminal, or when it refuses the command. */
+/** Gives the terminal a command. Throws {@link ProgramExit} if there is none or it refuses. */
 export async function sayToTerminal(
   dataDirectory: string,
   command: string,
@@ -52,7 +52,7 @@ function controlOf(dataDirectory: string): string {
   return control;
 }
 
-/** The values of `--name value`, and of at most one argument without a name, as "value". */
+/** Returns the values of `--name value`; at most one argument without a name, as "value". */
 function valuesIn(args: readonly string[]): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (let at = 0; at < args.length; at++) {

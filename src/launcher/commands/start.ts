@@ -25,9 +25,8 @@ export function restart(context: CommandContext): Promise<number> {
 }
 
 /**
- * Starts what does not run, simulators first where there are some, and answers the exit code. When
- * a program fails, those that this call has started are stopped again. The caller holds the launch
- * lock.
+ * Starts the programs that do not run, a demo's simulators first, and returns the exit code. If one
+ * fails, all that this call has started are stopped again. The caller holds the launch lock.
  */
 export async function startHere(context: CommandContext): Promise<number> {
   const { dataDirectory, clock, output } = context;
@@ -56,23 +55,21 @@ export async function startHere(context: CommandContext): Promise<number> {
   return failure.exitCode;
 }
 
-/**
- * Closes the data folder to other users at the first start on Windows; a failure is only printed.
- */
+/** Closes the data folder to other users at the first start on Windows, or prints why not. */
 export async function closeFolder({ dataDirectory, output }: CommandContext): Promise<void> {
   const fault = await closeDataFolder(dataDirectory);
   if (fault !== undefined) output.row("data folder", "warn", "warning", fault);
 }
 
-/** Whether an update has left something that a launcher has to bring to its end. */
+/** Whether an update was cut off, so that a launcher has to bring it to its end. */
 export function wasCutOff(dataDirectory: string): boolean {
   return [underWayFileOf, probationMarkOf].some((file) => existsSync(file(dataDirectory)));
 }
 
 /**
- * Ends an update that was cut off, and names a version when the file `current` is lost. Answers an
- * exit code when a version of another launcher is to run, else undefined. Is called before anything
- * is started.
+ * Ends an update that was cut off, and names a version when the file `current` is lost. Call it
+ * before anything is started. Returns an exit code if another version is to run, which needs its
+ * own launcher.
  */
 export async function finishUpdate(context: CommandContext): Promise<number | undefined> {
   if (wasCutOff(context.dataDirectory)) {
@@ -93,7 +90,7 @@ async function reportWarnings(context: CommandContext): Promise<void> {
   }
 }
 
-/** Starts the demo's simulators that do not run, and answers those. */
+/** Starts the demo's simulators that do not run, and returns the started ones. */
 async function startSimulators(context: CommandContext): Promise<ProcessSpec[]> {
   const started = await Promise.all(
     simulatorSpecs(context.dataDirectory).map(async (spec) => {

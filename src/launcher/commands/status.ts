@@ -17,11 +17,10 @@ const ANSWER_WITHIN_MS = 2_000;
 /** The state of an installation, as `launch.sh status --json` prints it. */
 export type InstallationStatus = Awaited<ReturnType<typeof readStatus>>;
 
-/** Asks programs and simulators of a data folder how they are. */
+/** Returns the state of the programs and simulators of a data folder, as they report it. */
 export async function readStatus(dataDirectory: string, clock: Clock) {
   const states = await programStates(dataDirectory, clock, ANSWER_WITHIN_MS);
   const { tpManager, supervisor } = states;
-  /** The demo's simulators; none of a real installation. */
   const simulators = simulatorSpecs(dataDirectory).map((spec) => ({
     name: spec.name,
     pid: findProcesses(spec)[0] ?? null,
@@ -30,15 +29,15 @@ export async function readStatus(dataDirectory: string, clock: Clock) {
   const isSent = supervisor.state === "running";
   return {
     dataDirectory,
-    /** Every program answers, and a payment would be taken. */
+    /** Whether every program answers and a payment would be accepted. */
     well: isReady && isSent && simulators.every(({ pid }) => pid !== null),
-    /** When an operator stopped the programs; null when they are to run. */
+    /** When an operator stopped the programs; null: they are to run. */
     stoppedSince: deliberateStop(dataDirectory) ?? null,
     programs: [
       { program: "tp-manager" as const, ...tpManager },
       { program: "supervisor" as const, ...supervisor },
     ],
-    /** Conditions between a charged card and the gateway while payments go on. */
+    /** The conditions that do not keep payments from being accepted. */
     troubles: conditionsReported(states).map((condition) => ({
       name: condition.name,
       about: condition.row.check,
@@ -48,7 +47,7 @@ export async function readStatus(dataDirectory: string, clock: Clock) {
   };
 }
 
-/** Prints the status for people, or as JSON for a program; answers the exit code. */
+/** Prints the status for people, or as JSON for a program; returns the exit code. */
 export async function showStatus(context: CommandContext, json: boolean): Promise<number> {
   const status = await readStatus(context.dataDirectory, context.clock);
   if (!json) return printStatus(status, context.output);
@@ -56,7 +55,7 @@ export async function showStatus(context: CommandContext, json: boolean): Promis
   return status.well ? exitCodes.ok : exitCodes.unavailable;
 }
 
-/** Prints the status for people; answers the exit code. */
+/** Prints the status for people; returns the exit code. */
 export function printStatus(status: InstallationStatus, output: Output): number {
   for (const program of status.programs) printProgram(program, output);
   for (const { about, words } of status.troubles) output.row(about, "warn", "trouble", words);
@@ -91,7 +90,7 @@ function printProgram(one: InstallationStatus["programs"][number], output: Outpu
   }
 }
 
-/** Joins the facts that there are. */
+/** Returns the facts, without those that are false, null or empty, in one line. */
 const listed = (...facts: ReadonlyArray<string | false | null>): string =>
   facts.filter(Boolean).join(", ");
 
@@ -133,7 +132,7 @@ function printQueue({ outbox }: StatusOf<"supervisor">, output: Output): void {
   output.row("queue", paused !== null || parked > 0 ? "warn" : "good", state, facts);
 }
 
-/** Prints nothing of an installation that checks for no update, or is none that is updated. */
+/** Prints how updates stand; nothing of an installation that does not check for updates. */
 function printUpdates({ updates }: StatusOf<"supervisor">, output: Output): void {
   if (!updates?.asks) return;
   const { channel, checkedMs, fault, ready, heldBy, heldUntilMs = null } = updates;

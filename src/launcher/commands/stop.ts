@@ -9,7 +9,7 @@ import { type Stopped, stopProcess, stopProgram } from "../processes/programs.ts
 
 export function stop(context: CommandContext): Promise<number> {
   const { dataDirectory, clock } = context;
-  openRunDirectory(dataDirectory); // the data folder of a first stop is made
+  openRunDirectory(dataDirectory); // makes the data folder, in which the stop is recorded
   // Recorded before the wait for the lock, so that a keep-alive at work starts nothing more.
   recordStop(dataDirectory, clock.now());
   return withLaunchLock(context, async () => {
@@ -19,7 +19,7 @@ export function stop(context: CommandContext): Promise<number> {
   });
 }
 
-/** The rows of the ends of a stop. */
+/** How each outcome of a stop is printed. */
 export const stopTexts = {
   stopped: { mood: "good", state: "stopped", details: "" },
   killed: { mood: "warn", state: "killed", details: "it did not end by itself" },
@@ -32,8 +32,8 @@ export const stopTexts = {
 } as const satisfies Record<Stopped, object>;
 
 /**
- * Stops tp-manager, then the supervisor, then the simulators. The caller holds the launch lock.
- * `quiet`: says nothing of what did not run.
+ * Stops tp-manager, then the supervisor, then the simulators, and returns the exit code. `quiet`:
+ * prints nothing about those that did not run. The caller holds the launch lock.
  */
 export async function stopHere(
   { dataDirectory, clock, output }: CommandContext,

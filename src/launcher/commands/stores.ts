@@ -3,6 +3,7 @@ import { tpManagerMessages } from "../../shared/ipc/contract.ts";
 import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { isoTime } from "../../shared/time.ts";
+import type { LauncherArguments } from "../arguments.ts";
 import type { CommandContext } from "../output.ts";
 
 const ANSWER_WITHIN_MS = 5_000;
@@ -10,12 +11,13 @@ const ANSWER_WITHIN_MS = 5_000;
 /** Shows the journal gap after a loss (docs/rules/17-loss.md), or closes it for an operator. */
 export async function stores(
   { dataDirectory, clock, output }: CommandContext,
-  accept: boolean,
+  { subject }: LauncherArguments,
 ): Promise<number> {
   const run = openRunDirectory(dataDirectory);
   const client = createIpcClient(run, "tp-manager", tpManagerMessages, clock);
   try {
-    const answer = await client.call("stores", { accept }, ANSWER_WITHIN_MS);
+    const request = { accept: subject === "accept" };
+    const answer = await client.call("stores", request, ANSWER_WITHIN_MS);
     const gap = answer.doubt;
     if (answer.ended) {
       output.row("journal.db", "good", "accepted", "orders are no longer looked up first");

@@ -26,8 +26,8 @@ import {
 import { refused } from "../update/versions.ts";
 
 /**
- * `launch.sh update`: takes a version, asks for one, or shows how it stands (docs/updates.md 4.6).
- * Throws {@link ProgramExit} when nothing was begun.
+ * Carries out `launch.sh update` (docs/updates.md 4.6) and returns the exit code. Throws
+ * {@link ProgramExit} when nothing was begun.
  */
 export async function update(context: CommandContext, given: LauncherArguments): Promise<number> {
   if (!isDelivery) throw refused("only a delivery can be updated, not a checkout of the sources");
@@ -51,7 +51,7 @@ export async function update(context: CommandContext, given: LauncherArguments):
   }
 }
 
-/** Prints how this installation stands with its updates; answers the exit code. */
+/** Prints the last update and check, the version that waits, and a hold. */
 function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
   const record = readSwitch(dataDirectory) ?? readLastSwitch(dataDirectory);
   output.row("version", "plain", versionNumber, record === undefined ? "no update yet" : "");
@@ -76,8 +76,8 @@ function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
 }
 
 /**
- * Asks the server for a version; "fetch" unpacks it next to the present one too. Loads the code
- * that verifies signatures only here. Answers the exit code.
+ * Asks the server for a version, and returns the exit code; "fetch" unpacks the version too. Only
+ * this command loads the code that verifies signatures.
  */
 async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): Promise<number> {
   const { configFile, output } = context;
@@ -94,7 +94,7 @@ async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): P
   }
 }
 
-/** Ends a hold, fetches the newest version and takes it; answers the exit code. */
+/** Ends a hold, fetches the newest version and takes it; returns the exit code. */
 async function takeNow(context: CommandContext): Promise<number> {
   const { dataDirectory, output } = context;
   endHold(dataDirectory);
@@ -105,7 +105,7 @@ async function takeNow(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-/** Holds updates: no version is taken by itself until then. A switch that has begun goes on. */
+/** Holds updates: no version is taken by itself until the hold ends; one being taken goes on. */
 function holdUpdates(
   { dataDirectory, clock, output }: CommandContext,
   { untilMs, by }: LauncherArguments,
@@ -116,7 +116,6 @@ function holdUpdates(
   return exitCodes.ok;
 }
 
-/** Ends a hold; the next check for an update comes at its usual time. */
 function endHoldOfUpdates({ dataDirectory, clock, output }: CommandContext): number {
   const hold = readHold(dataDirectory, clock.now());
   endHold(dataDirectory);

@@ -8,13 +8,13 @@ import { basicAuthorization, httpCall } from "../processes/network.ts";
 import texts from "../texts-en.json" with { type: "json" };
 import { API_LOGIN, apiPassword, type DemoPorts, demoFiles } from "./settings.ts";
 
-/** The limit for an answer: more than PAYMENT_TIMEOUT, PAYMENT_GRACE and GATEWAY_WAIT together. */
+/** The time limit of an answer: more than PAYMENT_TIMEOUT, PAYMENT_GRACE and GATEWAY_WAIT. */
 const ANSWER_WITHIN_MS = 240_000;
 
 const AMOUNT = "12.00";
 const AMOUNT_MINOR = 1200;
 
-/** The members of the answer that are checked; all of it is printed. */
+/** The checked members of an answer to the payment; the whole answer is printed. */
 const answerSchema = z.tuple([
   z.object({
     status: z.string(),
@@ -25,8 +25,7 @@ const answerSchema = z.tuple([
     receipt: z.object({ primaryAccountNumber: z.string() }),
   }),
 ]);
-
-/** The answer to a request that was refused. */
+/** The answer to a refused payment. */
 const refusalSchema = z.tuple([
   z.object({
     status: z.literal("Failed"),
@@ -40,14 +39,13 @@ const ordersSchema = z.array(
     amount: z.string(),
     amountMinor: z.int(),
     currency: z.string(),
-    /** Set by the supervisor (supervisor/gateway/order-request.ts). */
     freeData: z.object({ maskedPan: z.string().optional() }),
   }),
 );
 
 /**
- * Pays one new order as a kiosk would, prints request and answer, and checks the order at the
- * gateway sandbox. Throws {@link ProgramExit} when anything is not as it must be.
+ * Pays one new order as a kiosk does, prints request and answer, and checks the order at the
+ * gateway sandbox. Throws {@link ProgramExit} if a value is not as expected.
  */
 export async function paySample(context: CommandContext, ports: DemoPorts): Promise<void> {
   const { dataDirectory, clock, output } = context;
@@ -121,26 +119,26 @@ async function call(clock: Clock, url: string, request: Parameters<typeof httpCa
   }
 }
 
-/** What the reader of a refused sample payment can do, by the code of the refusal. */
+/** What a person can do about a refused sample payment, by the code of the refusal. */
 const hints: Readonly<Record<string, string>> = texts.demoHints;
 
-function refusalText(error: { code: string; message: string }, ports: DemoPorts): string {
-  const hint = hints[error.code]?.replace("{console}", String(ports.console));
-  return `it was refused: ${error.code}, ${error.message}${hint === undefined ? "" : ` ${hint}`}`;
+function refusalText({ code, message }: Record<"code" | "message", string>, ports: DemoPorts) {
+  const hint = hints[code]?.replace("{console}", String(ports.console));
+  return `it was refused: ${code}, ${message}${hint === undefined ? "" : ` ${hint}`}`;
 }
 
 function failed(why: string): ProgramExit {
   return new ProgramExit(exitCodes.unavailable, `The sample payment is not as it must be: ${why}`);
 }
 
-/** A curl command that a reader can copy into the shell of this machine. */
 interface CurlCall {
   readonly url: string;
-  /** Holds login and password, so that no command line and no history does. */
+  /** The file with login and password, which then stand in no command line and no history. */
   readonly netrcFile?: string;
   readonly json?: string;
 }
 
+/** Returns a curl command for a person to copy into the shell of this machine. */
 export function curlLine({ url, netrcFile, json }: CurlCall): string {
   const args = ["curl", "-s"];
   if (netrcFile !== undefined) args.push("--netrc-file", shortPath(netrcFile));

@@ -16,29 +16,23 @@ import { launchDetached } from "../processes/launch-process.ts";
 import { listenFault } from "../processes/network.ts";
 import { findProcesses, isForbidden, programSpecs } from "../processes/process-table.ts";
 
-/** The ports that a demo asks for; another port is taken where one of them is in use. */
-const usualPorts = {
-  localApi: 8765,
-  console: 8767,
-  kiosk: 8768,
-  terminal: 20_007,
-  terminalControl: 20_008,
-  gateway: 8766,
-};
-export type DemoPorts = typeof usualPorts;
-
-/** What the folder of a demo keeps; without a protocol the terminal speaks ZVT. */
-const setupSchema = z.object({
-  localApi: z.int(),
-  /** Missing in the folder of a version without the console. */
-  console: z.int().default(usualPorts.console),
-  /** Missing in the folder of a version without the kiosk's own pages. */
-  kiosk: z.int().default(usualPorts.kiosk),
-  terminal: z.int(),
-  terminalControl: z.int(),
-  gateway: z.int(),
-  protocol: z.string().optional(),
+/**
+ * The ports of a demo, as its folder stores them. The defaults are the ports of a first demo, and
+ * those that a file of an older version lacks; a port that is in use is replaced by another one.
+ */
+const portsSchema = z.object({
+  localApi: z.int().default(8765),
+  console: z.int().default(8767),
+  kiosk: z.int().default(8768),
+  terminal: z.int().default(20_007),
+  terminalControl: z.int().default(20_008),
+  gateway: z.int().default(8766),
 });
+export type DemoPorts = z.infer<typeof portsSchema>;
+const usualPorts: DemoPorts = portsSchema.parse({});
+
+/** What the folder of a demo stores; without a protocol the terminal speaks ZVT. */
+const setupSchema = portsSchema.extend({ protocol: z.string().optional() });
 export type DemoSetup = z.infer<typeof setupSchema>;
 
 export const API_LOGIN = "kiosk";
@@ -58,7 +52,7 @@ export function demoFiles(dataDirectory: string) {
   };
 }
 
-/** undefined when the folder is no demo's. */
+/** Returns the setup of a demo; undefined: the folder is no demo's. Throws if it is damaged. */
 export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
   const file = demoFiles(dataDirectory).ports;
   if (!existsSync(file)) return undefined;
@@ -68,8 +62,8 @@ export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
 }
 
 /**
- * Writes the demo's files. Passwords are made once per machine and kept; so is the whole setup file
- * (`keepConfig`), with whatever a reader has tried in it, while ports and protocol are the same.
+ * Writes the demo's files. Passwords are made once. With `keepConfig` (same ports and protocol) the
+ * setup file stays as it is, with the changes that a person has made.
  */
 export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
@@ -85,7 +79,7 @@ export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConf
   writePrivate(gatewayAccount, `${JSON.stringify(account)}\n`);
 }
 
-/** The password of the kiosk's login, for the sample payment, or of the operator's. */
+/** Returns the password of a login of the local API. Throws if the setup file has none. */
 export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
   const { api, operator } = keptPasswords(demoFiles(dataDirectory).config);
   const password = login === OPERATOR_LOGIN ? operator : api;
@@ -95,7 +89,7 @@ export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
 
 type Passwords = ReturnType<typeof keptPasswords>;
 
-/** The passwords of a setup file; empty where it has none. */
+/** Returns the passwords of a setup file; a missing one is empty. */
 function keptPasswords(configFile: string) {
   const value = settingsIn(configFile);
   return {
@@ -105,7 +99,7 @@ function keptPasswords(configFile: string) {
   };
 }
 
-/** The netrc file; curl takes a host's first line, or that of the login that the address names. */
+/** Returns the netrc file; curl uses a host's first line, or the line of the address's login. */
 function netrcText({ api, operator }: Passwords): string {
   const logins = { [API_LOGIN]: api, [OPERATOR_LOGIN]: operator };
   const lines = Object.entries(logins).filter(([, password]) => password !== "");
@@ -116,13 +110,10 @@ function netrcText({ api, operator }: Passwords): string {
     .join("");
 }
 
-/** A password of 24 characters; the gateway takes at most 32. */
+/** Returns a new password of 24 characters; the gateway accepts at most 32. */
 const newPassword = (): string => randomBytes(18).toString("base64url");
 
-/**
- * The setup file, from config.txt; a password that is kept stays, any other one is made. The
- * gateway's category 5 is "Vending machine" in the sandbox's own list.
- */
+/** Returns the text of the setup file, made from config.txt; missing passwords are made. */
 function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string {
   const spoken = protocol === undefined ? "" : `TERMINAL_PROTOCOL=${protocol}\n`;
   const made = Object.entries(kept).map(([name, value]) => [name, value || newPassword()]);
@@ -134,17 +125,16 @@ function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string 
   return filled(template, (name) => String(values[name as keyof typeof values]));
 }
 
-/** The range for any free port: no system gives these to a program that asks for a free one. */
+/** The range of other ports; no system gives these to a program that asks for a free port. */
 const FIRST_PORT = 20_100;
 const END_OF_PORTS = 32_000;
 
-/** The earlier ports where they are still free, else the usual ones, else any. */
+/** Returns the earlier ports, or the usual ones; a port that is in use is replaced. */
 export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoPorts> {
   const chosen = { ...usualPorts };
   const taken = new Set<number>();
   for (const name of Object.keys(usualPorts) as Array<keyof DemoPorts>) {
     let port = (earlier ?? usualPorts)[name];
-    // Any free port, but not one that another part was just given.
     while (taken.has(port) || !(await isFree(port))) port = randomInt(FIRST_PORT, END_OF_PORTS);
     taken.add(port);
     chosen[name] = port;
@@ -160,7 +150,7 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Writes a file that is complete or missing, and never readable by others. */
+/** Writes a file that others cannot read; after a crash the file is complete or as before. */
 function writePrivate(path: string, text: string): void {
   writeFileSync(`${path}.new`, text, { mode: 0o600 });
   renameSync(`${path}.new`, path);
@@ -169,7 +159,7 @@ function writePrivate(path: string, text: string): void {
 const READY_WITHIN_MS = 30_000;
 const ASK_EVERY_MS = 50;
 
-/** A simulator writes its ready file when it can be used, and is stopped by a signal. */
+/** One simulator; the simulator writes its ready file when it can be used. */
 type SimulatorSpec = ReturnType<typeof simulatorSpec>;
 
 function simulatorSpec(
@@ -194,7 +184,7 @@ export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
   const { terminalState, gatewayDatabase, gatewayAccount } = demoFiles(dataDirectory);
   return [
     simulatorSpec(dataDirectory, "terminal-simulator", terminalState, {
-      // A terminal of ZVT for goods; the others know no two-phase sale, and no such switch.
+      // Only the terminal of ZVT knows two-phase sales, and with them this switch.
       ...(protocol === undefined ? { vending: true } : { protocol }),
       tcp: `127.0.0.1:${terminal}`,
       control: terminalControl,
@@ -209,7 +199,7 @@ export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
   ];
 }
 
-/** The address of the running terminal's control pages; undefined: no terminal runs. */
+/** Returns the address of the simulated terminal's control pages; undefined: none runs. */
 export function terminalControl(dataDirectory: string): string | undefined {
   const terminal = simulatorSpecs(dataDirectory).find(({ name }) => name === "terminal-simulator");
   if (!terminal || !existsSync(terminal.readyFile)) return undefined;
@@ -217,12 +207,12 @@ export function terminalControl(dataDirectory: string): string | undefined {
   return ready.parse(JSON.parse(readFileSync(terminal.readyFile, "utf8"))).control;
 }
 
-/** Starts one simulator and waits until it can be used; answers its pid. */
+/** Starts one simulator, waits until it can be used, and returns its pid. */
 export async function startSimulator(
   { readyFile, ...spec }: SimulatorSpec,
   { logDirectory, clock }: CommandContext,
 ): Promise<number> {
-  // A file left by a process that was killed would be taken for the new one's.
+  // A killed process leaves its ready file, which would count as that of the new process.
   rmSync(readyFile, { force: true });
   const launched = await launchDetached(spec, logDirectory);
   await poll(clock, "simulator ready", ASK_EVERY_MS, READY_WITHIN_MS, () =>
@@ -237,9 +227,9 @@ export async function startSimulator(
 }
 
 /**
- * Whether a command without `--data` means that folder: a demo that runs while the installation
- * itself does not. The demo of another user cannot be examined: where nothing else is set up it is
- * the target all the same, so that no answer is about an installation that does not run.
+ * Whether a command without `--data` is for the demo in this folder: the demo runs, and the
+ * installation does not. The demo of another user cannot be examined; a command is for that demo if
+ * no installation is set up.
  */
 export function isDemoTarget(folder: string, installation = defaultDataDirectory): boolean {
   if (isForbidden(folder)) return !existsSync(join(installation, "config.txt"));

@@ -13,14 +13,14 @@ import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 import type { CommandContext } from "../output.ts";
 import { entriesOf, readText } from "./check-surroundings.ts";
 
-/** The bundle has the end of each log, newest logs first, up to these sizes. */
+/** The bytes of the end of one log, and of all logs together, that a bundle has at most. */
 const LOG_BYTES_MAX = 8 * 1024 * 1024;
 const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Writes what support needs to see: the doctor's report, versions, the setup file without secrets,
- * the logs. Every line passes the cleaning of the loggers once more, and every secret of the setup
- * file is taken out wherever it stands. The databases stay here. Throws when FILE exists.
+ * Writes an archive for support: the doctor's report, versions, setup file and logs. Each line is
+ * cleaned as a line of a log is, and each secret of the setup file is removed wherever it stands.
+ * The databases are left out. Throws when `file` exists.
  */
 export async function writeBundle(
   file: string,
@@ -63,7 +63,7 @@ function bundledEntry(entry: Entry): string {
   return `${entry.name}=${value}\n`;
 }
 
-/** The ends of the logs; none of an installation that was never started. */
+/** Returns the ends of the logs, newest log first. */
 async function logTexts(folder: string) {
   const logs = entriesOf(folder).flatMap((name) => {
     const stat = statSync(join(folder, name), { throwIfNoEntry: false });
@@ -88,7 +88,7 @@ interface ArchiveFile {
 
 const BLOCK_BYTES = 512;
 
-/** A gzipped tar archive in the form of POSIX.1-1988 (ustar), which every system can open. */
+/** Returns a gzipped tar archive (POSIX.1-1988, ustar), which every system can open. */
 export function tarGz(files: readonly ArchiveFile[], modifiedMs: number): Buffer {
   const blocks = files.flatMap(({ name, content }) => [
     header(name, content.length, modifiedMs),
@@ -99,7 +99,7 @@ export function tarGz(files: readonly ArchiveFile[], modifiedMs: number): Buffer
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]));
 }
 
-/** IEEE 1003.1, "ustar Interchange Format": numbers are octal text. */
+/** Returns a file's header (IEEE 1003.1, "ustar Interchange Format"): numbers are octal text. */
 function header(name: string, bytes: number, modifiedMs: number): Buffer {
   if (!/^[\x20-\x7e]{1,100}$/.test(name)) throw new Error(`no name for an archive: ${name}`);
   const block = Buffer.alloc(BLOCK_BYTES);

@@ -6,19 +6,19 @@ import type { Clock } from "../../shared/time.ts";
 import { basicAuthorization, httpCall, NO_ANSWER } from "../processes/network.ts";
 
 const ANSWER_WITHIN_MS = 10_000;
-/** docs/gateway.md 4.5: the published code of a login that is not known. */
+/** The gateway's code for an unknown login (docs/gateway.md 4.5). */
 const WRONG_CREDENTIALS = 1_000_001;
-/** docs/gateway.md 4.5: answers that come only after the login was accepted. */
+/** The gateway's codes that it answers only to an accepted login (docs/gateway.md 4.5). */
 const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
-/** No transaction has this number. */
+/** The number of a transaction that cannot exist. */
 const NO_TRANSACTION = "0";
 
 type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
 
 /**
- * Asks the gateway for a transaction that cannot exist. Of all calls only this lookup is sure to
- * change nothing: a GET that carries the login (docs/gateway.md 4.5). The order service would have
- * to be sent an order. `nowMs`: the gateway's clock, from its answer.
+ * Checks the gateway's address and login by a lookup of a transaction that cannot exist: the only
+ * call with a login that changes nothing (docs/gateway.md 4.5). `nowMs`: the gateway's clock, from
+ * its answer.
  */
 export async function checkGateway(
   { GATEWAY_URL: url, GATEWAY_LOGIN: login, GATEWAY_PWD: password }: Settings,
@@ -61,7 +61,7 @@ function unreachable(url: string, error: Error): Finding {
   return finding(why, { url, detail: message || code });
 }
 
-/** The code in an answer; undefined: the answer is a page of some server in between. */
+/** Returns the gateway's code; undefined: the answer is a page of some server in between. */
 function codeOf(body: string): number | undefined {
   return z.object({ code: z.number() }).safeParse(parseJson(body)).data?.code;
 }

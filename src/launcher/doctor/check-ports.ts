@@ -21,9 +21,7 @@ export async function checkLocalPort(port: number, tpManager: ProgramState): Pro
   const own = state === "running" && "port" in tpManager.status ? tpManager.status.port : undefined;
   if (own === port) return finding("port-ours", { port });
   const fault = await loopbackFault(port);
-  if (fault === "EADDRINUSE" && state === "silent") {
-    return finding("port-in-use", { port });
-  }
+  if (fault === "EADDRINUSE" && state === "silent") return finding("port-in-use", { port });
   if (fault === "EADDRINUSE") return finding("port-taken", { port });
   if (fault !== undefined) return finding("port-unusable", { port, detail: fault });
   if (own === undefined) return finding("port-free", { port });
@@ -32,7 +30,7 @@ export async function checkLocalPort(port: number, tpManager: ProgramState): Pro
 
 type PortConfig = Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">;
 
-/** Checks the ports of the pages that the setup file asks for; a page that is not served fails. */
+/** Checks that tp-manager serves the pages for which the setup file has ports, or could. */
 export async function checkPages(config: PortConfig, tpManager: ProgramState): Promise<Finding[]> {
   const asked = [
     { name: "console", setting: "CONSOLE_PORT", port: consolePortOf(config) ?? 0 },
@@ -62,13 +60,13 @@ async function checkPage(
 /** The error codes of listening on an address that the machine does not have. */
 const noAddress: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
 
-/** Why nobody could listen there, on either loopback address; undefined: a program could. */
+/** Returns the error code of listening on either loopback address; undefined: none. */
 async function loopbackFault(port: number): Promise<string | undefined> {
   const six = await listenFault("::1", port);
   return (await listenFault("127.0.0.1", port)) ?? (six && noAddress.has(six) ? undefined : six);
 }
 
-/** Whether SERIAL_PORT is there, may be opened, and is nobody else's. `ownPid`: tp-manager's. */
+/** Checks that SERIAL_PORT exists and only tp-manager, whose pid is `ownPid`, has it open. */
 export async function checkSerialPort(
   address: string,
   ownPid: number | undefined,
@@ -108,7 +106,7 @@ function checkOpening(path: string, stat: Stats, ownPid: number | undefined): Fi
   return finding("serial-in-use", { port: path, pid: other.pid, program: other.command });
 }
 
-/** Who is in which group: by the system's list, and this process, which got its groups at login. */
+/** The groups of a user by /etc/group, and those of this process, which it got at login. */
 interface Membership {
   readonly user: string;
   readonly groupFile: string;
@@ -152,7 +150,7 @@ function plain(path: string): SerialPortFound {
   return { path, usb: null, stableNames: [] };
 }
 
-/** The finding for a usable port; ttyUSB0 is whichever adapter was found first at the start. */
+/** Returns the finding of a usable port; /dev/ttyUSB0 can be another adapter after a restart. */
 function usable(found: SerialPortFound): Finding {
   const port = portNames([found]);
   const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);

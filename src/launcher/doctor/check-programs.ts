@@ -14,7 +14,7 @@ import {
   type TpManagerStatus,
 } from "../processes/programs.ts";
 
-/** Findings about both processes, and about terminal, queue and conditions as they report them. */
+/** Returns findings about both programs, and what they report of terminal, queue, conditions. */
 export function checkPrograms(states: ProgramStates, dataDirectory: string): Finding[] {
   const stopped = deliberateStop(dataDirectory);
   const status = reportOf(states.tpManager);
@@ -28,28 +28,19 @@ export function checkPrograms(states: ProgramStates, dataDirectory: string): Fin
   ];
 }
 
-function checkProgram(
-  program: string,
-  condition: ProgramState,
-  since: string | undefined,
-): Finding {
-  switch (condition.state) {
-    case "running": {
-      const { version, uptimeMs } = condition.status;
-      const { pid } = condition;
-      return finding("program-runs", { program, pid, version, up: duration(uptimeMs) });
-    }
-    case "silent": {
-      const pid = condition.pids.join(", ");
-      return finding("program-silent", { program, pid, detail: condition.why });
-    }
-    case "stopped":
-      if (since !== undefined) return finding("program-stopped-on-purpose", { program, since });
-      return finding("program-stopped", { program });
+function checkProgram(program: string, is: ProgramState, since: string | undefined): Finding {
+  if (is.state === "running") {
+    const { version, uptimeMs } = is.status;
+    return finding("program-runs", { program, pid: is.pid, version, up: duration(uptimeMs) });
   }
+  if (is.state === "silent") {
+    return finding("program-silent", { program, pid: is.pids.join(", "), detail: is.why });
+  }
+  if (since !== undefined) return finding("program-stopped-on-purpose", { program, since });
+  return finding("program-stopped", { program });
 }
 
-/** Findings about the terminal: a failure for each reason for which a payment would be refused. */
+/** Returns a failure for each reason to refuse a payment, or the state of a ready terminal. */
 function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   if (!status) return [finding("terminal-not-asked", {})];
   const reasons = notReadyReasonsOf(status).map((one) =>
@@ -60,7 +51,7 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
 
-/** The assumptions that verdicts rest on here; an older tp-manager does not report them. */
+/** Returns the assumptions that verdicts rest on; an older tp-manager does not report them. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
   const { assumptions = [], shown = [] } = status?.terminal ?? {};
   return [
@@ -92,7 +83,7 @@ function checkReadyTerminal(status: TpManagerStatus): Finding {
 function checkQueue(supervisor: ProgramStates["supervisor"]): Finding[] {
   const status = reportOf(supervisor);
   const reported = conditionsReported({ tpManager: { state: "stopped" }, supervisor });
-  // The warning of a condition says what to do about the queue.
+  // A reported condition of the queue has a finding of its own.
   if (!status || reported.some(({ row }) => row.check === "queue")) return [];
   const { pending, parked, sent, oldestAgeMs } = status.outbox;
   const counts = { pending, parked, sent };
@@ -100,7 +91,6 @@ function checkQueue(supervisor: ProgramStates["supervisor"]): Finding[] {
   return [finding("queue-waiting", { ...counts, oldest: duration(oldestAgeMs) })];
 }
 
-/** One finding for each condition, in the text of the table. */
 function checkConditions(states: ProgramStates): Finding[] {
   return conditionsReported(states).map((condition) => {
     const { name: code, count, row } = condition;
@@ -110,10 +100,10 @@ function checkConditions(states: ProgramStates): Finding[] {
   });
 }
 
-/** The audit's time limit within the doctor: a doctor that takes minutes is not called again. */
+/** The audit's time limit within the doctor, which people would not wait for longer. */
 const AUDIT_WITHIN_MS = 60_000;
 
-/** Every payment of the journal checked against the rules, where there is a journal. */
+/** Checks each payment of the journal against the rules; no finding without a journal. */
 export async function checkJournal(dataDirectory: string): Promise<Finding[]> {
   if (!existsSync(join(dataDirectory, "journal.db"))) return [];
   try {

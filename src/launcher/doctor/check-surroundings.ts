@@ -23,7 +23,6 @@ export function checkNode(): Finding {
 
 export function checkDataFolder(dataDirectory: string): Finding[] {
   try {
-    // X: a folder that can be entered.
     accessSync(dataDirectory, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     return [finding("data-folder-closed", { detail: (error as Error).message })];
@@ -55,11 +54,11 @@ function checkDisk(folder: string): Finding {
   return finding(bytes < DISK_WARN_BYTES ? "disk-low" : "disk-right", values);
 }
 
-/** A clock before this time is that of a machine without a battery for it. */
+/** The earliest time of a clock that is set; the clock of a machine without a battery is not. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
 const SKEW_WARN_MS = 60_000;
 
-/** `gatewayMs`: the gateway's own time, when it was asked just now. */
+/** Checks this machine's clock; `gatewayMs`: the gateway's, undefined if it has not answered. */
 export function checkClock(clock: Clock, gatewayMs: number | undefined): Finding {
   const nowMs = clock.now();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -91,7 +90,7 @@ export async function checkSchedule(dataDirectory: string): Promise<Finding> {
   return finding("schedule-missing", { install });
 }
 
-/** A unit that runs our launch.sh, whatever its name. */
+/** Returns the file of a systemd unit that runs our launch.sh. */
 function systemdUnitOfOurs(): string | undefined {
   const folder = "/etc/systemd/system";
   const script = scriptPath("launch").replaceAll("%", "%%").replaceAll("$", "$$$$");
@@ -113,10 +112,10 @@ const policyFolders = [
   "/etc/chromium/policies/managed",
   "/etc/opt/edge/policies/managed",
 ];
-/** Chrome and Edge ask the person at the screen before a page may call this machine. */
+/** The policy with which Chrome and Edge let a page call this machine without asking a person. */
 const POLICY = "LocalNetworkAccessAllowedForUrls";
 
-/** Which web pages may call the local API, and whether a kiosk's browser would let them. */
+/** Checks whether a browser here lets the allowed web pages call the local API. */
 export function checkBrowsers(
   allowedOrigins: readonly string[],
   folders: readonly string[] = policyFolders,
@@ -130,12 +129,12 @@ export function checkBrowsers(
   return finding(isSet ? "browser-right" : "browser-asks", values);
 }
 
-/** The names in a folder; none of a folder that is not there, or not for this user to read. */
+/** Returns the names in a folder; none if the folder is missing or this user may not read it. */
 export function entriesOf(folder: string): string[] {
   return readOr([], () => readdirSync(folder));
 }
 
-/** The text of a file; none of a file that is not there, or not for this user to read. */
+/** Returns the text of a file; "" if the file is missing or this user may not read it. */
 export function readText(file: string): string {
   return readOr("", () => readFileSync(file, "utf8"));
 }

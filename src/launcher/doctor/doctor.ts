@@ -25,7 +25,7 @@ import { checkUpdates } from "./check-updates.ts";
 const ANSWER_WITHIN_MS = 3_000;
 const moods: Record<Verdict, Mood> = { ok: "good", warn: "warn", fail: "bad" };
 
-/** Checks everything that an installation needs, changes nothing. Answers the exit code. */
+/** Checks everything that an installation needs, without a change; returns the exit code. */
 export async function runDoctor(
   context: CommandContext,
   { json, bundle }: Pick<LauncherArguments, "json" | "bundle">,
@@ -51,7 +51,7 @@ export async function runDoctor(
   return isSetup ? exitCodes.configuration : exitCodes.unavailable;
 }
 
-/** The path of a file that can be made. Refuses before the examination, which takes a while. */
+/** Returns the path of a file that can be made. Throws otherwise, before the checks, which last. */
 function newFile(path: string): string {
   const file = resolve(path);
   if (existsSync(file)) {
@@ -64,7 +64,7 @@ function newFile(path: string): string {
 async function examine(context: CommandContext): Promise<Finding[]> {
   const { dataDirectory, clock } = context;
   const { terminal, gateway, findings } = checkConfig(context);
-  // Together: each may have to wait for an answer that does not come.
+  // At the same time, because each may wait for an answer that does not come.
   const [states, asked, updates] = await Promise.all([
     programStates(dataDirectory, clock, ANSWER_WITHIN_MS),
     gateway && checkGateway(gateway, clock),
@@ -95,25 +95,18 @@ async function examine(context: CommandContext): Promise<Finding[]> {
 }
 
 const launched = "(?:start|restart|audit|status|systemd-unit|update(?: --(?:now|check))?)\\b";
-/** Commands of the shell files that work on one data folder. */
-const commandForm = new RegExp(
-  `\\./(?:launch\\.sh ${launched}|always-up\\.sh --uninstall\\b)`,
-  "g",
-);
+/** The commands of the shell files that work on one data folder. */
+const command = new RegExp(`\\./(?:launch\\.sh ${launched}|always-up\\.sh --uninstall\\b)`, "g");
 
 /**
- * The finding with its commands as a person can copy them: a command names the data folder, unless
- * that is the default one. The first command is a value too, for the sentences in other languages.
+ * Returns the finding with commands that a person can copy: they name a data folder that is not the
+ * default. The first command is a value too, for the texts in other languages.
  */
 function toBeCopied(one: Finding, dataDirectory: string): Finding {
   if (one.todo === null) return one;
   const args = dataArguments(dataDirectory).map(shellArgument);
-  const whole = (command: string): string => [command, ...args].join(" ");
-  const [command] = one.todo.match(commandForm) ?? [];
-  const values = command ? { command: forThisSystem(whole(command)) } : {};
-  return {
-    ...one,
-    todo: one.todo.replace(commandForm, whole),
-    values: { ...one.values, ...values },
-  };
+  const whole = (bare: string): string => [bare, ...args].join(" ");
+  const [first] = one.todo.match(command) ?? [];
+  const values = { ...one.values, ...(first ? { command: forThisSystem(whole(first)) } : {}) };
+  return { ...one, todo: one.todo.replace(command, whole), values };
 }

@@ -5,31 +5,26 @@ import { openRunDirectory } from "../../shared/ipc/run-directory.ts";
 import { runSystemTool, toolFault } from "./system-tool.ts";
 
 /**
- * The rights on the data folder on Windows, which has no file modes: the user who runs the
- * connector, the system and the administrators have them (docs/design.md 9.4). Accounts are named
- * by their SIDs, because their names are in the machine's language.
+ * Only the user who runs the connector, the system and the administrators may use the data folder
+ * (docs/design.md 9.4). On Windows, which has no file modes, icacls sets these rights. Accounts are
+ * named by their SIDs, because their names are in the machine's language.
  */
-
 const SYSTEM = "S-1-5-18";
 const ADMINISTRATORS = "S-1-5-32-544";
-/** [MS-DTYP] 2.5.1.1: how a list of rights writes the accounts that every Windows has. */
+/** The short names of two accounts in a list of rights ([MS-DTYP] 2.5.1.1). */
 const short: Readonly<Record<string, string>> = { SY: SYSTEM, BA: ADMINISTRATORS };
 
-/** The lists of rights that `icacls /save` writes: `D:` flags, and one bracket for each entry. */
+/** One entry of the list of rights that `icacls /save` writes: its type and its account. */
 const entryForm = /\(([A-Z]+);[^;]*;[^;]*;[^;]*;[^;]*;([^;)]+)[^)]*\)/g;
 
-/**
- * The accounts that stand for many people: everyone, signed in, at the screen, guests, users and
- * anonymous, in the short form and as SIDs.
- */
+/** The accounts of many people: everyone, signed in, at the screen, guests, users, anonymous. */
 const broad = new Set(
   "WD AU IU BG BU AN S-1-1-0 S-1-5-11 S-1-5-4 S-1-5-32-546 S-1-5-32-545 S-1-5-7".split(" "),
 );
 
 /**
- * Closes the data folder to other users at the first start of an installation on Windows; only
- * once, so that rights which an administrator gives later stay. Answers the reason when it fails; a
- * payment does not wait for it, and the next start tries again.
+ * Closes the data folder to other users at the first start on Windows; only once, so that rights
+ * which an administrator gives later stay. Returns why it failed; the next start tries again.
  */
 export async function closeDataFolder(dataDirectory: string): Promise<string | undefined> {
   if (process.platform !== "win32") return undefined;
@@ -44,7 +39,7 @@ export async function closeDataFolder(dataDirectory: string): Promise<string | u
   }
 }
 
-/** Reads who is let into the data folder. Throws when Windows does not say. */
+/** Returns who may use the data folder. Throws when Windows does not say. */
 export async function readDataAccess(dataDirectory: string) {
   const own = await ownSid();
   const folder = mkdtempSync(join(tmpdir(), "utc-access-"));
@@ -68,20 +63,20 @@ function accessOf(saved: string, own: string) {
     .filter(([, kind]) => kind === "A" || kind === "XA")
     .map(([, , sid = ""]) => short[sid] ?? sid);
   const three = new Set([own, SYSTEM, ADMINISTRATORS]);
-  /** SIDs of those who are let in apart from the three, in the short form where they have one. */
+  /** The other accounts that may use the folder. */
   const others = [...new Set(sids.filter((sid) => !three.has(sid)))];
   return {
-    /** Everybody on this machine is let in, which is so without any list of rights. */
+    /** Whether everybody on this machine may use the folder; true without a list of rights. */
     isOpen: flags === "NO" || others.some((sid) => broad.has(sid)),
-    /** The folder has the rights of the folder above it. */
+    /** Whether the folder has the rights of the folder above it. */
     inherits: !flags.includes("P"),
     others,
-    /** The user who runs this is let in. */
+    /** Whether the user of this process may use the folder. */
     isOurs: sids.includes(own),
   };
 }
 
-/** The arguments of icacls that let in only the user, the system and the administrators. */
+/** Returns the arguments of icacls that give the three accounts, and no other, full rights. */
 function closingArguments(folder: string, own: string): string[] {
   const full = [...new Set([own, SYSTEM, ADMINISTRATORS])].map((sid) => `*${sid}:(OI)(CI)F`);
   return [folder, "/inheritance:r", "/grant:r", ...full, "/q"];

@@ -3,29 +3,30 @@ import { resolve } from "node:path";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { programFile } from "../../shared/version-files.ts";
 
-/** The findings of an audit (src/tp-manager/audit). */
+/** The report of an audit (src/tp-manager/audit). */
 export interface JournalAudit {
   readonly attempts: number;
   readonly steps: number;
   readonly archived: number;
-  /** How many faults of each rule. */
+  /** The number of faults against each rule. */
   readonly counts: Readonly<Record<string, number>>;
-  /** The first of the faults. */
+  /** The first faults; at most 1 000 of each part of the journal. */
   readonly faults: readonly {
     readonly rule: string;
     readonly orderId: string;
     readonly transactionId: string;
     readonly says: string;
   }[];
-  /** How many attempts have steps of a newer version, by their kind. */
+  /** The number of attempts with steps of a newer version, by the kind of step. */
   readonly unknown: Readonly<Record<string, number>>;
 }
 
-/** The size of a report with a long list of faults. */
+/** The largest report, with a long list of faults. */
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+
 /**
- * Audits the journal of a data folder on a copy, or a file. Throws {@link ProgramExit} when there
- * is nothing to audit, or no room for the copy.
+ * Audits a copy of a data folder's journal, or the file `journal`. Throws {@link ProgramExit} if
+ * there is nothing to audit, or no room for the copy. `limitMs` 0: there is no time limit.
  */
 export function auditOf(
   dataDirectory: string,
@@ -34,18 +35,14 @@ export function auditOf(
 ): Promise<JournalAudit> {
   const args = journal ? ["--journal", resolve(journal)] : ["--data", dataDirectory];
   const options = { maxBuffer: OUTPUT_BYTES_MAX, timeout: limitMs, windowsHide: true };
+  const command = [programFile("audit"), ...args];
   return new Promise((done, refused) => {
-    execFile(
-      process.execPath,
-      [programFile("audit"), ...args],
-      options,
-      (error, stdout, stderr) => {
-        if (!error) return done(JSON.parse(stdout) as JournalAudit);
-        const code = error.code === exitCodes.unavailable ? error.code : exitCodes.internal;
-        const why = error.killed ? "the audit took too long" : stderr.trim();
-        return refused(new ProgramExit(code, why || error.message));
-      },
-    );
+    execFile(process.execPath, command, options, (error, stdout, stderr) => {
+      if (!error) return done(JSON.parse(stdout) as JournalAudit);
+      const code = error.code === exitCodes.unavailable ? error.code : exitCodes.internal;
+      const why = error.killed ? "the audit took too long" : stderr.trim();
+      return refused(new ProgramExit(code, why || error.message));
+    });
   });
 }
 

@@ -4,42 +4,40 @@ import { z } from "zod";
 import { exitCodes, isOwnFault } from "../../shared/process/exit-codes.ts";
 import { readJsonIfWhole } from "../../shared/store/store-file.ts";
 
-/**
- * The failures of one program, as one run of the keep-alive leaves them for the next in data/run.
- */
+/** The failures of one program, as the keep-alive stores them for its next run. */
 const failureSchema = z.object({
-  /** Probes in a row without an answer from a process that is there. */
+  /** The number of probes in a row that the running process did not answer. */
   missed: z.int(),
-  /** Failures of the same kind in a row. */
+  /** The number of failures of the same kind in a row. */
   failures: z.int(),
-  /** The common cause of the failures: "exit 78", "died", "hung", "full disk"; "" without any. */
+  /** The cause of these failures: "exit 78", "died", "hung", "full disk"; "" without a failure. */
   kind: z.string(),
-  /** The last launch that succeeded; 0 once the program has failed since. */
+  /** When the last launch succeeded, in milliseconds since 1970; 0: it has failed since. */
   launchedMs: z.number(),
-  /** The program is not launched again before that time. */
+  /** The time before which the program is not launched again. */
   notBeforeMs: z.number(),
 });
 export type FailureRecord = z.infer<typeof failureSchema>;
 
 const memorySchema = z.object({
-  /** When the machine was started; after another start the failures are forgotten. */
+  /** When the machine was started; the next start of the machine clears the failures. */
   bootMs: z.number(),
-  /** When the setup file was changed; after another change the failures are forgotten. */
+  /** When the setup file was changed; the next change clears the failures. */
   configMs: z.number(),
   programs: z.partialRecord(z.enum(["tp-manager", "supervisor"]), failureSchema),
 });
 export type KeepAliveMemory = z.infer<typeof memorySchema>;
 
 const MINUTE_MS = 60_000;
-/** A program that has run so long after its launch is well again. */
+/** The time after its launch from which a running program counts as well again. */
 export const STABLE_MS = 10 * MINUTE_MS;
-/** How exactly two readings of the machine's start agree while nobody sets the clock. */
+/** The largest difference of two readings of one start of the machine. */
 const BOOT_TOLERANCE_MS = MINUTE_MS;
 
 /**
- * The pause after `failures` failures of a kind in a row: none at first, then twice as long each
- * time. A wrong configuration does not mend itself, and a changed file ends the pause; anything
- * else may mend itself, so the kiosk waits less long.
+ * Returns the pause in milliseconds after so many failures of one kind in a row: none at first,
+ * then doubled each time. After a wrong configuration the pause grows longest, because only a
+ * change of the setup file helps, and that change ends the pause.
  */
 export function pauseMs(kind: string, failures: number): number {
   const configuration = kind === `exit ${exitCodes.configuration}`;
@@ -48,32 +46,25 @@ export function pauseMs(kind: string, failures: number): number {
   return Math.min(2 ** doublings * 2, configuration ? 30 : 10) * MINUTE_MS;
 }
 
-export const noFailure: FailureRecord = {
-  missed: 0,
-  failures: 0,
-  kind: "",
-  launchedMs: 0,
-  notBeforeMs: 0,
-};
+const none = { missed: 0, failures: 0, kind: "", launchedMs: 0, notBeforeMs: 0 };
+export const noFailure: FailureRecord = none;
 
-/** The record with one more failure; its pause begins now. */
+/** Returns the record with one more failure, whose pause begins now. */
 export function failed(before: FailureRecord, kind: string, nowMs: number): FailureRecord {
   const failures = before.kind === kind ? before.failures + 1 : 1;
-  const notBeforeMs = nowMs + pauseMs(kind, failures);
-  return { missed: 0, failures, kind, launchedMs: 0, notBeforeMs };
+  return { ...none, failures, kind, notBeforeMs: nowMs + pauseMs(kind, failures) };
 }
 
-/** Whether a pause is running. A pause too far ahead comes from a clock that was wrong. */
+/** Whether a pause is running; a pause that ends too late was stored with a wrong clock. */
 export function isPaused(record: FailureRecord, nowMs: number): boolean {
   const leftMs = record.notBeforeMs - nowMs;
   return leftMs > 0 && leftMs <= pauseMs(record.kind, record.failures);
 }
 
 const CRASHES = 3;
-
 const FULL_DISK = "full disk";
 
-/** The kind of a failure whose exit code is not known: on a full disk the disk is to blame. */
+/** Returns the kind of a failure without an exit code; on a full disk the disk is the cause. */
 export function kindWithoutCode(kind: "died" | "hung" | "silent", isDiskFull: boolean): string {
   return isDiskFull ? FULL_DISK : kind;
 }
@@ -85,7 +76,7 @@ export function isCrashLoop({ failures, kind }: FailureRecord): boolean {
   return failures >= CRASHES && (exitCode === undefined || isOwnFault(Number(exitCode)));
 }
 
-/** Reads the memory; it is empty after a restart of the machine or a change of the setup file. */
+/** Reads the memory; it is empty after a start of the machine or a change of the setup file. */
 export function readMemory(
   runDirectory: string,
   now: { readonly bootMs: number; readonly configMs: number },

@@ -5,21 +5,18 @@ import { join } from "node:path";
 import { installationRoot } from "../../shared/version-files.ts";
 import type { Launch } from "./process-table.ts";
 
-/**
- * Half of V8's young generation, in megabytes; a kiosk's programs make little garbage at a time.
- */
+/** Half of V8's young generation, in megabytes; the programs make little garbage at a time. */
 const YOUNG_GENERATION_HALF_MB = 2;
-/** The C library's memory pools; one for each thread would keep what the thread once needed. */
+/** The number of the C library's memory pools; with one for each thread, more stays allocated. */
 const ALLOCATION_POOLS = 2;
-
 /**
- * The bytes from which the C library gives a piece back to the system at once: compiling needs such
- * pieces. SQLite works with smaller ones, which would be fetched from the system anew for each
- * statement. The supervisor is without this limit, because its buffers for answers are as large.
+ * The bytes from which the C library returns freed memory to the system at once: the size of what
+ * compiling needs, and more than SQLite needs for each statement. Only for tp-manager, because the
+ * supervisor's buffers for answers are of that size too.
  */
 const GIVEN_BACK_FROM = 32_768;
 
-/** Switches of Node.js and environment that keep a process's memory small, idle and at work. */
+/** Returns switches of Node.js and an environment that keep a process's memory small. */
 export function smallMemoryOf(name: string) {
   const pools = { MALLOC_ARENA_MAX: String(ALLOCATION_POOLS) };
   const environment: Readonly<Record<string, string>> =
@@ -42,9 +39,9 @@ export function spawnProcess(
 }
 
 /**
- * Starts a process that outlives the launcher: a session of its own, no terminal window, output to
- * `logs/<name>.out`. That file holds only what never reaches the program's own log (why it would
- * not start, a crash of the runtime); the one of the previous launch is kept as `.out.1`.
+ * Starts a process that outlives the launcher, in a session of its own and without a window. Its
+ * output goes to `logs/<name>.out`: only what the program's own log lacks, such as why it did not
+ * start. The file of the previous launch is kept as `.out.1`.
  */
 export async function launchDetached(launch: Launch, logDirectory: string) {
   mkdirSync(logDirectory, { recursive: true });
@@ -57,12 +54,12 @@ export async function launchDetached(launch: Launch, logDirectory: string) {
     child.unref();
     return {
       pid: child.pid as number,
-      /** undefined while it runs; a signal has no exit code. */
+      /** How the process ended: by an exit code or a signal; undefined: it runs. */
       get ended() {
         const { exitCode, signalCode } = child;
         return exitCode === null && signalCode === null ? undefined : { exitCode, signalCode };
       },
-      /** The process's standard output and error so far. */
+      /** Returns the process's standard output and error so far. */
       output: () => readFileSync(file, "utf8").trim(),
     };
   } finally {

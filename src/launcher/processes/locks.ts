@@ -10,21 +10,21 @@ import { poll } from "../../shared/time.ts";
 import type { CommandContext } from "../output.ts";
 import { programNames } from "./process-table.ts";
 
-/** The time for which a launcher waits for another one: a start or a stop takes no longer. */
+/** How long a launcher waits for another one; a start or a stop takes no longer. */
 const LOCK_WITHIN_MS = 120_000;
 const RETRY_EVERY_MS = 200;
 
 /**
- * The lock under which one launcher at a time starts or stops the programs of a data folder.
- * undefined: another launcher holds it.
+ * Returns the lock under which one launcher at a time starts or stops the programs of a data
+ * folder; undefined: another launcher holds the lock.
  */
 export function tryLaunchLock(dataDirectory: string): ExclusiveLock | undefined {
   return takeExclusiveLock(join(openRunDirectory(dataDirectory), "launcher.lock"), 0);
 }
 
 /**
- * Runs `work` under the launch lock; prints a note when another launcher holds it. Throws {@link
- * ProgramExit} 75 when that one takes too long.
+ * Runs `work` under the launch lock; prints a note when another launcher holds the lock, and throws
+ * {@link ProgramExit} 75 when that launcher takes too long.
  */
 export async function withLaunchLock<T>(
   { dataDirectory, clock, output }: CommandContext,

@@ -8,22 +8,21 @@ interface HttpCall {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The time for the whole answer; missing: there is no limit. */
+  /** The time limit for the whole answer; missing: none. */
   readonly limit?: { readonly clock: Clock; readonly withinMs: number };
 }
 
 /** The name of the error with which a call rejects whose answer has not come in time. */
 export const NO_ANSWER = "NoAnswerError";
 
-/** The value of an Authorization header. */
+/** Returns the value of an Authorization header. */
 export function basicAuthorization(login: string, password: string): string {
   return `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
 }
 
 /**
- * Makes one call on a connection of its own, which ends with it, so that the launcher ends when it
- * is done. fetch would load more code, and sets the keep-alive delay of a socket that is still
- * connecting: Wine refuses such a connection.
+ * Makes one HTTP call on a connection of its own, because a connection that stays open would keep
+ * the launcher running. fetch loads more code, and Wine refuses the connections that it makes.
  */
 export function httpCall(url: string, { method = "GET", headers, body, limit }: HttpCall = {}) {
   const send = url.startsWith("https:") ? httpsRequest : httpRequest;
@@ -49,7 +48,7 @@ export function httpCall(url: string, { method = "GET", headers, body, limit }: 
   );
 }
 
-/** The error code with which this machine refuses to listen there; undefined: it can. */
+/** Returns the error code of listening at an address of this machine; undefined: it succeeds. */
 export function listenFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -2,22 +2,21 @@ import { join } from "node:path";
 import type { Program } from "../../shared/ipc/contract.ts";
 
 /*
- * An `import` of these two reads all their exports, and Node loads the modules of each export:
- * seventeen more, a tenth of an empty start. So the files that the keep-alive always loads do
- * without it.
+ * An `import` of node:fs or node:net makes Node.js load seventeen more modules, a tenth of an empty
+ * start, so the files that the keep-alive always loads use getBuiltinModule.
  */
 const { readFileSync } = process.getBuiltinModule("node:fs");
 const { connect } = process.getBuiltinModule("node:net");
 
 const GOOD = "HTTP/1.1 200 ";
 
-/** "unreachable": no program listens. "no-answer": a program listens, but no right answer came. */
+/** "unreachable": no program listens. "no-answer": a program listens and did not answer rightly. */
 type Probe = "answers" | "no-answer" | "unreachable";
 
 /**
- * Asks a program in the cheapest way whether it is well: the `status` message of shared/ipc over a
- * bare socket. The full client and node:http alone take longer than an empty Node start, and the
- * keep-alive runs every two minutes on a small machine (docs/design.md 9.2). Never rejects.
+ * Asks a program for its status (the `status` message of shared/ipc) over a bare socket, because
+ * loading the full client takes longer than an empty start of Node.js, and the keep-alive runs
+ * every two minutes on a small machine (docs/design.md 9.2). Never rejects.
  */
 export async function probe(
   runDirectory: string,
@@ -32,7 +31,7 @@ export async function probe(
   } catch {
     return "unreachable"; // it was never started
   }
-  // Only on Windows is there a check, and only there it is loaded.
+  // Only Windows has pipes, whose owner has to be checked.
   const isRight = address.startsWith("\\\\.\\pipe\\")
     ? (await import("../../shared/ipc/pipe.ts")).isPipeOfLiving
     : () => true;
@@ -50,7 +49,7 @@ export async function probe(
         return false;
       },
     };
-    // The socket's own time limit is for silence, while it connects or after.
+    // The time limit of the socket is for silence while it connects or afterwards.
     const socket = connect({ path: address, timeout: withinMs, onread }, () => {
       if (!isRight(runDirectory, program, address)) {
         socket.destroy();
@@ -65,7 +64,7 @@ export async function probe(
   });
 }
 
-/** Path and header as in shared/ipc/server.ts; a test asks the real server with it. */
+/** Returns the request for the status, with path and header as in shared/ipc/server.ts. */
 function statusRequest(token: string): string {
   return [
     "POST /v1/status HTTP/1.1",

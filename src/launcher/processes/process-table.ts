@@ -11,13 +11,11 @@ import {
 } from "../../shared/version-files.ts";
 
 /**
- * Finds the processes of an installation by asking the operating system each time: no pid is
- * remembered that could belong to another process by now. A process belongs to a data folder,
- * whatever version it is of: on Linux it runs the script of that part with that folder, elsewhere
- * it holds its lock there (presence.ts).
+ * Returns the pids of the processes, of any version, that run this program with this data folder.
+ * The operating system is asked each time, because a remembered pid may belong to another process.
+ * On Linux the arguments show the program and the folder; elsewhere the process holds a lock in the
+ * folder (presence.ts).
  */
-
-/** The pids of the processes that run this part of this installation, started by whomever. */
 export function findProcesses(spec: ProcessSpec): number[] {
   if (process.platform !== "linux") return presentProcesses(spec.presence);
   return readdirSync("/proc")
@@ -28,7 +26,7 @@ export function findProcesses(spec: ProcessSpec): number[] {
 function isOf(pid: string, spec: ProcessSpec): boolean {
   const user = process.getuid?.() ?? 0;
   try {
-    // Only root may stop what belongs to others.
+    // Only root may stop the processes of other users.
     if (user !== 0 && statSync(`/proc/${pid}`).uid !== user) return false;
     const args = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").slice(0, -1);
     const directory = args.length < 2 ? "" : readlinkSync(`/proc/${pid}/cwd`);
@@ -56,7 +54,7 @@ export function isForbidden(folder: string): boolean {
   }
 }
 
-/** Whether a process is still there. A process that has ended and waits to be reaped is not. */
+/** Whether a process runs; a process that has ended and waits to be reaped does not. */
 export function isRunning(pid: number): boolean {
   if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;
@@ -71,18 +69,16 @@ export interface Launch {
   readonly name: string;
   readonly script: string;
   readonly args: readonly string[];
-  /** The runtime of another version's program; missing: the one that runs here. */
+  /** The path of the runtime that runs the script; missing: this process's own. */
   readonly runtime?: string;
 }
 
-/** One process of an installation: how it is started, and how it is recognised. */
+/** How one process of an installation is started, and how it is recognised. */
 export interface ProcessSpec extends Launch {
   readonly name: ProcessName;
-  /** The argument by which this installation's process differs from another installation's. */
+  /** The argument, a path in the data folder, that only processes of this installation have. */
   readonly mark: string;
-  /**
-   * The path of its announcement where the system lists no arguments (shared/process/presence.ts).
-   */
+  /** The file by which the process is found where no arguments can be read (presence.ts). */
   readonly presence: string;
 }
 
@@ -91,7 +87,7 @@ export interface ProgramSpec<P extends Program = Program> extends ProcessSpec {
   readonly runDirectory: string;
 }
 
-/** Both programs, in the order of their stop: tp-manager hands its last payment off. */
+/** The programs in the order of their stop: tp-manager first, to hand off its last payment. */
 export const programNames: readonly Program[] = ["tp-manager", "supervisor"];
 
 export function programSpec<P extends Program>(name: P, dataDirectory: string): ProgramSpec<P> {
@@ -106,7 +102,7 @@ export function programSpec<P extends Program>(name: P, dataDirectory: string): 
   };
 }
 
-/** How both programs are started; `other`: by another version. */
+/** Returns how both programs are started; `other`: as programs of another version. */
 export function programSpecs(
   dataDirectory: string,
   other?: { readonly version: string; readonly runtime: string },

@@ -28,14 +28,14 @@ import {
 } from "./process-table.ts";
 
 const messages = { "tp-manager": tpManagerMessages, supervisor: supervisorMessages } as const;
-/** The report of a program about itself. */
+/** The answer of a program to the message `status`. */
 export type StatusOf<P extends Program> = ResponseOf<(typeof messages)[P], "status">;
 export type TpManagerStatus = StatusOf<"tp-manager">;
 
-/** The state of a program of this installation, as other processes can find it out. */
+/** The state of a program of this installation, as another process finds it out. */
 export type ProgramState<P extends Program = Program> =
   | { readonly state: "running"; readonly pid: number; readonly status: StatusOf<P> }
-  /** A process is there, but its socket does not answer as it should: starting, hung, other. */
+  /** A process runs and does not answer as it should: it starts, hangs or is another program. */
   | {
       readonly state: "silent";
       readonly pids: readonly number[];
@@ -49,7 +49,7 @@ export interface ProgramStates {
   readonly supervisor: ProgramState<"supervisor">;
 }
 
-/** The states of both programs, each asked as {@link programState} does. */
+/** Returns the states of both programs, as {@link programState} does. */
 export async function programStates(
   dataDirectory: string,
   clock: Clock,
@@ -62,9 +62,9 @@ export async function programStates(
 }
 
 /**
- * The state of a program: its own report, or, when it does not answer, what the operating system
- * knows of its process. Throws {@link ProgramExit} when this user may not read the folder of its
- * socket, because the program would seem to have stopped.
+ * Returns the state of a program: by its own answer, or else by the list of processes. Throws
+ * {@link ProgramExit} when this user may not read the folder of the program's socket, because the
+ * program would seem to have stopped.
  */
 export async function programState<P extends Program>(
   spec: ProgramSpec<P>,
@@ -89,21 +89,18 @@ export async function programState<P extends Program>(
   }
 }
 
-/** The report of a program; undefined: it does not answer. */
+/** Returns the status that a program has answered; undefined: it does not answer. */
 export function reportOf<P extends Program>(state: ProgramState<P>): StatusOf<P> | undefined {
   return state.state === "running" ? state.status : undefined;
 }
 
-/**
- * The conditions that the running programs report, without those that keep payments from being
- * accepted: these are {@link notReadyReasonsOf}.
- */
+/** Returns the conditions that the programs report, without {@link notReadyReasonsOf}. */
 export function conditionsReported({ tpManager, supervisor }: ProgramStates): Condition[] {
   const reports = { supervisor: reportOf(supervisor), tpManager: reportOf(tpManager) };
   return conditionsOf(reports).filter(({ row }) => row.check !== KEEPS_PAYMENTS);
 }
 
-/** Why the arbiter would refuse a payment now. An older tp-manager reports the link only. */
+/** Returns why a payment would be refused now; an older tp-manager reports only its link. */
 export function notReadyReasonsOf({
   obstacles: reasons,
   terminal,
@@ -115,7 +112,7 @@ export function notReadyReasonsOf({
   return [{ code: "TERMINAL_DISCONNECTED", says, todo }];
 }
 
-/** Asks a program for its report of itself. Rejects with {@link IpcError}. */
+/** Asks a program for its status. Rejects with {@link IpcError}. */
 export async function askStatus<P extends Program>(
   { name, runDirectory }: ProgramSpec<P>,
   clock: Clock,
@@ -137,24 +134,20 @@ export async function askStop(
   await client.call("stop", {}, timeoutMs).finally(() => client.close());
 }
 
-/**
- * The time in which a started program has to answer: a kiosk that has just booted may be slow, and
- * a program that cannot start ends much sooner.
- */
+/** The time in which a started program has to answer; a kiosk that has just booted is slow. */
 const READY_WITHIN_MS = 60_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/** The end of one program's start. */
+/** The outcome of one program's start. */
 export interface Started {
   readonly program: Program;
-  /** "silent": a process, started by this call or not, has not answered in time. */
+  /** "ended": the process has ended. "silent": the process has not answered in time. */
   readonly result: "started" | "already-running" | "ended" | "silent";
-  /** undefined: no process is left. */
   readonly pid: number | undefined;
   /** Whether this call has started the process. */
   readonly isOurs: boolean;
-  /** That of a program that has ended; 69 of one that is silent; else 0. */
+  /** The exit code of a program that has ended; 69 for "silent"; else 0. */
   readonly exitCode: number;
   /** The last output of a program that has ended. */
   readonly reason: string;
@@ -211,7 +204,7 @@ async function waitForOther(spec: ProgramSpec, clock: Clock) {
   return last?.state === "running" ? { isRunning: true, pid: last.pid } : { isRunning: false, pid };
 }
 
-/** undefined for a program that does not answer; any other error is thrown. */
+/** Returns undefined when a program does not answer; throws any other error. */
 function whenSilent(error: unknown): undefined {
   if (!(error instanceof IpcError)) throw error;
 }
@@ -219,20 +212,19 @@ function whenSilent(error: unknown): undefined {
 export type Stopped = "stopped" | "killed" | "was-not-running" | "still-running";
 
 /**
- * The time for a program that has agreed to stop. Both end sooner by themselves: tp-manager lets a
- * running payment go on, then cancels it, and ends after 45 s. An earlier kill could leave a
- * payment in doubt for nothing.
+ * The time for a program that has agreed to stop. tp-manager lets a running payment go on, then
+ * cancels the payment, and ends after 45 s; a kill before that could leave the payment in doubt.
  */
 const POLITE_WITHIN_MS = 75_000;
 const TERMINATE_WITHIN_MS = 4_000;
 const KILL_WITHIN_MS = 5_000;
 const CHECK_EVERY_MS = 50;
-/** A stop that takes longer than that is announced. */
+/** The time after which a stop is announced as slow. */
 const QUICK_MS = 2_000;
 
 /**
- * Stops a program: asks it over its socket, sends SIGTERM when it does not answer, and SIGKILL when
- * that does not help. `onSlow` is called once when a stop takes long.
+ * Stops a program: by a message, by SIGTERM when the program does not answer, at last by SIGKILL.
+ * Calls `onSlow` once when the stop takes long.
  */
 export async function stopProgram(
   spec: ProgramSpec,
@@ -242,7 +234,7 @@ export async function stopProgram(
   const before = await programState(spec, clock, ANSWER_WITHIN_MS);
   if (before.state === "stopped") return "was-not-running";
   const pids = before.state === "running" ? [before.pid] : before.pids;
-  // A program that listens but does not answer would not answer this message either.
+  // A program that listens and did not answer the first message would not answer this one.
   const listens = before.state === "running" || before.failure === "refused";
   const ask = () => askStop(spec, clock, ANSWER_WITHIN_MS).then(() => true, whenSilent);
   if (listens && (await ask())) {
@@ -254,7 +246,7 @@ export async function stopProgram(
   return await stopProcess(spec, clock);
 }
 
-/** Stops the processes that run this part of this installation, by signals. */
+/** Stops the processes of a program or simulator of this installation by signals. */
 export async function stopProcess(spec: ProcessSpec, clock: Clock): Promise<Stopped> {
   let pids = findProcesses(spec);
   if (pids.length === 0) return "was-not-running";
@@ -278,8 +270,7 @@ function send(pids: readonly number[], signal: "SIGTERM" | "SIGKILL"): void {
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // ESRCH: the process has ended by itself. EPERM: it is another user's, and counts as still
-      // running.
+      // ESRCH: the process has ended. EPERM: it is another user's, and counts as still running.
       if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
   }

@@ -5,12 +5,12 @@ import { promisify } from "node:util";
 import { readOr } from "../../shared/read-or.ts";
 
 const run = promisify(execFile);
-/** The time limit for a tool, which waits for ever when the service that it asks does not start. */
+/** The time limit of a tool, which would wait for ever for a service that does not start. */
 const ANSWER_WITHIN_MS = 30_000;
 
 /**
- * Runs a program of Windows itself, by its full path: Windows looks for a bare name in the working
- * folder first, where anybody may have put one. Answers what the program has printed.
+ * Runs a program of Windows itself and returns its output. The full path is used, because Windows
+ * would first look for a bare name in the working folder, where anybody may have put a program.
  */
 export async function runSystemTool(name: string, ...args: string[]): Promise<string> {
   const system = process.env["SystemRoot"] ?? "C:\\Windows";
@@ -21,13 +21,13 @@ export async function runSystemTool(name: string, ...args: string[]): Promise<st
   return stdout;
 }
 
-/** The error text of a tool, in the machine's language; else why it was not run. */
+/** Returns the error text of a tool, in the machine's language, or why the tool was not run. */
 export function toolFault(error: unknown): string {
   const { stderr = "", message } = error as Error & { stderr?: string };
   return stderr.trim() || message;
 }
 
-/** The name of this user, or its number: a container may run under a number without a name. */
+/** Returns the name of this user, or the number of a user without a name, as in a container. */
 export function userName(): string {
   return readOr(`user ${process.getuid?.() ?? "unknown"}`, () => userInfo().username);
 }

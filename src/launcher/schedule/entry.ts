@@ -6,22 +6,22 @@ import { defaultDataDirectory, installationRoot } from "../../shared/version-fil
 /** The command for the machine's scheduler: always-up with the data folder that it watches. */
 export type KeepAliveEntry = Readonly<ReturnType<typeof keepAliveEntry>>;
 
-/** The end of a change, for people. */
+/** The outcome of a change, for people. */
 type Change = "installed" | "was installed already" | "removed" | "was not installed";
 
-/** A program of the system that runs a command again and again: crontab or the Task Scheduler. */
+/** A scheduler of the system, which runs a command again and again: cron or the Task Scheduler. */
 export interface Schedule {
-  /** For people: `crontab of kiosk`. */
+  /** The scheduler's name for people: `crontab of kiosk`. */
   readonly name: string;
   install(entry: KeepAliveEntry): Promise<Change>;
   uninstall(entry: KeepAliveEntry): Promise<Change>;
-  /** The entry as it stands there, or undefined. */
+  /** Returns the entry as the scheduler has it; undefined: there is none. */
   find(entry: KeepAliveEntry): Promise<string | undefined>;
 }
 
 export function keepAliveEntry(dataDirectory: string) {
   return {
-    /** always-up.sh or always-up.cmd, absolute: a scheduler starts it from anywhere. */
+    /** The absolute path of always-up.sh or always-up.cmd. */
     script: scriptPath("always-up"),
     dataDirectory,
     args: dataArguments(dataDirectory),
@@ -33,12 +33,12 @@ export function scriptPath(name: "always-up" | "launch"): string {
   return join(installationRoot, process.platform === "win32" ? `${name}.cmd` : `${name}.sh`);
 }
 
-/** `--data` and the folder; none for the default folder. */
+/** Returns `--data` and the folder; nothing for the default folder. */
 export function dataArguments(dataDirectory: string): readonly string[] {
   return dataDirectory === defaultDataDirectory ? [] : ["--data", dataDirectory];
 }
 
-/** The folder of this Node; undefined when launch.sh finds it by itself, whatever the PATH. */
+/** Returns the folder of this Node.js; undefined: launch.sh finds it without PATH. */
 export function runtimeFolder(): string | undefined {
   const delivered = relative(installationRoot, process.execPath).startsWith("runtime");
   const pinned = /node_modules[\\/]node-(linux|win)-/.test(process.execPath);
@@ -54,9 +54,7 @@ export function refuseControlCharacters(args: readonly string[]): void {
   );
 }
 
-/**
- * Throws when the folder is another user's, who could not write what this user's schedule writes.
- */
+/** Throws when the folder is another user's, who could not write the files of this schedule. */
 export function refuseOtherUser(dataDirectory: string): void {
   const owner = statSync(dataDirectory, { throwIfNoEntry: false })?.uid;
   const user = process.getuid?.();

@@ -20,12 +20,12 @@ import {
   scriptPath,
 } from "./entry.ts";
 
-/** The scheduler of this machine. */
+/** Returns the scheduler of this machine. */
 export function machineSchedule(): Schedule {
   return process.platform === "win32" ? taskScheduler : crontab;
 }
 
-/** Carries out `always-up --install` or `--uninstall` and answers the exit code. */
+/** Carries out `always-up --install` or `--uninstall` and returns the exit code. */
 export async function changeSchedule(
   what: "install" | "uninstall",
   { dataDirectory, output }: CommandContext,
@@ -68,7 +68,7 @@ export const crontab: Schedule = {
   },
 };
 
-/** The line of the crontab, where % ends a command unless a backslash precedes it (crontab(5)). */
+/** Returns the line for the crontab, in which % needs a backslash (crontab(5)). */
 export function crontabLine({ script, args, runtimeFolder }: KeepAliveEntry): string {
   const path =
     runtimeFolder === undefined ? [] : [`PATH=${shellArgument(runtimeFolder)}:${SYSTEM_PATH}`];
@@ -76,7 +76,7 @@ export function crontabLine({ script, args, runtimeFolder }: KeepAliveEntry): st
   return `${EVERY_TWO_MINUTES} ${command.replaceAll("%", "\\%")}`;
 }
 
-/** Whether a line runs our always-up.sh for the same data folder; it may be written by hand. */
+/** Whether a line, which may be written by hand, runs always-up.sh for the same data folder. */
 function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean {
   const command = utf8Of(line.trim());
   if (command.startsWith("#")) return false;
@@ -87,7 +87,7 @@ function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean
   return (data < 0 ? defaultDataDirectory : args[data + 1]) === dataDirectory;
 }
 
-/** The arguments of a command as a shell reads them, with its quotes and backslashes. */
+/** Returns the arguments of a command as a shell reads them, without quotes and backslashes. */
 function shellArguments(command: string): string[] {
   return [...command.matchAll(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/g)].map(([arg]) =>
     arg.replace(/'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/g, (_all, single, double, escaped) =>
@@ -96,12 +96,12 @@ function shellArguments(command: string): string[] {
   );
 }
 
-/** The line in latin1, which carries bytes that are no UTF-8 through unchanged. */
+/** Returns a line in latin1, in which bytes that are no UTF-8 stay unchanged. */
 function bytes(line: string): string {
   return Buffer.from(line, "utf8").toString("latin1");
 }
 
-/** The text of a line of {@link bytes}. */
+/** Returns the text of a line in latin1. */
 function utf8Of(line: string): string {
   return Buffer.from(line, "latin1").toString("utf8");
 }
@@ -139,7 +139,7 @@ async function runCrontab(args: readonly string[], input = "") {
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
     const { code, stdout = "", stderr = "" } = error as Failure;
-    // EACCES also comes from a folder of PATH that this user may not enter, after su for example.
+    // EACCES: also of a folder of PATH that this user may not enter, for example after su.
     if (code === "ENOENT" || code === "EACCES") throw notToBeRun(code);
     if (typeof code === "string") throw error;
     return { code, out: stdout, err: stderr };
@@ -185,7 +185,7 @@ export const taskScheduler: Schedule = {
   },
 };
 
-/** The name of the task, one for each data folder. */
+/** Returns the name of the task, which is another one for each data folder. */
 export function taskName({ dataDirectory }: KeepAliveEntry): string {
   const folder = dataDirectory.toLowerCase();
   const mark = createHash("sha256").update(folder).digest("hex").slice(0, 8);
@@ -193,9 +193,9 @@ export function taskName({ dataDirectory }: KeepAliveEntry): string {
 }
 
 /**
- * The task in XML, from keep-alive-task.xml. S4U runs it whether the user is logged on or not,
- * without a stored password; at the scheduler's own priority, 7, the programs would run below
- * everything else.
+ * Returns the task in XML, made from keep-alive-task.xml. With S4U the task runs also when the user
+ * is not logged on, without a stored password. Its priority is set, because with the scheduler's
+ * default, 7, the programs would run after all others.
  */
 export function taskXml({ script, args }: KeepAliveEntry, user: string): string {
   const command = [script, ...args].map((arg, i) => (i === 1 ? arg : `"${arg}"`)).join(" ");
@@ -225,13 +225,13 @@ async function schtasks(...args: string[]): Promise<void> {
 }
 
 /**
- * A unit that keeps both programs running, with the way to install it, from
- * terminal-connector.service. systemd restarts them after any exit code but that of a wrong
- * configuration, which no restart mends. The unit takes every right from the programs that they do
- * not need (systemd.exec(5), docs/design.md 9.5). Off have to stay: MemoryDenyWriteExecute, because
- * Node.js makes code; PrivateDevices and DevicePolicy, because a port whose driver comes with its
- * plug would stay shut; PrivateTmp, because the sockets of a data folder with a long path are among
- * the temporary files; RemoveIPC, because the kiosk's software may be the same user's.
+ * Returns a systemd unit that keeps both programs running, with how to install the unit, made from
+ * terminal-connector.service. systemd restarts the programs after each exit code except that of a
+ * wrong configuration. The unit takes away each right that the programs do not need
+ * (systemd.exec(5), docs/design.md 9.5). Four settings cannot be used: MemoryDenyWriteExecute,
+ * because Node.js makes code; PrivateDevices and DevicePolicy, because a serial port that is
+ * plugged in later would stay closed; PrivateTmp, because the sockets of a data folder with a long
+ * path are temporary files; RemoveIPC, because the kiosk's software may run as the same user.
  */
 export function systemdUnit(dataDirectory: string): string {
   const args = dataArguments(dataDirectory);
@@ -244,7 +244,7 @@ export function systemdUnit(dataDirectory: string): string {
     uninstall: withData("./always-up.sh --uninstall"),
     stop: withData("./launch.sh stop"),
     print: withData("./launch.sh systemd-unit"),
-    // A number is good for a user that has no name.
+    // systemd accepts the number of a user without a name.
     user: userName().replace(/^user /, ""),
     environment: folder === undefined ? "" : `Environment=${search}\n`,
     command: command.map(unitText).join(" "),

@@ -13,9 +13,9 @@ import type { CommandContext } from "../output.ts";
 import { programNames } from "../processes/process-table.ts";
 import { isWhole, runtimeOf } from "./versions.ts";
 
-/** The time limit of one step of the test: a slow kiosk with a large journal needs less. */
+/** The time limit of one step of the test; a slow kiosk with a large journal needs less. */
 const TEST_WITHIN_MS = 10 * 60_000;
-/** The characters of a failed program's output that the reason of the failure has. */
+/** The number of last characters of a failed program's output that the reason contains. */
 const OUTPUT_CHARACTERS = 400;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
 const stores = ["journal", "supervisor"] as const;
@@ -27,11 +27,10 @@ interface Failure {
 }
 
 /**
- * Tests a new version while the present one runs (docs/updates.md 4.1). Returns why it failed;
- * undefined: all went well. Its programs read a copy of the setup file and migrate copies of the
- * stores, no more; then its launcher runs its own demo in an empty folder: both programs, simulated
- * terminal and gateway, one payment. The demo writes its own setup file, so that nothing that is
- * started knows an address of the installation.
+ * Tests a new version while the present one runs (docs/updates.md 4.1), and returns why the test
+ * failed; undefined: it passed. The new programs read a copy of the setup file and migrate copies
+ * of the stores; then the new launcher runs a demo with one payment in an empty folder. The demo
+ * has a setup file of its own, so that it cannot reach the installation's terminal or gateway.
  */
 export async function selfTest(
   version: string,
@@ -48,14 +47,11 @@ export async function selfTest(
       const from = join(dataDirectory, `${store}.db`);
       if (!existsSync(from)) continue;
       const to = join(copies, `${store}.db`);
-      const { code, output } = await run(process.execPath, [
-        programFile("copy-database"),
-        from,
-        to,
-      ]);
+      const copying = [programFile("copy-database"), from, to];
+      const { code, output } = await run(process.execPath, copying);
       if (code !== 0) return { why: `${store}.db could not be copied: ${output}`, bars: false };
     }
-    // A disk that is full says nothing about a version.
+    // A full disk is no fault of the version.
     const bars = (code: unknown) => code !== exitCodes.unavailable && !isFull(dataDirectory);
     for (const program of programNames) {
       const args = [programFileOf(version, program), "--check", "--data", copies];
@@ -64,10 +60,9 @@ export async function selfTest(
     }
     const args = [programFileOf(version, "launcher"), "--demo", "--data", demo];
     const { code, output } = await run(runtime, args);
-    // The demo's launcher says "unavailable" of programs that crash too.
-    return code === 0
-      ? undefined
-      : { why: `a sample payment failed: ${output}`, bars: bars(undefined) };
+    if (code === 0) return undefined;
+    // The demo's exit code is "unavailable" also when a program crashes.
+    return { why: `a sample payment failed: ${output}`, bars: bars(undefined) };
   } finally {
     await clearSelfTest(version, dataDirectory);
   }
@@ -76,7 +71,7 @@ export async function selfTest(
 const folderOf = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "self-test");
 
-/** Ends what a test has started, and removes its folder. */
+/** Ends the programs that a test has started, and removes the folder of the test. */
 export async function clearSelfTest(version: string, dataDirectory: string): Promise<void> {
   const demo = join(folderOf(dataDirectory), "demo");
   const stop = [programFileOf(version, "launcher"), "stop", "--data", demo];

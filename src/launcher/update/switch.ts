@@ -41,10 +41,9 @@ import {
 const carriedOut: SwitchEvent = { event: "carried-out" };
 
 /**
- * Carries out the steps of a switch from the present one to the end. Returns the record of the
- * end. Each step is on disk before its work begins, and each may be begun anew after a power cut
- * (docs/updates.md 4.2). `first`: the event that the present step has ended with already. The
- * caller holds the launch lock.
+ * Carries out the remaining steps of a switch and returns its last record. Each step is on disk
+ * before its work begins, and may be begun again after a power cut (docs/updates.md 4.2). `first`:
+ * the event with which the present step has ended already. The caller holds the launch lock.
  */
 export async function carrySwitchOut(
   site: SwitchSite,
@@ -65,7 +64,7 @@ export async function carrySwitchOut(
 }
 
 /**
- * Returns whether a launcher that goes on from this record comes to the previous programs, with the
+ * Returns whether a launcher that goes on from this record starts the previous programs, with the
  * stores as they are. Then these programs may sell although the record cannot be written.
  */
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
@@ -84,13 +83,13 @@ function unwritten(
   return nextSwitchState(record, record.step === "stopping" ? failure(message) : event);
 }
 
-/** Returns the event of a failure for which the new version is not to blame. */
+/** Returns the event of a failure that is no fault of the new version. */
 const failure = (why: string) => ({ event: "failed", why, bars: false }) as const;
 
 /**
- * Carries out a step and returns the event that it ends with. Until the new version stays, a fault
- * such as a full disk is a failure, which leads back; later the fault is thrown, and the next
- * launcher tries again.
+ * Carries out a step and returns the event with which the step ends. Until the new version stays, a
+ * fault such as a full disk ends the step as failed, which leads back; later the fault is thrown,
+ * and the next launcher tries again.
  */
 async function outcomeOf(site: SwitchSite, record: SwitchRecord): Promise<SwitchEvent> {
   const leadsBack = ["stopping", "switching", "probation"].includes(record.step);
@@ -115,10 +114,10 @@ export function recordNext(
   return next;
 }
 
-/** Writes the record of any step; of the last one the state of updates gets the result too. */
+/** Writes the record of a step; after the last step, the result to the state of updates too. */
 function writeRecord(dataDirectory: string, next: SwitchRecord): void {
   const write = (): void => {
-    // Before the record of the end, so that after a cut in between the end is remembered once more.
+    // Before the last record, so that after a power cut in between the result is written again.
     if (isOver(next)) rememberEnd(dataDirectory, next);
     writeSwitch(dataDirectory, next);
   };
@@ -126,7 +125,7 @@ function writeRecord(dataDirectory: string, next: SwitchRecord): void {
     write();
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    // Files that the update itself has written and needs no more make room.
+    // Removes files that the update has written and no longer needs.
     const { step, withStores } = next;
     const isBack = ["going-back", "restarting", "undone"].includes(step) && !withStores;
     makeRoom(dataDirectory, { storesToo: isBack });
@@ -156,7 +155,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
       return { event: "given-up", received, readableByOlder };
     }
     case "going-back":
-      // A version that is still named comes back without a lock and without a write to the disk.
+      // A version that is still named needs no lock and no write to the disk.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
       return await closed(dataDirectory, () => {
         if (record.withStores) putStoresBack(dataDirectory);
@@ -179,20 +178,19 @@ async function closed(dataDirectory: string, work: () => void): Promise<SwitchEv
 }
 
 /**
- * Brings an update to its end that a power cut or a limit of the system has cut off, to the new
- * version or back to the older one (docs/updates.md 4.2). Is called before anything is started.
- * Returns an exit code when another version than this launcher's own is to run: then this launcher
- * has nothing more to do. The caller holds the launch lock.
+ * Ends an update that was cut off, with the new version or the previous one (docs/updates.md 4.2).
+ * Call it before anything is started. Returns an exit code if another version than this launcher's
+ * own is to run: then this launcher does nothing more. The caller holds the launch lock.
  */
 export async function finishSwitch(context: CommandContext): Promise<number | undefined> {
   const { dataDirectory } = context;
   if (!existsSync(underWayFileOf(dataDirectory))) {
-    // A data folder that was put back by hand may have the mark of a probation without a record.
+    // A data folder restored by hand may have the mark of a probation without a record.
     endProbation(dataDirectory);
     return undefined;
   }
   const lock = tryUpdateLock(dataDirectory);
-  if (!lock) return undefined; // the update of its holder has not come to the switch yet
+  if (!lock) return undefined; // another launcher is updating and has not begun the switch
   try {
     await endSwitch(switchSiteOf(context));
   } finally {
@@ -201,7 +199,7 @@ export async function finishSwitch(context: CommandContext): Promise<number | un
   return (namedVersion() ?? versionNumber) === versionNumber ? undefined : exitCodes.ok;
 }
 
-/** Brings the update that was cut off to its end at a site. The caller holds both locks. */
+/** Ends the update that was cut off. The caller holds the launch lock and the update lock. */
 export async function endSwitch(site: SwitchSite): Promise<void> {
   const record = readRecord(site);
   if (!record) return;
@@ -218,9 +216,10 @@ export async function endSwitch(site: SwitchSite): Promise<void> {
 }
 
 /**
- * Ends an update whose versions are not both here: the data folder was moved to another delivery,
- * or a version was removed by hand. The version that is here runs. Stores on which a new version
- * has run are put back as long as nothing has come, because more versions can read the older ones.
+ * Ends an update of which a version is missing: the data folder was moved to another delivery, or
+ * the version was removed by hand. The version that is here runs. Stores that a new version has
+ * changed are replaced by their copies if they received nothing since, because more versions can
+ * read the older form.
  */
 async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void> {
   const { dataDirectory, clock, output } = site;
@@ -237,7 +236,7 @@ async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void>
   writeRecord(dataDirectory, { ...record, step: "undone", why, bars: false, atMs: clock.now() });
 }
 
-/** Removes the leftovers of a cut-off step; one that cannot be removed is only reported. */
+/** Removes the files of a step that was cut off; prints an error when that fails. */
 async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Promise<void> {
   const { dataDirectory, output } = site;
   try {
@@ -248,7 +247,7 @@ async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Pro
   }
 }
 
-/** Returns the record of the update. A damaged one is renamed, and the update has ended. */
+/** Returns the record of the update. A damaged record is renamed, and the update is over. */
 function readRecord({ dataDirectory, output }: CommandContext): SwitchRecord | undefined {
   try {
     return readSwitch(dataDirectory);

@@ -32,14 +32,14 @@ import { selfTest } from "./self-test.ts";
 import { carrySwitchOut, finishSwitch, recordNext } from "./switch.ts";
 import { isWhole, namedVersion, refused, stageFrom, switchSiteOf } from "./versions.ts";
 
-/** A kiosk that has no idle moment for so long keeps its version. */
+/** How long an update, or the way back, waits for an idle moment before it is given up. */
 const TAKE_WITHIN_MS = 30 * 60_000;
 const BACK_WITHIN_MS = 5 * 60_000;
-/** A version that crashes again and again within this time goes back by itself. */
+/** The age up to which a version that crashes again and again is replaced by the previous one. */
 const YOUNG_MS = 60 * 60_000;
 const ASK_EVERY_MS = 200;
 const ANSWER_WITHIN_MS = 5_000;
-/** After so many unanswered questions tp-manager counts as dead; it may be busy for a moment. */
+/** The number of unanswered questions after which tp-manager counts as dead, not as busy. */
 const SILENT_ANSWERS = 3;
 
 /** Returns whether a version waits that may be taken now. */
@@ -54,23 +54,23 @@ function heldBy({ dataDirectory, clock }: CommandContext): string | undefined {
 }
 
 /**
- * Starts a launcher that takes the version that waits. That launcher may wait for an idle moment
- * longer than a keep-alive may live (docs/updates.md 4.4); its output is logs/update.out.
+ * Starts a launcher that takes the version that waits, because a keep-alive may not live until the
+ * next idle moment (docs/updates.md 4.4). The launcher's output goes to logs/update.out.
  */
 export async function startTakingReady(context: CommandContext): Promise<void> {
   const { dataDirectory, logDirectory } = context;
   if (!isToBeTaken(context)) return;
   const lock = tryUpdateLock(dataDirectory);
-  if (!lock) return; // it is being taken
+  if (!lock) return; // another launcher is taking it
   lock.release();
   const args = ["update", "--apply", "--data", dataDirectory];
   await launchDetached({ name: "update", script: programFile("launcher"), args }, logDirectory);
 }
 
 /**
- * Takes the version that waits, in a launcher that runs the programs itself: a service manager ends
- * any other launcher of its service (docs/updates.md 4.4). Returns whether the programs were
- * stopped for it, so that a launcher of the version that is named has to come.
+ * Takes the version that waits, in a launcher whose children the programs are; a service manager
+ * would end another launcher with the service (docs/updates.md 4.4). Returns whether the programs
+ * were stopped for the update, so that the launcher of the new version has to run.
  */
 export async function takeReadyHere(context: CommandContext): Promise<boolean> {
   if (!isToBeTaken(context)) return false;
@@ -79,7 +79,7 @@ export async function takeReadyHere(context: CommandContext): Promise<boolean> {
     return context.ownProgramsRun?.() === false;
   } catch (error) {
     context.output.fault(`no version is taken now: ${(error as Error).message}`);
-    // The next launcher ends a switch with a damaged record.
+    // A damaged record counts as begun: the next launcher ends its switch.
     const step = readOr("damaged", () => readSwitch(context.dataDirectory)?.step);
     return step !== undefined && step !== "testing";
   }
@@ -108,7 +108,7 @@ export function takeDelivery(context: CommandContext, delivery: string): Promise
   });
 }
 
-/** Takes the version that waits, or puts it off until a check finds it again. */
+/** Takes the version that waits; if that fails, not again until a check finds it again. */
 export function takeReady(context: CommandContext): Promise<number> {
   const { dataDirectory, clock, output } = context;
   return withUpdateLock(context, async () => {
@@ -140,8 +140,8 @@ async function mustBeRunning(context: CommandContext): Promise<void> {
 }
 
 /**
- * Tests a version that is whole, and switches to it in an idle moment, unless `against` gives a
- * reason that came in the meantime. Returns the exit code.
+ * Tests a complete version, and switches to it in an idle moment unless `against` returns a reason
+ * not to. Returns the exit code.
  */
 async function take(
   context: CommandContext,
@@ -164,7 +164,7 @@ async function take(
   const end = await inMoment(context, TAKE_WITHIN_MS, moment, async ({ terminal }) => {
     const why = against();
     if (why !== undefined) return fail(why, false);
-    // Without room for the copies, programs that were stopped for them could not start again.
+    // Checked before the stop: on a full disk the stopped programs could not start again.
     requireRoom(dataDirectory, roomForSwitch(dataDirectory));
     const begun = { ...record, linkWasUp: terminal.link === "connected" };
     const next = recordNext(context, begun, { event: "carried-out" });
@@ -183,10 +183,9 @@ function conclude(context: CommandContext, { from, to, step, why }: SwitchRecord
 }
 
 /**
- * Carries out `launch.sh update --back` and returns the exit code: the previous version runs again,
- * on the stores as they are, and this one is not taken again by itself (docs/updates.md 4.5). The
- * caller holds the update lock. Throws {@link ProgramExit} when there is no version to go back to;
- * nothing has changed then.
+ * Goes back to the previous version, on the stores as they are, and returns the exit code. The
+ * present version is not taken again by itself (docs/updates.md 4.5). Throws {@link ProgramExit} if
+ * there is no version to go back to; nothing has changed then. The caller holds the update lock.
  */
 export async function goBack(context: CommandContext): Promise<number> {
   mustBeAble(context);
@@ -214,17 +213,17 @@ function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
 }
 
 /**
- * Returns whether a version came less than an hour ago; also true after a clock was set back,
- * because the previous version is better than none that runs.
+ * Returns whether a version has run for less than an hour; true also when the clock was set back,
+ * because a previous version is better than none that runs.
  */
 export function isYoung(sinceMs: number, nowMs: number): boolean {
   return nowMs - sinceMs < YOUNG_MS;
 }
 
 /**
- * Goes back from a version whose programs crash again and again, when it is younger than an hour,
- * the previous one can use the stores, and no payment is under way. Returns whether it went back.
- * The caller holds the launch lock.
+ * Goes back from a version younger than an hour whose programs crash again and again, if the
+ * previous version can use the stores and no payment runs. Returns whether the previous version
+ * runs. The caller holds the launch lock.
  */
 export async function goBackFromCrashes(context: CommandContext, what: string): Promise<boolean> {
   const { dataDirectory } = context;
@@ -242,14 +241,14 @@ export async function goBackFromCrashes(context: CommandContext, what: string): 
   }
 }
 
-/** Goes back and leaves the stores: payments may have been admitted since the version stayed. */
+/** Goes back with the stores as they are, because they may hold payments of the new version. */
 async function switchBack(
   context: CommandContext,
   last: SwitchRecord,
   why: string,
 ): Promise<SwitchRecord> {
   const { dataDirectory } = context;
-  // Done before the record, so that after a cut the stores are not put back.
+  // Before the record, so that after a power cut the stores are not replaced by their copies.
   admitPayments(dataDirectory);
   const atMs = context.clock.now();
   const begins = { step: "giving-up", bars: true, withStores: false } as const;
@@ -275,7 +274,7 @@ function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
 }
 
 /**
- * Returns whether a launcher in the foreground runs the programs, mostly a service manager's: it
+ * Returns whether a launcher in the foreground, mostly a service manager's, runs the programs; it
  * would start the older programs again in the middle of a switch.
  */
 export function isServed(dataDirectory: string): boolean {
@@ -289,8 +288,8 @@ function askTpManager({ dataDirectory, clock }: CommandContext): Promise<TpManag
 }
 
 /**
- * Returns the status of an idle tp-manager; undefined: it is at work, asks the terminal, owes the
- * supervisor a sale, or gives no answer in time. Throws as {@link mustBeOurs}.
+ * Returns the status of an idle tp-manager; undefined: a payment runs, the terminal is probed, a
+ * sale waits for its hand-off, or no answer came in time. Throws as {@link mustBeOurs} does.
  */
 export async function idleStatus(context: CommandContext): Promise<TpManagerStatus | undefined> {
   mustBeOurs(context);
@@ -301,8 +300,8 @@ export async function idleStatus(context: CommandContext): Promise<TpManagerStat
 }
 
 /**
- * Runs `work` under the launch lock in the first moment that is right; undefined: none came within
- * `withinMs`. The moment is checked again when the lock is held.
+ * Runs `work` under the launch lock as soon as `moment` returns a value, checked again under the
+ * lock. Returns undefined if no moment came within `withinMs`.
  */
 async function inMoment<M, T>(
   context: CommandContext,
@@ -324,8 +323,8 @@ async function inMoment<M, T>(
 }
 
 /**
- * Returns whether the version may go back now. A tp-manager that stays silent takes no payment, and
- * the older version hands off what it owes. Throws as {@link mustBeOurs} does.
+ * Returns whether no payment hinders going back now. A tp-manager that does not answer accepts no
+ * payment, and the older version hands off its sales. Throws as {@link mustBeOurs} does.
  */
 export async function mayGoBack(context: CommandContext): Promise<boolean> {
   mustBeOurs(context);
@@ -337,7 +336,7 @@ export async function mayGoBack(context: CommandContext): Promise<boolean> {
   }
 }
 
-/** Like {@link mayGoBack}, for the keep-alive: returns false where that function throws. */
+/** Returns the result of {@link mayGoBack} for the keep-alive; false if that function throws. */
 export async function mayGoBackByItself(context: CommandContext): Promise<boolean> {
   try {
     return await mayGoBack(context);

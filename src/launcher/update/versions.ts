@@ -21,7 +21,7 @@ import { askStatus, type Started, startPrograms, stopProgram } from "../processe
 const MARK = "complete";
 const NAMES_MODE = 0o644;
 
-/** Returns whether a version exists with its mark. */
+/** Returns whether a version has its mark, the last file that is written. */
 export function isWhole(version: string, root = installationRoot): boolean {
   return existsSync(join(root, "versions", version, MARK));
 }
@@ -35,9 +35,9 @@ export function runtimeOf(version: string, root = installationRoot) {
 }
 
 /**
- * Copies the version of an unpacked delivery into this installation and returns its number. Every
- * file is synced, the mark `complete` comes last (docs/updates.md 4.1); a version that is whole
- * already stays as it is. Throws {@link ProgramExit} when it is no delivery for this machine.
+ * Copies the version of an unpacked delivery into this installation and returns its number. All
+ * files are synced before the mark `complete` is written (docs/updates.md 4.1); a version that has
+ * its mark is not copied again. Throws {@link ProgramExit} if it is no delivery for this machine.
  */
 export function stageFrom(delivery: string, own: string): string {
   const version = versionIn(delivery);
@@ -67,7 +67,7 @@ function versionIn(delivery: string): string {
   throw refused(`${delivery} is no unpacked delivery with one version`);
 }
 
-/** Copies a folder without its mark. After a power cut the copy is whole, or is not there. */
+/** Copies a folder without its mark. After a power cut the copy is complete or missing. */
 function copyWhole(from: string, to: string): void {
   const unfinished = `${to}.copying`;
   removeWhole(unfinished);
@@ -89,8 +89,8 @@ function copyFolder(from: string, to: string): void {
 }
 
 /**
- * Returns the version that the root scripts run; undefined: the newest one, because both files that
- * name one are torn, missing, or name none that is whole.
+ * Returns the version that the root scripts run. undefined: they run the newest one, because
+ * `current` and `previous` are torn, missing, or name no complete version.
  */
 export function namedVersion(root = installationRoot): string | undefined {
   return ["current", "previous"]
@@ -98,17 +98,14 @@ export function namedVersion(root = installationRoot): string | undefined {
     .find((version) => version !== undefined && isWhole(version, root));
 }
 
-/** Returns the first line of a file at the root, as the scripts read it; undefined: torn. */
+/** Returns the version in a file at the root, as the scripts read it; undefined: torn, missing. */
 export function wholeLineIn(root: string, name: string): string | undefined {
   const file = join(root, name);
   const line = existsSync(file) ? /^(.*?)\r?\n/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
   return line !== undefined && isVersion(line) ? line : undefined;
 }
 
-/**
- * Writes the files that name the version; they are on disk when this returns, and a cut in between
- * leaves the previous version.
- */
+/** Writes the files that name the versions, on disk when it returns; `current` comes last. */
 export function nameVersion(
   root: string,
   { current, previous }: { readonly current: string; readonly previous: string },
@@ -125,14 +122,14 @@ export function refused(why: string): ProgramExit {
   return new ProgramExit(exitCodes.unavailable, why);
 }
 
-/** The time in which the new programs have to answer, and to have the link that was up before. */
+/** The time for the new programs to answer and to connect the terminal if it was connected. */
 const PROBATION_WITHIN_MS = 60_000;
 /** The time for which the new programs have to stay well. */
 const STEADY_MS = 2_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/** The context of a switch, its folder and its programs; those of tests only write to the disk. */
+/** What a switch works on; the programs of a test only write to the disk. */
 export interface SwitchSite extends CommandContext {
   /** The folder with the files that name the version. */
   readonly root: string;
@@ -163,7 +160,7 @@ async function stopAll({ dataDirectory, clock }: CommandContext): Promise<void> 
   }
 }
 
-/** Starts a version, and forgets the counted failures, which are those of another version. */
+/** Starts a version, and clears the counted failures, which are those of another version. */
 function startVersion(context: CommandContext, version: string): Promise<Started[]> {
   const { dataDirectory } = context;
   forgetFailures(openRunDirectory(dataDirectory));
@@ -171,7 +168,7 @@ function startVersion(context: CommandContext, version: string): Promise<Started
   return startPrograms(context, specs);
 }
 
-/** Starts a version and waits until both programs answer and its link is as good as before. */
+/** Starts a version and waits until both programs answer with the terminal as before. */
 async function prove(
   context: CommandContext,
   { to, linkWasUp }: SwitchRecord,
@@ -180,7 +177,7 @@ async function prove(
   for (const { program, result, exitCode, reason } of await startVersion(context, to)) {
     const why = { silent: `${program} does not answer`, ended: `${program} ended: ${reason}` };
     if (result === "silent") return { event: "failed", why: why.silent, bars: true };
-    // A full disk or a taken port says nothing about a version.
+    // A full disk or a taken port is no fault of a version.
     const bars = isOwnFault(exitCode);
     if (result === "ended") return { event: "failed", why: why.ended, bars };
   }
@@ -216,12 +213,11 @@ async function linkOf(
 }
 
 /**
- * Names and starts the version that can go on with the stores, when `current` is torn, missing, or
- * names no whole version (docs/updates.md 4.2). The scripts at the root run any whole version then,
- * which may not know the stores, or may never have been tested here. The version of the last update
- * comes first, then the newest. Stores are only read; a whole version that is named is never
- * replaced. Returns an exit code when that other version runs: then this launcher has nothing more
- * to do. The caller holds the launch lock.
+ * Names and starts a version that can read the stores, when `current` is torn, missing, or names no
+ * complete version (docs/updates.md 4.2); the scripts at the root then run any complete version,
+ * which may not know the stores. The version of the last update is preferred, then the newest. A
+ * complete version that is named is never replaced. Returns an exit code if another version runs
+ * now, so that this launcher does nothing more. The caller holds the launch lock.
  */
 export async function leaveToReader(
   { dataDirectory, output, root, start }: SwitchSite,
@@ -237,7 +233,7 @@ export async function leaveToReader(
     .filter((name) => isWhole(name, root))
     .sort((a, b) => Number(b === last) - Number(a === last) || compareVersions(b, a))
     .find((version) => version !== own && canRead(root, version, dataDirectory) === true);
-  if (to === undefined) return undefined; // the programs report the stores that they cannot read
+  if (to === undefined) return undefined; // the programs then report that they cannot read them
   output.fault(
     `the file "current" names no whole version, and ${own} cannot read these stores: ` +
       `${to} is named and started`,
@@ -247,7 +243,7 @@ export async function leaveToReader(
   return exitCodes.ok;
 }
 
-/** Returns whether a version knows the stores; undefined: that cannot be found out. */
+/** Returns whether a version can read the stores; undefined: its schemas cannot be read. */
 function canRead(root: string, version: string, dataDirectory: string): boolean | undefined {
   return readOr(undefined, () => {
     const { schemas } = deliveryIn(versionFolder(version, root));
