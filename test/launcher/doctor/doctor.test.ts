@@ -26,8 +26,10 @@ const config = (changes: Record<string, string>): string =>
     (text, [name, value]) => text.replace(new RegExp(`^${name}=.*$`, "m"), `${name}=${value}`),
     completeConfig,
   );
+// The second port is the console's: the one after LOCAL_PORT.
+const [localPort = ""] = [await freePort(), await freePort()].map(String);
 // Nobody listens on port 1: the gateway of these tests is out of reach.
-const base = { GATEWAY_URL: "http://127.0.0.1:1", LOCAL_PORT: "18766" };
+const base = { GATEWAY_URL: "http://127.0.0.1:1", LOCAL_PORT: localPort };
 
 async function examine(data: string) {
   const { code, out } = await checkout.launch("doctor", "--json", "--data", data);
@@ -53,7 +55,7 @@ test("an installation that runs is found well but for its gateway, one line each
   expect(of("terminal")[0]?.says).toBe("terminal 52500042 ready");
   // The stand-in tells no assumptions, as a tp-manager of an older version.
   expect(of("assumptions")).toEqual([]);
-  expect(of("local port")[0]?.says).toBe("18766 is tp-manager's");
+  expect(of("local port")[0]?.says).toBe(`${localPort} is tp-manager's`);
   await checkout.launch("stop", "--data", data);
 });
 
@@ -193,7 +195,7 @@ test("a fact of the terminal with a counterexample is told as one that nothing r
 });
 
 test("a hung program is a failure", async () => {
-  const data = checkout.dataFolder("hung", config({ ...base, LOCAL_PORT: "18767" }));
+  const data = checkout.dataFolder("hung", config(base));
   await checkout.launch("--data", data);
   const [pid] = checkout.running("supervisor", data) as [number];
   process.kill(pid, "SIGSTOP");
