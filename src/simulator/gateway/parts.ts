@@ -8,7 +8,8 @@ import type { MailTarget } from "./notifications/mail.ts";
 import { NotificationStore } from "./notifications/notification-store.ts";
 import { Sender } from "./notifications/sender.ts";
 import { Ledger } from "./orders/ledger.ts";
-import { migrations, OrderStore } from "./orders/order-store.ts";
+import { OrderStore } from "./orders/order-store.ts";
+import { migrations } from "./rows.ts";
 
 export interface SandboxOptions {
   readonly accounts: readonly AccountInput[];

@@ -1,4 +1,5 @@
-import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
+import { formatMajor } from "../../../shared/money.ts";
+import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 
 /** Where transaction ids begin: those of the real service need more than 32 bits. */
@@ -36,7 +37,7 @@ export function transactionView(
   operations: readonly OrderOperation[],
 ): Readonly<Record<string, unknown>> {
   const [state, status] = states[order.state];
-  const amount = (minor: number): string => formatAmount(minor, order.decimals);
+  const amount = (minor: number): string => formatMajor(minor, order.decimals);
   const authorized = operations.find(
     ({ type, status: s }) => type === "authorization" && s === "ok",
   );
@@ -77,9 +78,9 @@ export function orderObject(order: Order): Readonly<Record<string, unknown>> {
   return {
     id: order.merchantReference,
     attempts: 1,
-    amount: formatAmount(order.amountMinor, order.decimals),
-    shipping: formatAmount(0, order.decimals),
-    tax: formatAmount(0, order.decimals),
+    amount: formatMajor(order.amountMinor, order.decimals),
+    shipping: formatMajor(0, order.decimals),
+    tax: formatMajor(0, order.decimals),
     customer: { email: order.customerEmail, ip_address: textOf(order.fields, "customerIpAddress") },
     shipping_to: {},
     date_created: isoDate(order.receivedAt),
@@ -111,7 +112,7 @@ function operationObject(order: Order, operation: OrderOperation): Record<string
     {
       type,
       status: operation.status === "nok" ? "FAILURE" : "COMPLETED",
-      amount: formatAmount(operation.amountMinor, order.decimals),
+      amount: formatMajor(operation.amountMinor, order.decimals),
       arn: "",
       merchant_reference: order.merchantReference,
       date_created: isoDate(operation.createdAt),

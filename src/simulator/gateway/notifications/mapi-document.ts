@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { type FreeDatum, formatAmount, type Order, type OrderOperation } from "../orders/order.ts";
+import { formatMajor } from "../../../shared/money.ts";
+import type { FreeDatum, Order, OrderOperation } from "../orders/order.ts";
 import { textOf, type Values } from "../soap/parameters.ts";
-import { type XmlOutput, xml, xmlDocument } from "../soap/xml.ts";
+import { xml, xmlDocument } from "../soap/xml.ts";
 
 /** The children of `result` in their order; free data becomes elements of its own. */
 export type ResultFields = ReadonlyArray<
@@ -16,14 +17,14 @@ export type ResultFields = ReadonlyArray<
 export function mapiDocument(fields: ResultFields, secret: string, badDigest = false): string {
   const result = xml("result", fields.map(resultChild));
   const digest = createHash("md5")
-    .update(result.text)
+    .update(result)
     .update(badDigest ? `${secret}?` : secret)
     .digest("hex");
   const mapi = xml("mapi", [xml("mapiversion", "1.0"), xml("md5content", digest), result]);
   return `${xmlDocument(mapi)}\n`;
 }
 
-function resultChild([name, value]: ResultFields[number]): XmlOutput {
+function resultChild([name, value]: ResultFields[number]): string {
   if (typeof value === "string") return xml(name, value);
   // Keys that cannot be part of an element's name are left out: the gateway's way is not public.
   const items = value.filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key));
@@ -84,5 +85,5 @@ function productReferences({ items }: Values): ResultFields {
 /** Returns an amount with at least two decimals, also in a currency that has none. */
 function twoDecimals(minor: number, decimals: number): string {
   const scale = Math.max(2 - decimals, 0);
-  return formatAmount(minor * 10 ** scale, decimals + scale);
+  return formatMajor(minor * 10 ** scale, decimals + scale);
 }

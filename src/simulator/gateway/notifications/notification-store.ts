@@ -1,14 +1,13 @@
-import type { DatabaseSync } from "node:sqlite";
-import { type Clock, isoTime } from "../../../shared/time.ts";
-import { insertRow, membersOf, updateRow } from "../orders/order-store.ts";
+import { Rows } from "../rows.ts";
 
 /**
- * Seconds between two attempts. The real schedule is not public (docs/gateway.md 3.6): short pauses
- * first, for shops that were only locked, long ones for those that are down.
+ * The pauses between two attempts, in seconds: short ones first, for shops that are busy for a
+ * moment, later long ones, for shops that are down. The schedule of the real gateway is not public
+ * (docs/gateway.md 3.6).
  */
 const pausesSeconds: readonly number[] = [2, 10, 30, 120, 600, 1_800, 3_600];
 
-/** Returns the pause after this many attempts; undefined: the notification is given up. */
+/** Returns the pause after a number of attempts; undefined: the notification is given up. */
 export function pauseAfterMs(attempts: number): number | undefined {
   const seconds = pausesSeconds[attempts - 1];
   return seconds && seconds * 1_000;
@@ -16,13 +15,13 @@ export function pauseAfterMs(attempts: number): number | undefined {
 
 type DeliveryState = "waiting" | "delivered" | "refused" | "given-up";
 
-/** How an attempt to deliver ended, and what was answered. */
+/** The outcome of one attempt to deliver a notification, and the answer to it. */
 export interface Attempt {
   readonly verdict: "taken" | "refused" | "again";
   readonly answer: string;
 }
 
-/** Returns what an HTTP status means; the body does not count (docs/gateway.md 3.5). */
+/** Returns the outcome that an HTTP status means, whatever the body says (docs/gateway.md 3.5). */
 export function verdictOf(status: number): Attempt["verdict"] {
   if (status >= 200 && status < 300) return "taken";
   return status < 500 ? "refused" : "again";
@@ -36,13 +35,13 @@ export function stateAfter(verdict: Attempt["verdict"], attempts: number): Deliv
 
 export interface NewNotification {
   readonly orderId: number;
-  /** What the notification is about, for people: "capture ok", "fraud". */
+  /** The event in words for people: "capture ok", "fraud". */
   readonly subject: string;
   readonly url: string;
   readonly contentType: string;
-  /** The bytes of the request body. */
+  /** The body of the request. */
   readonly body: string;
-  /** Value of the signature header, "" for none. */
+  /** The value of the signature header; "": the request has no such header. */
   readonly signature: string;
   readonly dueMs: number;
 }
@@ -51,80 +50,61 @@ export interface Notification extends NewNotification {
   readonly id: number;
   readonly state: DeliveryState;
   readonly attempts: number;
-  /** How the last attempt ended: an HTTP status, or the error of the connection. */
+  /** The result of the last attempt: an HTTP status, or the error of the connection. */
   readonly outcome: string;
   readonly createdAt: string;
   readonly updatedAt: string;
 }
 
-/** Notifications and their delivery, oldest first. */
-export class NotificationStore {
-  readonly #database: DatabaseSync;
-  readonly #clock: Clock;
-
-  constructor(database: DatabaseSync, clock: Clock) {
-    this.#database = database;
-    this.#clock = clock;
-  }
-
+/** The notifications and their delivery. */
+export class NotificationStore extends Rows {
   add(notification: NewNotification): void {
-    const now = this.#now();
-    const times = { createdAt: now, updatedAt: now };
-    insertRow(this.#database, "notifications", { ...notification, state: "waiting", ...times });
+    const times = { createdAt: this.now(), updatedAt: this.now() };
+    this.insert("notifications", { ...notification, state: "waiting", ...times });
   }
 
+  /** Returns the notifications that are due, the longest due first. */
   due(nowMs: number, limit: number): Notification[] {
     const where = "WHERE state = 'waiting' AND due_ms <= ? ORDER BY due_ms, id LIMIT ?";
-    return this.#all(where, nowMs, limit);
+    return this.#select(where, nowMs, limit);
   }
 
-  /** Makes all that wait for another attempt due now. */
+  /** Makes every notification due now that waits for another attempt. */
   hasten(): void {
-    const nowMs = this.#clock.now();
-    this.#database
-      .prepare("UPDATE notifications SET due_ms = ? WHERE state = 'waiting' AND due_ms > ?")
-      .run(nowMs, nowMs);
+    const nowMs = this.clock.now();
+    const sql = "UPDATE notifications SET due_ms = ? WHERE state = 'waiting' AND due_ms > ?";
+    this.run(sql, nowMs, nowMs);
   }
 
-  /** Returns when the next one after this time is due; undefined: none waits. */
+  /** Returns the time at which the next notification after `nowMs` is due; undefined: none waits. */
   nextDueAfterMs(nowMs: number): number | undefined {
-    const row = this.#database
-      .prepare(
-        "SELECT min(due_ms) AS due FROM notifications WHERE state = 'waiting' AND due_ms > ?",
-      )
-      .get(nowMs);
-    return row?.["due"] == null ? undefined : Number(row["due"]);
+    const sql =
+      "SELECT min(due_ms) AS due FROM notifications WHERE state = 'waiting' AND due_ms > ?";
+    return this.get<{ due: number | null }>(sql, nowMs)?.due ?? undefined;
   }
 
-  /** Writes how an attempt ended, and when the next one is due. */
+  /** Writes the outcome of an attempt, and when the next attempt is due. */
   recordAttempt({ id, attempts: earlier }: Notification, { verdict, answer }: Attempt): void {
     const attempts = earlier + 1;
-    updateRow(this.#database, "notifications", id, {
+    this.update("notifications", id, {
       state: stateAfter(verdict, attempts),
       outcome: answer,
       attempts,
-      dueMs: this.#clock.now() + (pauseAfterMs(attempts) ?? 0),
-      updatedAt: this.#now(),
+      dueMs: this.clock.now() + (pauseAfterMs(attempts) ?? 0),
     });
   }
 
+  /** Returns the notifications of an order, oldest first. */
   ofOrder(orderId: number): Notification[] {
-    return this.#all("WHERE order_id = ? ORDER BY id", orderId);
+    return this.#select("WHERE order_id = ? ORDER BY id", orderId);
   }
 
-  /** Returns the newest ones first. */
+  /** Returns the newest notifications first. */
   latest(limit: number): Notification[] {
-    return this.#all("ORDER BY id DESC LIMIT ?", limit);
+    return this.#select("ORDER BY id DESC LIMIT ?", limit);
   }
 
-  #all(where: string, ...values: number[]): Notification[] {
-    return this.#database
-      .prepare(`SELECT * FROM notifications ${where}`)
-      .all(...values)
-      .map((row) => membersOf(row) as unknown as Notification);
-  }
-
-  #now(): string {
-    return isoTime(this.#clock.now());
+  #select(where: string, ...values: number[]): Notification[] {
+    return this.found(`SELECT * FROM notifications ${where}`, ...values);
   }
 }

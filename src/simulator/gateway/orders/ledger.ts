@@ -11,7 +11,6 @@ import {
   type Demand,
   DemandRefused,
   decide,
-  failed,
   type Order,
   type OrderOperation,
   type Payment,
@@ -23,86 +22,74 @@ interface LedgerParts {
   readonly orders: OrderStore;
   readonly notifications: NotificationStore;
   readonly faults: FaultList;
-  /** Whether mails have anywhere to go. */
+  /** Whether mails are sent or written to a file. */
   readonly mails: boolean;
   readonly clock: Clock;
-  /** Payments wait until an operator pays or declines them. */
+  /** Whether payments wait until an operator pays or declines them. */
   readonly paymentsWait: boolean;
 }
 
+/** A notification to write; a missing signature: the request has no signature header. */
 type Due = Omit<NewNotification, "orderId" | "signature" | "dueMs"> & {
   readonly signature?: string | undefined;
 };
 
 /**
- * Carries demands out: order, history and notifications change together, inside the transaction of
- * the caller.
+ * Changes orders. An order, its history and its notifications change together, inside the
+ * transaction of the caller.
  */
 export class Ledger {
-  readonly #orders: OrderStore;
   readonly #parts: LedgerParts;
 
   constructor(parts: LedgerParts) {
-    this.#orders = parts.orders;
     this.#parts = parts;
   }
 
-  /** Pays the order with a good card, or lets it wait for an operator. */
+  /** Pays the order with a good card, or lets the payment wait for an operator. */
   accept(order: Order, payment: Payment): Order {
     if (!this.#parts.paymentsWait) return this.pay(order, payment);
-    this.#orders.paidWith(order.id, payment);
-    return this.#carryOut(order, [{ kind: "wait" }]);
+    return this.#paid(order, payment, { kind: "wait" });
   }
 
-  /** Authorizes, and captures unless manualCapture forbids it (docs/design.md 12.10). */
+  /** Authorizes an order, and captures it unless manualCapture forbids that (docs/design.md 12.10). */
   pay(order: Order, payment: Payment): Order {
-    this.#orders.paidWith(order.id, payment);
-    const demands: Demand[] = [{ kind: "authorize" }];
-    if (!order.manualCapture) demands.push({ kind: "capture" });
-    return this.#carryOut(order, demands);
+    const capture: Demand[] = order.manualCapture ? [] : [{ kind: "capture" }];
+    return this.#paid(order, payment, { kind: "authorize" }, ...capture);
   }
 
   decline(order: Order, payment: Payment): Order {
-    this.#orders.paidWith(order.id, payment);
-    return this.#carryOut(order, [{ kind: "decline" }]);
+    return this.#paid(order, payment, { kind: "decline" });
   }
 
-  demand(order: Order, demand: Demand): Order {
-    return this.#carryOut(order, [demand]);
-  }
-
-  /** Marks the capture as reported fraudulent, and notifies that. */
-  reportFraud(order: Order): Order {
-    if (!this.#orders.markFraud(order.id)) {
-      throw new DemandRefused(order, "it has no capture to report");
-    }
-    const changed = this.#read(order.id);
-    this.#notifyFraud(changed, this.#orders.operations(order.id));
-    return changed;
-  }
-
-  #carryOut(order: Order, demands: readonly Demand[]): Order {
-    const known = this.#orders.operations(order.id).length;
+  demand(order: Order, ...demands: readonly Demand[]): Order {
+    const { orders, faults } = this.#parts;
+    const known = orders.operations(order.id).length;
     let current = order;
     for (const demand of demands) {
-      const decided = decide(current, demand);
-      const fails = this.#parts.faults.takeForOperation(decided.type);
-      const step = fails ? failed(current, decided) : decided;
-      this.#orders.change(order.id, step.next);
-      this.#orders.addOperation(order.id, step);
-      current = this.#read(order.id);
+      const step = decide(current, demand);
+      const fails = faults.takeForOperation(step.type);
+      orders.change(order.id, fails ? {} : step.next);
+      orders.addOperation(order.id, fails ? { ...step, status: "nok" } : step);
+      current = orders.known(order.id);
     }
-    this.#notify(current, this.#orders.operations(order.id).slice(known));
+    this.#notify(current, orders.operations(order.id).slice(known));
     return current;
   }
 
-  #read(id: number): Order {
-    const order = this.#orders.byId(id);
-    if (!order) throw new Error(`order ${id} is gone`);
+  /** Marks the capture as reported fraudulent, and notifies the merchant of the report. */
+  reportFraud(order: Order): Order {
+    const { orders } = this.#parts;
+    if (!orders.markFraud(order.id)) throw new DemandRefused(order, "it has no capture to report");
+    this.#notifyFraud(order, orders.operations(order.id));
     return order;
   }
 
-  /** Notifies each operation, in their order unless a fault changes that. */
+  #paid(order: Order, payment: Payment, ...demands: readonly Demand[]): Order {
+    this.#parts.orders.paidWith(order.id, payment);
+    return this.demand(order, ...demands);
+  }
+
+  /** Notifies each operation, in the order of the operations unless a fault changes the order. */
   #notify(order: Order, operations: readonly OrderOperation[]): void {
     const url = textOf(order.fields, "urlCallback");
     const { accounts, faults, clock, mails } = this.#parts;
@@ -140,7 +127,7 @@ export class Ledger {
     }
   }
 
-  /** Notifies the fraud event if the website has an address for it (docs/design.md 12.19). */
+  /** Notifies a fraud event if the website has an address for fraud (docs/design.md 12.19). */
   #notifyFraud(order: Order, operations: readonly OrderOperation[]): void {
     const website = websiteOf(this.#parts.accounts, order);
     if (website?.fraudUrl === undefined) return;
@@ -152,13 +139,13 @@ export class Ledger {
     });
     const { fraudUrl: url, passphrase } = website;
     const secret = has(struck, "notification-bad-digest") ? `${passphrase}?` : passphrase;
-    // docs/gateway.md 4.2: hex of SHA-256 over raw body followed by the passphrase.
+    // The signature is SHA-256 over the body and the passphrase, in hex (docs/gateway.md 4.2).
     const signature = secret && createHash("sha256").update(body).update(secret).digest("hex");
     const fraud = { subject: "fraud", url, contentType: "application/json", body, signature };
     this.#add(order, struck, [fraud]);
   }
 
-  /** Writes the notifications, each twice or late if a fault has struck. */
+  /** Writes notifications; a fault makes each of them come twice, or late. */
   #add(order: Order, struck: readonly Fault[], due: readonly Due[]): void {
     const { notifications, clock } = this.#parts;
     const delayed = struck.find(({ kind }) => kind === "notification-delayed");
@@ -175,7 +162,7 @@ function has(struck: readonly Fault[], kind: Fault["kind"]): boolean {
   return struck.some((fault) => fault.kind === kind);
 }
 
-/** Returns the states in which one operation is notified. */
+/** Returns an operation once, or with a fault twice: first as waiting, then as it is. */
 function announced(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
   const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
   return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];

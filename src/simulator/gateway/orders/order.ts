@@ -1,9 +1,10 @@
 import currencyCodes from "currency-codes";
+import { formatMajor } from "../../../shared/money.ts";
 import type { Values } from "../soap/parameters.ts";
 
 /**
- * The state of an order (docs/design.md 12.16). `waiting` is a payment that is not decided yet,
- * `declined` and `aborted` end an order that was never paid; their names are not published.
+ * The state of an order (docs/design.md 12.16). `waiting`: a payment is not decided yet. `declined`
+ * and `aborted`: the order was never paid. The names of these three states are not published.
  */
 export type OrderState =
   | "created"
@@ -26,10 +27,10 @@ export interface FreeDatum {
   readonly value: string;
 }
 
-/** How an order was paid, without the card's number; the texts are empty before that. */
+/** How an order was paid, without the card's number; the texts are empty before the payment. */
 export interface Payment {
   readonly paymentMethod: string;
-  /** Masked card number. */
+  /** The masked card number. */
   readonly card: string;
   readonly cardCountry: string;
   readonly enrolled3ds: boolean;
@@ -45,11 +46,11 @@ export interface OrderOperation {
   readonly amountMinor: number;
   readonly createdAt: string;
   readonly updatedAt: string;
-  /** When the acquirer reported it as fraudulent, "" when it did not. */
+  /** When the acquirer reported the operation as fraudulent; "" if not reported. */
   readonly fraudAt: string;
 }
 
-/** The order as generate stores it. */
+/** An order as the operation generate stores it. */
 export interface NewOrder {
   readonly login: string;
   readonly websiteId: number;
@@ -60,36 +61,57 @@ export interface NewOrder {
   readonly manualCapture: boolean;
   readonly customerEmail: string;
   readonly freeData: readonly FreeDatum[];
-  /** Every parameter as received, without secrets. */
+  /** Every parameter of the request, without secrets. */
   readonly fields: Values;
 }
 
 export interface Order extends NewOrder, Payment {
   readonly id: number;
-  /** The name that merchants know the transaction by, 16 upper-case hex digits. */
+  /** The transaction id for merchants, 16 upper-case hex digits. */
   readonly transactionPublicId: string;
-  /** Last part of the payment page's address, 32 hex digits. */
+  /** The last part of the payment page's address, 32 hex digits. */
   readonly pageId: string;
   readonly state: OrderState;
   readonly capturedMinor: number;
   readonly refundedMinor: number;
   readonly receivedAt: string;
   readonly updatedAt: string;
-  /** How often a generate request with this merchant reference arrived. */
+  /** The number of generate requests with this merchant reference. */
   readonly requests: number;
 }
 
-export type Demand =
-  | { readonly kind: "wait" | "authorize" | "decline" | "abort" | "cancel" | "reject" }
-  /** Without an amount: all that is left. */
-  | { readonly kind: "capture" | "refund"; readonly amountMinor?: number | undefined };
+/** What a demand needs of an order, and what it makes of it. */
+interface Move {
+  /** The states in which an order takes the demand. */
+  readonly from: readonly OrderState[];
+  /** The operation in the order's history. */
+  readonly type: OperationType;
+  readonly status: OperationStatus;
+  readonly to: OrderState;
+}
 
-type Standing = Pick<
-  Order,
-  "transactionPublicId" | "state" | "amountMinor" | "capturedMinor" | "refundedMinor"
->;
+const open = ["created", "waiting"] as const;
 
-/** The operation that a demand makes, and the state of the order after it. */
+const moves = {
+  wait: { from: ["created"], type: "authorization", status: "waiting", to: "waiting" },
+  authorize: { from: open, type: "authorization", status: "ok", to: "authorized" },
+  decline: { from: open, type: "authorization", status: "nok", to: "declined" },
+  abort: { from: open, type: "authorization", status: "cancel", to: "aborted" },
+  capture: { from: ["authorized"], type: "capture", status: "ok", to: "captured" },
+  cancel: { from: ["authorized"], type: "cancellation", status: "ok", to: "cancelled" },
+  refund: { from: ["captured"], type: "refund", status: "ok", to: "refunded" },
+  /** The cardholder's bank takes back all that is not refunded yet. */
+  reject: { from: ["captured"], type: "reject", status: "ok", to: "reversed" },
+} as const satisfies Record<string, Move>;
+
+/** A change of an order that the merchant, the customer or a bank demands. */
+export interface Demand {
+  readonly kind: keyof typeof moves;
+  /** The amount of a capture or refund; missing: all that is left. */
+  readonly amountMinor?: number | undefined;
+}
+
+/** The operation that a demand adds to the history, and the order after it. */
 export interface Step {
   readonly type: OperationType;
   readonly status: OperationStatus;
@@ -104,99 +126,43 @@ export class DemandRefused extends Error {
   /** Whether another amount would be accepted. */
   readonly amount: boolean;
 
-  constructor({ transactionPublicId }: Standing, because: string, amount = false) {
+  constructor({ transactionPublicId }: Order, because: string, amount = false) {
     super(`transaction ${transactionPublicId}: ${because}`);
     this.because = because;
     this.amount = amount;
   }
 }
 
-/** Returns the step that a demand makes. Throws {@link DemandRefused}. */
-export function decide(order: Standing, demand: Demand): Step {
-  const { state } = order;
-  switch (demand.kind) {
-    case "wait":
-      if (state !== "created") throw new DemandRefused(order, `it is already ${state}`);
-      return step(order, "authorization", order.amountMinor, { state: "waiting" }, "waiting");
-    case "authorize":
-      return fromOpen(order, "authorized", "ok");
-    case "decline":
-      return fromOpen(order, "declined", "nok");
-    case "abort":
-      return fromOpen(order, "aborted", "cancel");
-    case "capture":
-      return capture(order, demand.amountMinor);
-    case "cancel":
-      if (state === "captured") throw new DemandRefused(order, "it is captured: refund it instead");
-      refuseUnless(order, "authorized");
-      return step(order, "cancellation", order.amountMinor, { state: "cancelled" });
-    case "refund":
-      return refund(order, demand.amountMinor);
-    case "reject": {
-      // The cardholder's bank takes back all that is not refunded yet.
-      refuseUnless(order, "captured");
-      const amountMinor = order.capturedMinor - order.refundedMinor;
-      return step(order, "reject", amountMinor, { state: "reversed" });
-    }
-  }
-}
-
-/** Returns the step as a failed operation, which leaves the order as it was. */
-export function failed(
-  { state, capturedMinor, refundedMinor }: Standing,
-  { type, amountMinor }: Step,
-): Step {
-  return { type, status: "nok", amountMinor, next: { state, capturedMinor, refundedMinor } };
-}
-
-function refuseUnless(order: Standing, wanted: OrderState): void {
-  if (order.state === wanted) return;
-  throw new DemandRefused(order, `it is ${order.state}, not ${wanted}`);
-}
-
-function fromOpen(
-  order: Standing,
-  state: "authorized" | "declined" | "aborted",
-  status: OperationStatus,
-): Step {
-  const isOpen = order.state === "created" || order.state === "waiting";
-  if (!isOpen) throw new DemandRefused(order, `it is already ${order.state}`);
-  return step(order, "authorization", order.amountMinor, { state }, status);
-}
-
-/** Captures an authorized order once; the rest of a smaller amount is given up. */
-function capture(order: Standing, amountMinor = order.amountMinor): Step {
-  refuseUnless(order, "authorized");
-  if (amountMinor > order.amountMinor)
-    throw new DemandRefused(order, "more than was authorized", true);
-  if (amountMinor === 0) throw new DemandRefused(order, "nothing to capture", true);
-  return step(order, "capture", amountMinor, { state: "captured", capturedMinor: amountMinor });
-}
-
-function refund(order: Standing, amount: number | undefined): Step {
-  const left = order.capturedMinor - order.refundedMinor;
-  const amountMinor = amount ?? left;
-  refuseUnless(order, "captured");
+/**
+ * Returns the step that a demand makes. An order is captured once; a capture of less gives up the
+ * rest. Throws {@link DemandRefused}.
+ */
+export function decide(order: Order, { kind, amountMinor: wanted }: Demand): Step {
+  const { from, type, status, to }: Move = moves[kind];
+  if (!from.includes(order.state)) throw new DemandRefused(order, stateRefusal(kind, order));
+  const isCaptured = order.state === "captured";
+  const left = isCaptured ? order.capturedMinor - order.refundedMinor : order.amountMinor;
+  const amountMinor = wanted ?? left;
   if (amountMinor > left) {
-    throw new DemandRefused(order, "more than was captured and not yet refunded", true);
+    const most = isCaptured ? "captured and not yet refunded" : "authorized";
+    throw new DemandRefused(order, `more than was ${most}`, true);
   }
-  if (amountMinor === 0) throw new DemandRefused(order, "nothing to refund", true);
-  const refundedMinor = order.refundedMinor + amountMinor;
-  const state = amountMinor === left ? "refunded" : "captured";
-  return step(order, "refund", amountMinor, { state, refundedMinor });
+  if (amountMinor === 0) throw new DemandRefused(order, `nothing to ${kind}`, true);
+  const isPartRefunded = kind === "refund" && amountMinor < left;
+  const next = {
+    state: isPartRefunded ? order.state : to,
+    capturedMinor: kind === "capture" ? amountMinor : order.capturedMinor,
+    refundedMinor: kind === "refund" ? order.refundedMinor + amountMinor : order.refundedMinor,
+  };
+  return { type, status, amountMinor, next };
 }
 
-function step(
-  { state, capturedMinor, refundedMinor }: Standing,
-  type: OperationType,
-  amountMinor: number,
-  change: Partial<Step["next"]>,
-  status: OperationStatus = "ok",
-): Step {
-  return { type, status, amountMinor, next: { state, capturedMinor, refundedMinor, ...change } };
+function stateRefusal(kind: Demand["kind"], { state }: Order): string {
+  const { from, type } = moves[kind];
+  if (type === "authorization") return `it is already ${state}`;
+  if (kind === "cancel" && state === "captured") return "it is captured: refund it instead";
+  return `it is ${state}, not ${from[0]}`;
 }
-
-/** Amounts are whole minor units inside; no float arithmetic anywhere. */
 
 /** Returns the number of decimals of a currency (ISO 4217); undefined: no such currency. */
 export function currencyDecimals(currency: string): number | undefined {
@@ -206,8 +172,9 @@ export function currencyDecimals(currency: string): number | undefined {
 const AMOUNT_DIGITS_MAX = 15;
 
 /**
- * Returns the minor units of a decimal text, also with an exponent as in an xsd:float; undefined if
- * it is no number, negative, too long or finer than the currency.
+ * Returns the minor units of a decimal text, which may have an exponent as in an xsd:float, without
+ * float arithmetic. undefined: the text is no number, negative, too long or has more decimals than
+ * the currency.
  */
 export function parseAmount(text: string, decimals: number): number | undefined {
   const match = /^\+?(\d*)\.?(\d*)(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
@@ -226,16 +193,9 @@ function minorUnits(digits: string): number | undefined {
   return significant.length > AMOUNT_DIGITS_MAX ? undefined : Number(significant);
 }
 
-/** Returns an amount as decimal text: 1999 with two decimals is "19.99". */
-export function formatAmount(minor: number, decimals: number): string {
-  const digits = String(minor).padStart(decimals + 1, "0");
-  const whole = digits.slice(0, digits.length - decimals);
-  return decimals === 0 ? whole : `${whole}.${digits.slice(digits.length - decimals)}`;
-}
-
-/** Returns an amount without zeros at the end, as an xsd:float ("9.9"; docs/gateway.md 2.3). */
+/** Returns an amount as an xsd:float, without zeros at the end ("9.9"; docs/gateway.md 2.3). */
 export function formatFloat(minor: number, decimals: number): string {
-  const text = formatAmount(minor, decimals);
+  const text = formatMajor(minor, decimals);
   return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
 }
 
@@ -244,7 +204,7 @@ export function formatFloat(minor: number, decimals: number): string {
  * the currency's decimals; `page` is the path of the payment page.
  */
 export function orderView(order: Order) {
-  const amount = (minor: number): string => formatAmount(minor, order.decimals);
+  const amount = (minor: number): string => formatMajor(minor, order.decimals);
   return {
     id: order.id,
     transactionPublicId: order.transactionPublicId,

@@ -1,5 +1,6 @@
+import { formatMajor } from "../../../shared/money.ts";
 import type { Notification } from "../notifications/notification-store.ts";
-import { formatAmount, type Order, type OrderOperation, type OrderState } from "../orders/order.ts";
+import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { type Html, html, htmlPage } from "./html.ts";
 
 /** The sandbox's own page: the orders, their states, and buttons for what a bank does. */
@@ -68,7 +69,7 @@ function time(iso: string): Html {
 }
 
 function orderRow({ order, operations, notifications }: OperatorRow): Html {
-  const amount = (minor: number): string => formatAmount(minor, order.decimals);
+  const amount = (minor: number): string => formatMajor(minor, order.decimals);
   const history = operations.map(
     ({ type, status, amountMinor, fraudAt }) =>
       html`<div>${type} ${status} ${amount(amountMinor)}${fraudAt === "" ? "" : " (fraud)"}</div>`,

@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
 import type { FastifyInstance, FastifyReply } from "fastify";
+import { formatMajor } from "../../../shared/money.ts";
 import { pageFile } from "../../../shared/process/page-packages.ts";
 import { transaction } from "../../../shared/store/sqlite.ts";
 import { type Website, websiteOf } from "../account.ts";
 import { bodyBytes } from "../http/app.ts";
-import { formatAmount, type Order, type OrderState } from "../orders/order.ts";
+import type { Order, OrderState } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
 import { maskStored, textOf } from "../soap/parameters.ts";
 import catalogue from "../texts.json" with { type: "json" };
@@ -171,7 +172,7 @@ function logo({ fields }: Order): Html | undefined {
 }
 
 function displayAmount({ amountMinor, decimals, currency }: Order, lang: string): string {
-  const amount = formatAmount(amountMinor, decimals) as Intl.StringNumericLiteral;
+  const amount = formatMajor(amountMinor, decimals) as Intl.StringNumericLiteral;
   return new Intl.NumberFormat(lang, { style: "currency", currency }).format(amount);
 }
 

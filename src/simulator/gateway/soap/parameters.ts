@@ -23,24 +23,25 @@ export interface ListType {
   readonly item: RecordType;
 }
 
-/** Returns what a value must be ("must be ..."); undefined: it is right. Never gets empty text. */
+/** Returns what a text that is not empty must be ("must be ..."); undefined: the text is right. */
 type ValueRule = (value: string) => string | undefined;
 
+/** A parameter, as the table of docs/design.md 12.10 describes it. */
 export interface Field {
   readonly name: string;
   /** Another spelling of the element that real clients use. */
   readonly alias?: string;
   readonly type: SimpleType | RecordType | ListType;
-  /** Column "Required" of the table (docs/design.md 12.10). */
+  /** Column "Required" of the table. */
   readonly mandatory?: boolean;
-  /** `nillable` in the WSDL; a mandatory field that says so may be sent as xsi:nil. */
+  /** `nillable` in the WSDL; a mandatory field with this mark may be sent as xsi:nil. */
   readonly nillable?: boolean;
-  /** Column "Length" of the table (docs/design.md 12.10), in characters. */
+  /** Column "Length" of the table, in characters. */
   readonly lengthMax?: number;
   readonly rule?: ValueRule;
-  /** A mandatory field whose value may be empty text. */
+  /** Whether a mandatory field may hold empty text. */
   readonly mayBeEmpty?: boolean;
-  /** Accepted because clients send it, but not in the published types. */
+  /** Whether the field is missing in the published types, although clients send it. */
   readonly unpublished?: boolean;
 }
 
@@ -52,7 +53,7 @@ export function list(name: string, item: RecordType): ListType {
   return { kind: "list", name, item };
 }
 
-/** Credentials, the same in every operation (docs/design.md 12.15). */
+/** The credentials in the parameters of every operation (docs/design.md 12.15). */
 export const credentialFields: readonly Field[] = [
   { name: "wsLogin", type: "string", mandatory: true, lengthMax: LOGIN_LENGTH_MAX },
   { name: "wsPassword", type: "string", mandatory: true, lengthMax: 32 },
@@ -62,7 +63,7 @@ export const credentialFields: readonly Field[] = [
   { name: "authenticationToken", type: "string", nillable: true, unpublished: true },
 ];
 
-/** Parameters that are neither stored nor shown. */
+/** The names of parameters that are neither stored nor displayed. */
 const secretFields: ReadonlySet<string> = new Set(["wsPassword", "authenticationToken"]);
 
 /** The formats of docs/design.md 12.10, and those of real clients (docs/gateway.md 2.3). */
@@ -83,7 +84,7 @@ export const locale = matches(/^[a-z]{2}_[A-Z]{2}$/, "must look like en_GB");
 
 export const email = matches(/^[^\s@,;]+@[^\s@,;]+$/, "must be one e-mail address");
 
-/** One address or several: some shops use `emailCallback` so. */
+/** One address or several, as some shops send in `emailCallback`. */
 export const emails = matches(/^[^\s@]+@[^\s@]+([,;]\s*[^\s@]+@[^\s@]+)*$/, "must be e-mail");
 
 export const ipAddress: ValueRule = (value) =>
@@ -101,7 +102,7 @@ function addressRule(value: string, protocols: readonly string[]): string | unde
 }
 
 /**
- * Dates as Y-m-dTH:i:s, and the forms that clients make of it: a blank or the name of a zone in
+ * The date form Y-m-dTH:i:s, and its variants in real clients: a blank or the name of a zone in
  * place of the T, a fraction of seconds, an offset at the end (docs/gateway.md 2.3).
  */
 const executionDatePattern = new RegExp(
@@ -112,13 +113,13 @@ const executionDatePattern = new RegExp(
 export const executionDate: ValueRule = (value) => {
   const [, date, time] = executionDatePattern.exec(value) ?? [];
   const moment = new Date(`${date}T${time}Z`);
-  // A day or an hour that does not exist makes another moment, or none.
+  // Date turns a day or an hour that does not exist into another moment, or into none.
   const exists =
     !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(`${date}T${time}`);
   return exists ? undefined : "must be a date and time like 2026-07-05T03:09:26";
 };
 
-/** Formats N and R of the tables, with their names in XML Schema. */
+/** The rule of each simple type; int and float are the formats N and R of docs/design.md 12.10. */
 const typeRules: Readonly<Record<SimpleType, ValueRule | undefined>> = {
   string: undefined,
   int: matches(/^[+-]?\d{1,11}$/, "must be a whole number"),
@@ -126,30 +127,48 @@ const typeRules: Readonly<Record<SimpleType, ValueRule | undefined>> = {
   boolean: oneOf("0", "1", "true", "false"),
 };
 
-/** A parameter as it came: text, null for xsi:nil, a record, or the items of a list. */
+/** The value of a parameter in a request: a text, null for xsi:nil, a record, or a list's items. */
 type Value = string | null | Values | readonly Values[];
 export interface Values {
   readonly [name: string]: Value;
 }
 
-/**
- * A parameter that stands in the way of a request. docs/gateway.md 2.6: the description holds the
- * field's name and "invalid".
- */
-export class ParameterRefused extends Error {
-  override readonly name = "ParameterRefused";
-  /** Whether a parameter is missing or unknown: the answer is HTTP 500 (docs/design.md 12.20). */
-  readonly structural: boolean;
+/** The result code of a missing, unknown or wrong parameter (docs/gateway.md 2.6). */
+const PARAMETER_INVALID = 3;
 
-  constructor(field: string, why: string, structural = false) {
-    super(`${field} invalid: ${why}`);
-    this.structural = structural;
+/** A refusal of an operation, which the result element carries. */
+export class OperationRefused extends Error {
+  override readonly name = "OperationRefused";
+  readonly code: number;
+  /** The HTTP status of the answer. */
+  readonly status: 200 | 500;
+
+  constructor(code: number, description: string, status: 200 | 500 = 200) {
+    super(description);
+    this.code = code;
+    this.status = status;
   }
 }
 
+/** Returns the refusal of a wrong value. The text has the field's name (docs/gateway.md 2.6). */
+export function invalid(field: string, why: string): OperationRefused {
+  return new OperationRefused(PARAMETER_INVALID, `${field} invalid: ${why}`);
+}
+
+/** Returns the refusal of a missing or unknown parameter, with HTTP 500 (docs/design.md 12.20). */
+export function structural(field: string, why: string): OperationRefused {
+  return new OperationRefused(PARAMETER_INVALID, `${field} invalid: ${why}`, 500);
+}
+
+/** Returns the text of a parameter in a request that was not checked; "": it is missing. */
+export function parameterOf(operation: XmlElement, name: string): string {
+  const parameters = childNamed(operation, "parameters");
+  return (parameters && childNamed(parameters, name)?.text) ?? "";
+}
+
 /**
- * Reads the `parameters` element of an operation. Throws {@link ParameterRefused} for unknown and
- * missing parameters and for one sent twice.
+ * Reads the `parameters` element of an operation. Throws {@link OperationRefused} for an unknown or
+ * missing parameter, and for a parameter that is sent twice.
  */
 export function readParameters(operation: XmlElement, type: RecordType): Values {
   const parameters = childNamed(operation, "parameters");
@@ -157,10 +176,6 @@ export function readParameters(operation: XmlElement, type: RecordType): Values 
   const stranger = operation.children.find((child) => child !== parameters);
   if (stranger) throw structural(stranger.name, "unknown parameter");
   return readRecord(parameters, type);
-}
-
-function structural(field: string, why: string): ParameterRefused {
-  return new ParameterRefused(field, why, true);
 }
 
 function readRecord(element: XmlElement, type: RecordType): Values {
@@ -185,7 +200,7 @@ function readValue(element: XmlElement, { name, type }: Field): Value {
   if (typeof type === "string") {
     const child = element.children[0];
     if (child) throw structural(child.name, `unknown element inside ${name}`);
-    // XML Schema part 2, 4.3.6: blanks around anything but text have no meaning.
+    // Blanks around numbers and booleans have no meaning (XML Schema part 2, 4.3.6).
     return type === "string" ? element.text : element.text.trim();
   }
   if (type.kind === "record") return readRecord(element, type);
@@ -195,49 +210,44 @@ function readValue(element: XmlElement, { name, type }: Field): Value {
   });
 }
 
-/** Checks every value. Throws {@link ParameterRefused} for the first wrong one. */
+/** Checks every value. Throws {@link OperationRefused} for the first wrong one. */
 export function checkValues(values: Values, type: RecordType): void {
   for (const field of type.fields) checkValue(values[field.name], field);
 }
 
 function checkValue(value: Value | undefined, field: Field): void {
+  const { name, type, mandatory, nillable, mayBeEmpty, lengthMax, rule } = field;
   if (value === undefined) return;
-  const { name, type, mandatory, nillable, mayBeEmpty } = field;
-  if (value === null) {
-    if (mandatory && !nillable && !mayBeEmpty) throw new ParameterRefused(name, "it is empty");
-  } else if (typeof value === "string") {
-    checkText(value, field);
-  } else if (typeof type !== "string") {
-    if (type.kind === "record") checkValues(value as Values, type);
-    else for (const item of value as readonly Values[]) checkValues(item, type.item);
-  }
-}
-
-function checkText(value: string, field: Field): void {
-  const { name, type, mandatory, mayBeEmpty, lengthMax, rule } = field;
-  if (value === "") {
-    // Optional fields come empty from several shop modules (docs/gateway.md 2.3).
-    if (mandatory && !mayBeEmpty) throw new ParameterRefused(name, "it is empty");
+  if (value === null || value === "") {
+    // Several shop modules send optional fields empty (docs/gateway.md 2.3).
+    const isAllowed = !mandatory || mayBeEmpty || (value === null && nillable);
+    if (!isAllowed) throw invalid(name, "it is empty");
     return;
   }
-  const length = [...value].length;
-  if (lengthMax !== undefined && length > lengthMax) {
-    throw new ParameterRefused(name, `${length} characters, at most ${lengthMax} are allowed`);
+  if (typeof type !== "string") {
+    const record = type.kind === "record" ? type : type.item;
+    for (const item of [value].flat() as readonly Values[]) checkValues(item, record);
+    return;
   }
-  const wrong = (typeof type === "string" ? typeRules[type]?.(value) : undefined) ?? rule?.(value);
-  if (wrong !== undefined) throw new ParameterRefused(name, `it ${wrong}`);
+  const text = String(value);
+  const { length } = [...text];
+  if (lengthMax !== undefined && length > lengthMax) {
+    throw invalid(name, `${length} characters, at most ${lengthMax} are allowed`);
+  }
+  const wrong = typeRules[type]?.(text) ?? rule?.(text);
+  if (wrong !== undefined) throw invalid(name, `it ${wrong}`);
 }
 
-/** Returns the text of a simple parameter; "": it was left out, empty or nil. */
+/** Returns the text of a simple parameter; "": the parameter is missing, empty or nil. */
 export function textOf(values: Values, name: string): string {
   const value = values[name];
   return typeof value === "string" ? value : "";
 }
 
 /**
- * Returns a parameter as it may be stored: without secrets, and with every text that is a card
- * number masked. Texts that only look like one somewhere inside a longer number stay as they are,
- * or merchants would not find their own references again.
+ * Returns a parameter in the form that is stored: without secrets, and with each text that is a
+ * card number masked. A longer number that only contains such a text stays as it is, or merchants
+ * would not find their own references again.
  */
 export function maskStored<T extends Value>(value: T): T {
   return mask(value) as T;

@@ -5,11 +5,10 @@ import { type Fault, strikesAfterCommit } from "../faults.ts";
 import { baseUrlOf, bodyBytes, RequestRefused } from "../http/app.ts";
 import type { SandboxParts } from "../parts.ts";
 import { type Answer, carryOut, resultChildren } from "./operations.ts";
-import { maskStored } from "./parameters.ts";
+import { maskStored, parameterOf } from "./parameters.ts";
 import { type Operation, type Service, serviceAt } from "./services.ts";
 import { wsdlOf } from "./wsdl.ts";
 import {
-  childNamed,
   faultEnvelope,
   readEnvelope,
   responseEnvelope,
@@ -139,11 +138,6 @@ function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElem
   const reference = parameterOf(element, "merchantReference");
   if (reference === "" || [...reference].length > REFERENCE_CHARACTERS_MAX) return;
   if (Number.isSafeInteger(websiteId)) parts.orders.countArrival(websiteId, maskStored(reference));
-}
-
-function parameterOf(element: XmlElement, name: string): string {
-  const parameters = childNamed(element, "parameters");
-  return (parameters && childNamed(parameters, name)?.text) ?? "";
 }
 
 /**

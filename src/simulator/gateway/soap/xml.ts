@@ -1,15 +1,16 @@
+import { isUtf8 } from "node:buffer";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 
-/** One element of a document that was read, prefixes resolved. */
+/** An element of a document that was read, with its prefixes resolved. */
 export interface XmlElement {
-  /** Local name, without prefix. */
+  /** The name without its prefix. */
   readonly name: string;
-  /** Namespace name, "" for none. */
+  /** The namespace's name, "" for none. */
   readonly namespace: string;
-  /** Attributes without namespace under their name, others as `{namespace}name`. */
+  /** The values of the attributes, by `name` or, in a namespace, by `{namespace}name`. */
   readonly attributes: ReadonlyMap<string, string>;
   readonly children: readonly XmlElement[];
-  /** All character data directly inside, in order. */
+  /** All character data directly inside the element, joined. */
   readonly text: string;
 }
 
@@ -18,15 +19,31 @@ export function childNamed(parent: XmlElement, name: string): XmlElement | undef
   return parent.children.find((child) => child.name === name);
 }
 
-/** A document that is refused: it is broken, or has parts that no request needs. */
-export class XmlRefused extends Error {
-  override readonly name = "XmlRefused";
+const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
+
+/** The fault codes of SOAP 1.1 (chapter 4.4.1). */
+type FaultCode = "Client" | "Server" | "VersionMismatch" | "MustUnderstand";
+
+/** A request that names no operation in a readable form; only such a request gets a SOAP fault. */
+export class SoapFault extends Error {
+  override readonly name = "SoapFault";
+  readonly code: FaultCode;
+
+  constructor(code: FaultCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
 }
 
-/** The deepest document that is read; an order request has five levels. */
+/** Throws {@link SoapFault} for a document that is malformed, or has parts that no request needs. */
+function refuse(why: string, cause?: unknown): never {
+  throw new SoapFault("Client", `the request is not readable XML: ${why}`, { cause });
+}
+
+/** The deepest nesting of elements that is read; an order request has five levels. */
 const DEPTH_MAX = 24;
 
-/** The most elements that are read; a full cart has some hundred. */
+/** The largest number of elements that is read; a full cart has some hundred. */
 const ELEMENTS_MAX = 20_000;
 
 const TEXT = "#text";
@@ -34,7 +51,7 @@ const CDATA = "#cdata";
 const ATTRIBUTES = ":@";
 const XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace";
 
-/** Entities stay as they are written: {@link decode} knows the five of XML and no others. */
+/** The parser leaves entities as they are written: {@link decode} allows the five of XML only. */
 const parser = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: false,
@@ -51,57 +68,40 @@ const parser = new XMLParser({
 });
 
 /**
- * Reads a document from its bytes. Throws {@link XmlRefused} for anything that is not well-formed
- * UTF-8 XML 1.0, for a document type declaration and for unusual depth or number of elements.
+ * Reads a document from its bytes. Throws {@link SoapFault} for anything that is not well-formed
+ * UTF-8 XML 1.0, for a document type declaration, and for too many levels or elements.
  */
-export function readXml(bytes: Uint8Array): XmlElement {
+export function readXml(bytes: Buffer): XmlElement {
+  if (!isUtf8(bytes)) refuse("not UTF-8: convert the request to UTF-8 before sending");
   // Line ends become line feeds (XML 1.0 chapter 2.11).
-  const text = decodeUtf8(bytes).replace(/\r\n?/g, "\n");
-  refuseOtherEncoding(text);
-  if (/<!DOCTYPE|<!ENTITY/i.test(text)) {
-    throw new XmlRefused("a document type declaration is not allowed");
+  const text = bytes
+    .toString("utf8")
+    .replace(/^\ufeff/, "")
+    .replace(/\r\n?/g, "\n");
+  const declared = /^<\?xml[^>]*?\bencoding\s*=\s*["']([^"']*)["']/.exec(text)?.[1] ?? "utf-8";
+  if (!/^(utf-?8|us-ascii)$/i.test(declared)) {
+    refuse(`encoding ${declared} is declared: only UTF-8 is read`);
   }
-  // XML 1.0 chapter 2.2 excludes some characters.
-  if (hasIllegalCharacter(text)) throw new XmlRefused("a character is not allowed in XML");
+  if (/<!DOCTYPE|<!ENTITY/i.test(text)) refuse("a document type declaration is not allowed");
+  if (hasIllegalCharacter(text)) refuse("a character is not allowed in XML");
   const verdict = XMLValidator.validate(text);
-  if (verdict !== true) {
-    throw new XmlRefused(`${verdict.err.msg} (line ${verdict.err.line})`);
-  }
-  // The library leaves out text after a root element that closes itself.
-  if (!text.trimEnd().endsWith(">")) throw new XmlRefused("text after the root element");
-  return soleRoot(
-    refusing(
-      () => parser.parse(text) as Node[],
-      ({ message }) => new XmlRefused(message),
-    ),
-  );
+  if (verdict !== true) refuse(`${verdict.err.msg} (line ${verdict.err.line})`);
+  // The parser ignores text after a root element that closes itself.
+  if (!text.trimEnd().endsWith(">")) refuse("text after the root element");
+  return soleRoot(parsed(text));
 }
 
-function decodeUtf8(bytes: Uint8Array): string {
-  return refusing(
-    () => new TextDecoder("utf-8", { fatal: true }).decode(bytes),
-    () => new XmlRefused("not UTF-8: convert the request to UTF-8 before sending"),
-  );
-}
-
-/** Returns the result of `work`; what it throws is the cause of the refusal. */
-function refusing<T>(work: () => T, refusal: (error: Error) => Error): T {
+function parsed(text: string): Node[] {
   try {
-    return work();
+    return parser.parse(text) as Node[];
   } catch (error) {
-    throw Object.assign(refusal(error as Error), { cause: error });
+    return refuse((error as Error).message, error);
   }
 }
 
-function refuseOtherEncoding(text: string): void {
-  const declared = /^<\?xml[^>]*?\bencoding\s*=\s*["']([^"']*)["']/.exec(text)?.[1];
-  if (declared !== undefined && !/^(utf-?8|us-ascii)$/i.test(declared)) {
-    throw new XmlRefused(`encoding ${declared} is declared: only UTF-8 is read`);
-  }
-}
-
+/** Returns whether a text has a character that XML excludes (XML 1.0 chapter 2.2). */
 function hasIllegalCharacter(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the search is for these characters
   return /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/.test(text);
 }
 
@@ -111,26 +111,37 @@ function soleRoot(nodes: Node[]): XmlElement {
   const [root, ...others] = nodes.filter((node) => !(TEXT in node));
   const extra = nodes.some((node) => TEXT in node && String(node[TEXT]).trim() !== "");
   if (!root || others.length > 0 || extra || CDATA in root) {
-    throw new XmlRefused("a document has exactly one root element");
+    refuse("a document has exactly one root element");
   }
   return toElement(root, new Map([["xml", XML_NAMESPACE]]), { elements: 0 });
 }
 
+/** The namespaces in force at an element, by prefix; "" is the default namespace. */
 type Scope = ReadonlyMap<string, string>;
 
+const isDeclaration = ([name]: readonly [string, string]): boolean => /^xmlns(:|$)/.test(name);
+
 function toElement(node: Node, outer: Scope, count: { elements: number }): XmlElement {
-  if (++count.elements > ELEMENTS_MAX) throw new XmlRefused("too many elements");
+  if (++count.elements > ELEMENTS_MAX) refuse("too many elements");
   const qualified = Object.keys(node).find((key) => key !== ATTRIBUTES) ?? "";
   const written = Object.entries((node[ATTRIBUTES] ?? {}) as Record<string, unknown>).map(
     ([name, value]) => [name, decode(String(value))] as const,
   );
-  const scope = innerScope(outer, written);
+  const declared = written.filter(isDeclaration);
+  const scope = new Map([
+    ...outer,
+    ...declared.map(([name, value]) => [name.slice("xmlns:".length), value] as const),
+  ]);
+  const attributes = written
+    .filter((attribute) => !isDeclaration(attribute))
+    .map(([attribute, value]) => {
+      const { name, namespace } = resolve(attribute, scope, "");
+      return [namespace === "" ? name : `{${namespace}}${name}`, value] as const;
+    });
   const content = node[qualified] as Node[];
-  const { name, namespace } = resolve(qualified, scope, scope.get("") ?? "");
   return {
-    name,
-    namespace,
-    attributes: new Map(written.flatMap((attribute) => attributeEntry(attribute, scope))),
+    ...resolve(qualified, scope, scope.get("") ?? ""),
+    attributes: new Map(attributes),
     children: content
       .filter((child) => !(TEXT in child) && !(CDATA in child))
       .map((child) => toElement(child, scope, count)),
@@ -138,23 +149,7 @@ function toElement(node: Node, outer: Scope, count: { elements: number }): XmlEl
   };
 }
 
-function innerScope(outer: Scope, written: ReadonlyArray<readonly [string, string]>): Scope {
-  const declared = written.flatMap(([name, value]): [string, string][] => {
-    if (name === "xmlns") return [["", value]];
-    return name.startsWith("xmlns:") ? [[name.slice("xmlns:".length), value]] : [];
-  });
-  return declared.length === 0 ? outer : new Map([...outer, ...declared]);
-}
-
-function attributeEntry(
-  [qualified, value]: readonly [string, string],
-  scope: Scope,
-): [string, string][] {
-  if (qualified === "xmlns" || qualified.startsWith("xmlns:")) return [];
-  const { name, namespace } = resolve(qualified, scope, "");
-  return [[namespace === "" ? name : `{${namespace}}${name}`, value]];
-}
-
+/** Returns a name without its prefix, and its namespace: `unprefixed` if there is no prefix. */
 function resolve(
   qualified: string,
   scope: Scope,
@@ -165,7 +160,7 @@ function resolve(
   const namespace = scope.get(qualified.slice(0, colon));
   const name = qualified.slice(colon + 1);
   if (namespace === undefined || name === "" || name.includes(":")) {
-    throw new XmlRefused(`the prefix of ${qualified} is not declared`);
+    return refuse(`the prefix of ${qualified} is not declared`);
   }
   return { name, namespace };
 }
@@ -178,51 +173,44 @@ function characterData(node: Node): string {
 
 const named = new Map(Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }));
 
-/** Returns the text with its entities replaced: five names and numbers (XML 1.0 chapter 4.6). */
+/** Returns the text with the five named entities and the numbers replaced (XML 1.0 chapter 4.6). */
 function decode(text: string): string {
   return text.replace(/&([^;&]{0,12});?/g, (reference, body: string) => {
     const value = reference.endsWith(";") ? (named.get(body) ?? numbered(body)) : undefined;
-    if (value === undefined) throw new XmlRefused(`unknown entity ${reference}`);
+    if (value === undefined) refuse(`unknown entity ${reference}`);
     return value;
   });
 }
 
 function numbered(body: string): string | undefined {
   const [, hex, decimal] = /^#(?:x([0-9a-fA-F]{1,6})|(\d{1,7}))$/.exec(body) ?? [];
-  if (hex === undefined && decimal === undefined) return undefined;
   const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-  if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return undefined;
+  if (!(code <= 0x10ffff)) return undefined;
   const character = String.fromCodePoint(code);
-  return hasIllegalCharacter(character) ? undefined : character;
-}
-
-/** One element as it is written. */
-export interface XmlOutput {
-  readonly text: string;
+  return character.isWellFormed() && !hasIllegalCharacter(character) ? character : undefined;
 }
 
 /**
- * Writes an element in the form that every known reader of signed notifications accepts
+ * Returns an element in the form that every known reader of signed notifications accepts
  * (docs/gateway.md 3.4): no blanks between elements, `<x/>` when empty, only & < > escaped, other
- * characters literal, line feeds only. Names are given with prefix.
+ * characters literal, line feeds only. `name` has the prefix; `content` is a text or the elements.
  */
 export function xml(
   name: string,
-  content: string | readonly XmlOutput[] = "",
+  content: string | readonly string[] = "",
   attributes: Readonly<Record<string, string>> = {},
-): XmlOutput {
-  const inner =
-    typeof content === "string" ? escapeText(content) : content.map(({ text }) => text).join("");
+): string {
+  const inner = typeof content === "string" ? escapeText(content) : content.join("");
   const written = Object.entries(attributes)
     .map(([key, value]) => ` ${key}="${escapeText(value).replaceAll('"', "&quot;")}"`)
     .join("");
   const start = `<${name}${written}`;
-  return { text: inner === "" ? `${start}/>` : `${start}>${inner}</${name}>` };
+  return inner === "" ? `${start}/>` : `${start}>${inner}</${name}>`;
 }
 
-/** Returns a whole document: declaration, line feed, root element, nothing after it. */
-export function xmlDocument(root: XmlOutput): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${root.text}`;
+/** Returns a whole document: the declaration, a line feed and the root element. */
+export function xmlDocument(root: string): string {
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${root}`;
 }
 
 function escapeText(text: string): string {
@@ -233,53 +221,31 @@ function escapeText(text: string): string {
     .replaceAll(">", "&gt;");
 }
 
-const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
-
-/** The fault codes (SOAP 1.1 chapter 4.4.1). */
-type FaultCode = "Client" | "Server" | "VersionMismatch" | "MustUnderstand";
-
-/** A request that cannot be dispatched: the only case in which a SOAP fault is right. */
-export class SoapFault extends Error {
-  override readonly name = "SoapFault";
-  readonly code: FaultCode;
-
-  constructor(code: FaultCode, message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-/** Returns the first element of the body, whose name chooses the operation. */
-export function readEnvelope(body: Uint8Array): XmlElement {
-  const envelope = refusing(
-    () => readXml(body),
-    ({ message }) => new SoapFault("Client", `the request is not readable XML: ${message}`),
-  );
+/** Returns the first element of the SOAP body; its name chooses the operation. */
+export function readEnvelope(request: Buffer): XmlElement {
+  const envelope = readXml(request);
   if (envelope.name !== "Envelope") {
     throw new SoapFault("Client", `the root element is ${envelope.name}, not a SOAP Envelope`);
   }
   if (envelope.namespace !== SOAP_NAMESPACE) {
     throw new SoapFault("VersionMismatch", "only SOAP 1.1 envelopes are read");
   }
-  refuseMandatoryHeaders(childNamed(envelope, "Header"));
-  const operation = childNamed(envelope, "Body")?.children[0];
-  if (!operation) throw new SoapFault("Client", "the SOAP Body holds no operation element");
-  return operation;
-}
-
-/** Throws {@link SoapFault} for a header that must be understood (SOAP 1.1 chapter 4.2.3). */
-function refuseMandatoryHeaders(header: XmlElement | undefined): void {
-  const demanding = header?.children.find(
+  // A header that must be understood (SOAP 1.1 chapter 4.2.3): this gateway understands none.
+  const demanding = childNamed(envelope, "Header")?.children.find(
     ({ attributes }) => attributes.get(`{${SOAP_NAMESPACE}}mustUnderstand`) === "1",
   );
   if (demanding) {
     throw new SoapFault("MustUnderstand", `the header ${demanding.name} is not understood`);
   }
+  const operation = childNamed(envelope, "Body")?.children[0];
+  if (!operation) throw new SoapFault("Client", "the SOAP Body holds no operation element");
+  return operation;
 }
 
 /**
- * Returns the answer of an operation. Prefixes and bare result element are fixed: real clients read
- * them by name (docs/gateway.md 2.5). `times`: a broken answer has its result more than once.
+ * Returns the answer of an operation. The prefixes and the bare name of the result element are
+ * fixed, because real clients read them by name (docs/gateway.md 2.5). `times`: how often the
+ * result stands in the answer; twice in an answer that is wrong on purpose.
  */
 export function responseEnvelope(
   operation: string,
@@ -289,9 +255,7 @@ export function responseEnvelope(
 ): string {
   const children = result.map(([name, value]) => xml(name, value));
   const results = Array.from({ length: times }, () => xml(`${operation}Result`, children));
-  return envelope([xml(`ns1:${operation}Response`, results)], {
-    "xmlns:ns1": namespace,
-  });
+  return envelope([xml(`ns1:${operation}Response`, results)], { "xmlns:ns1": namespace });
 }
 
 export function faultEnvelope(code: FaultCode, message: string): string {
@@ -300,7 +264,7 @@ export function faultEnvelope(code: FaultCode, message: string): string {
   ]);
 }
 
-function envelope(body: readonly XmlOutput[], namespaces: Record<string, string> = {}): string {
+function envelope(body: readonly string[], namespaces: Record<string, string> = {}): string {
   return xmlDocument(
     xml("SOAP-ENV:Envelope", [xml("SOAP-ENV:Body", body)], {
       "xmlns:SOAP-ENV": SOAP_NAMESPACE,

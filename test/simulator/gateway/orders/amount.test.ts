@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { formatMajor } from "../../../../src/shared/money.ts";
 import {
   currencyDecimals,
-  formatAmount,
   formatFloat,
   parseAmount,
 } from "../../../../src/simulator/gateway/orders/order.ts";
@@ -39,15 +39,15 @@ test("amounts are read exactly, in every form a float is printed", () => {
 test("what is formatted is read again", () => {
   fc.assert(
     fc.property(fc.nat(1_000_000_000), fc.constantFrom(0, 2, 3), (minor, decimals) => {
-      expect(parseAmount(formatAmount(minor, decimals), decimals)).toBe(minor);
+      expect(parseAmount(formatMajor(minor, decimals), decimals)).toBe(minor);
       expect(parseAmount(formatFloat(minor, decimals), decimals)).toBe(minor);
     }),
   );
 });
 
 test("amounts are printed with the currency's decimals, floats without zeros at the end", () => {
-  expect(formatAmount(5, 2)).toBe("0.05");
-  expect(formatAmount(400, 0)).toBe("400");
+  expect(formatMajor(5, 2)).toBe("0.05");
+  expect(formatMajor(400, 0)).toBe("400");
   expect(formatFloat(400, 2)).toBe("4");
   expect(formatFloat(999, 2)).toBe("9.99");
   expect(formatFloat(950, 2)).toBe("9.5");
