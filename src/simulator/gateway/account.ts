@@ -1,11 +1,9 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { z } from "zod";
-
-/** Merchants of the sandbox: credentials, websites and what each website may sell. */
 
 const category = z.strictObject({ id: z.int().positive(), label: z.string().min(1) });
 
-/** Invented categories: in the real service each merchant has a list of its own. */
+/** Invented categories; at the real gateway each merchant has a list of its own. */
 const defaultCategories: readonly Category[] = [
   { id: 1, label: "General" },
   { id: 5, label: "Vending machine" },
@@ -23,24 +21,25 @@ const websiteSchema = z.strictObject({
     .array(category)
     .min(1)
     .default([...defaultCategories]),
-  /** The merchant's style sheet for the payment page. */
+  /** The address of the merchant's style sheet for the payment page. */
   css: httpsAddress.optional(),
-  /** Where the fraud event goes (docs/design.md 12.19: svnotif.url). */
+  /** The address that gets the fraud event (docs/design.md 12.19: svnotif.url). */
   fraudUrl: webAddress.optional(),
-  /** Signs this website's notifications in place of the password (docs/gateway.md 3.2). */
+  /** The secret that signs notifications in place of the password (docs/gateway.md 3.2). */
   salt: z.string().min(1).optional(),
-  /** Secret of the fraud event's signature header (docs/gateway.md 4.2). */
+  /** The secret of the fraud event's signature header (docs/gateway.md 4.2). */
   passphrase: z.string().min(1).optional(),
 });
 
-/** Length of real logins, which the order request's table puts lower (docs/gateway.md 2.2). */
+/** The most characters of a login, and as the order request's table has it (docs/gateway.md 2.2). */
 export const LOGIN_LENGTH_MAX = 255;
 export const LOGIN_LENGTH_DESCRIBED = 32;
 
+/** A merchant of the sandbox: credentials, and websites with what each may sell. */
 export const accountSchema = z.strictObject({
   login: z.string().min(1).max(LOGIN_LENGTH_MAX),
   password: z.string().min(1).max(32),
-  /** Authenticates a v3 lookup in place of login and password. */
+  /** The key that authenticates a v3 lookup in place of login and password. */
   apiKey: z.string().min(1).optional(),
   subAccounts: z.array(z.strictObject({ id: z.int(), login: z.string().min(1) })).default([]),
   websites: z.array(websiteSchema).min(1),
@@ -55,10 +54,10 @@ export const accountFileSchema = z.preprocess(
 export type Category = z.infer<typeof category>;
 export type Website = z.infer<typeof websiteSchema>;
 export type Account = z.infer<typeof accountSchema>;
-/** An account as it may be given: members with a default can be left out. */
+/** An account before it is read: members with a default can be left out. */
 export type AccountInput = z.input<typeof accountSchema>;
 
-/** Returns the account if login and password are right; compares them in constant time. */
+/** Returns the account if login and password are right; passwords take constant time. */
 export function accountOf(
   accounts: readonly Account[],
   login: string,
@@ -68,7 +67,7 @@ export function accountOf(
   return account && sameSecret(account.password, password) ? account : undefined;
 }
 
-/** Returns the website of an order; undefined: there is no such account or website any more. */
+/** Returns the website of an order; undefined: the account or website is no longer there. */
 export function websiteOf(
   accounts: readonly Account[],
   order: { readonly login: string; readonly websiteId: number },
@@ -77,10 +76,7 @@ export function websiteOf(
   return account?.websites.find(({ id }) => id === order.websiteId);
 }
 
+/** Returns whether two secrets are the same, in constant time. */
 export function sameSecret(expected: string, given: string): boolean {
-  return timingSafeEqual(digest(expected), digest(given));
-}
-
-function digest(text: string): Buffer {
-  return createHash("sha256").update(text).digest();
+  return timingSafeEqual(hash("sha256", expected, "buffer"), hash("sha256", given, "buffer"));
 }

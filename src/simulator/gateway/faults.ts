@@ -2,35 +2,35 @@ import { z } from "zod";
 import { operationNames } from "./soap/services.ts";
 import texts from "./texts.json" with { type: "json" };
 
-/** The faults that the sandbox can play, with their text in `--help`. */
+/** The faults that the sandbox can play, with their texts in `--help`. */
 export const faultKinds = texts.faults;
 
 export type FaultKind = keyof typeof faultKinds;
 
 export const faultSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
-  /** How many requests, operations or events the fault strikes; missing: all of them. */
+  /** The number of requests, operations or events that the fault strikes; missing: all. */
   times: z.int().min(1).optional(),
-  /** Strikes only SOAP requests of this operation; missing: of all operations. */
+  /** The only operation whose SOAP requests the fault strikes; missing: any operation. */
   operation: z.enum(operationNames as [string, ...string[]]).optional(),
-  /** Strikes only SOAP requests that name this order, so that no other order uses it up. */
+  /** The only order whose SOAP requests the fault strikes; missing: any order. */
   merchantReference: z.string().optional(),
-  /** For latency and notification-delayed. */
+  /** The delay of latency and notification-delayed. */
   delayMs: z.int().min(0).max(3_600_000).default(1_000),
-  /** For unavailable-503, in seconds. */
+  /** The value of Retry-After for unavailable-503, in seconds. */
   retryAfter: z.int().min(0).default(30),
-  /** For wrong-code. */
+  /** The result code of wrong-code. */
   code: z.int().min(1).default(9),
-  /** For lookup-refused and lookup-plural-refused. */
+  /** The HTTP status of lookup-refused and lookup-plural-refused. */
   status: z.int().min(400).max(599).default(404),
-  /** Whether the request is carried out; missing: as the kind has it. */
+  /** Whether the request is carried out before the fault; missing: the default of the kind. */
   commit: z.boolean().optional(),
 });
 
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/** Kinds that answer a wrong result for a request that was carried out. */
+/** The kinds whose request is carried out, and whose answer is wrong. */
 const lies: readonly FaultKind[] = [
   "malformed-xml",
   "wrong-id",
@@ -39,14 +39,14 @@ const lies: readonly FaultKind[] = [
   "answer-twice",
 ];
 
-/** Whether the request is carried out before the fault strikes. */
+/** Returns whether the request is carried out before the fault strikes. */
 export function strikesAfterCommit({ kind, commit }: Fault): boolean {
   if (kind === "hang-before-commit" || kind === "reset-before-commit") return false;
   if (kind === "hang-after-commit" || kind === "reset-after-commit") return true;
   return commit ?? lies.includes(kind);
 }
 
-/** Reads `kind` or `kind:name=value,name=value`, the form of `--fault`. */
+/** Reads the value of `--fault`: `kind` or `kind:name=value,name=value`. */
 export function parseFault(text: string): Fault {
   const [kind, ...rest] = text.split(":");
   const settings = rest
@@ -65,13 +65,7 @@ function settingValue(text: string): string | number | boolean {
   return text === "true" || text === "false" ? text === "true" : text;
 }
 
-/** The effect of the faults on one request. */
-interface Plan {
-  readonly latencyMs: number;
-  readonly strike: Fault | undefined;
-}
-
-/** The faults in force. Latencies add up; of the others the oldest strikes. */
+/** The faults in force, oldest first. */
 export class FaultList {
   #faults: Fault[];
 
@@ -91,8 +85,11 @@ export class FaultList {
     this.#faults = [];
   }
 
-  /** Returns what strikes a request, and counts it down. */
-  take(operation: string, merchantReference: string): Plan {
+  /**
+   * Returns the sum of the latencies and the oldest other fault that strike a request, and counts
+   * these faults down.
+   */
+  take(operation: string, merchantReference: string) {
     const mine = this.#faults.filter(
       (fault) =>
         !/^(notification|lookup)-/.test(fault.kind) &&
@@ -105,14 +102,14 @@ export class FaultList {
     return { latencyMs: latencies.reduce((sum, { delayMs }) => sum + delayMs, 0), strike };
   }
 
-  /** Returns the faults that strike the notifications of one event, and counts them down. */
+  /** Returns the faults that strike the notifications of one event, and counts the faults down. */
   takeForNotification(): readonly Fault[] {
     const mine = this.#faults.filter(({ kind }) => kind.startsWith("notification-"));
     this.#use(mine);
     return mine;
   }
 
-  /** Returns the HTTP status that refuses a lookup, and counts down; undefined: no fault. */
+  /** Returns the HTTP status of the fault that strikes a lookup, and counts the fault down. */
   takeForLookup(plural: boolean): number | undefined {
     const refusing = plural ? ["lookup-refused", "lookup-plural-refused"] : ["lookup-refused"];
     return this.#oldest(refusing)?.status;
@@ -122,7 +119,7 @@ export class FaultList {
     return this.#faults.some((fault) => fault.kind === kind);
   }
 
-  /** Returns whether a fault lets an operation of this type fail, and counts it down. */
+  /** Returns whether a fault makes an operation of this type fail, and counts the fault down. */
   takeForOperation(type: string): boolean {
     return this.#oldest([`${type}-nok`]) !== undefined;
   }

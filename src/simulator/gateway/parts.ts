@@ -13,23 +13,23 @@ import { migrations } from "./rows.ts";
 
 export interface SandboxOptions {
   readonly accounts: readonly AccountInput[];
-  /** Path of the database file, or ":memory:" for one that ends with the sandbox. */
+  /** The path of the database file, or ":memory:" for a database that ends with the sandbox. */
   readonly database: string;
   readonly host?: string;
-  /** Port to listen on; 0, the default, lets the system choose. */
+  /** The port to listen on; 0, the default, lets the system choose. */
   readonly port?: number;
   readonly tls?: Tls;
   readonly faults?: readonly FaultInput[];
-  /** Pays orders as soon as they are generated; off by default. */
+  /** Whether orders are paid as soon as they are generated; off by default. */
   readonly autoPay?: boolean;
-  /** Payments wait until an operator pays or declines them; off by default. */
+  /** Whether payments wait until an operator pays or declines them; off by default. */
   readonly paymentsWait?: boolean;
-  /** Refunds without a websiteId are refused; off by default. */
+  /** Whether refunds without a websiteId are refused; off by default. */
   readonly websiteIdMandatory?: boolean;
-  /** Where mails to emailCallback go; a file next to the database when left out. */
+  /** The receiver of mails to emailCallback; missing: a file next to the database. */
   readonly mail?: MailTarget;
   readonly clock?: Clock;
-  /** Gets unexpected errors of the sandbox itself; missing: they go to standard error. */
+  /** Gets unexpected errors of the sandbox itself; missing: standard error gets them. */
   readonly report?: (error: Error) => void;
 }
 

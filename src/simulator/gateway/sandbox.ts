@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { controlRoutes } from "./control/control-routes.ts";
+import { controlRoutes, ORDERS_LISTED_MAX } from "./control/control-routes.ts";
 import { type FaultInput, faultSchema } from "./faults.ts";
 import { createApp } from "./http/app.ts";
 import { categoryRoutes, lookupRoutes } from "./lookup/lookup-routes.ts";
@@ -9,14 +9,12 @@ import { pageRoutes } from "./pages/payment-page.ts";
 import { assemble, type SandboxOptions } from "./parts.ts";
 import { soapRoutes } from "./soap/soap-routes.ts";
 
-const ORDERS_LISTED_MAX = 50_000;
-
-/** Starts a stand-in for the payment gateway and resolves when it listens. */
+/** Starts a stand-in for the payment gateway, and resolves when the sandbox listens. */
 export async function startGatewaySandbox(options: SandboxOptions) {
   const { host = "127.0.0.1", port = 0, tls } = options;
   const closing = new AbortController();
   const toReport = options.report ?? ((error: Error) => console.error(error));
-  // Waits that end because the sandbox closes are no fault of the sandbox.
+  // An error of a wait that ends because the sandbox closes is no fault of the sandbox.
   const report = (error: Error): void => {
     if (!closing.signal.aborted) toReport(error);
   };
@@ -55,8 +53,8 @@ export async function startGatewaySandbox(options: SandboxOptions) {
 }
 
 /**
- * Notifications leave after the answer to the request that caused them. A client that has hung up
- * gets no answer, and its connection has ended before there was one to write.
+ * Calls `work` after the answer to a request, or at once if the client has hung up: notifications
+ * leave after the answer to the request that caused them.
  */
 function afterAnswer(answer: ServerResponse, work: () => void): void {
   if (answer.closed) work();

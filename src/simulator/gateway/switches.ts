@@ -22,7 +22,7 @@ import { parseMailTarget } from "./notifications/mail.ts";
 import type { SandboxOptions } from "./parts.ts";
 import texts from "./texts.json" with { type: "json" };
 
-/** The options as far as the switches have set them. */
+/** The options that the switches have set so far. */
 type Draft = {
   -readonly [K in keyof SandboxOptions]?: SandboxOptions[K];
 } & {
@@ -74,7 +74,7 @@ export const switches: SwitchTable<Draft> = {
   "ready-file": option("FILE", (readyFile) => ({ readyFile })),
 };
 
-/** Reads the command line and the files it names. Never throws for a mistyped command line. */
+/** Reads a command line and the files that it names. A mistyped one is a result, no exception. */
 export function readCommandLine(argv: readonly string[]): Asked<SandboxOptions> {
   const draft: Draft = {
     host: "127.0.0.1",
@@ -102,8 +102,12 @@ function accountsOf({ accounts: given, login, password, ...draft }: Draft): Acco
   if (parts.some(Boolean) && !parts.every(Boolean)) {
     throw new ValueError("--login, --password and --website belong together: give all three");
   }
-  if (login !== undefined && password !== undefined) {
-    accounts.push(accountOnCommandLine(draft, login, password));
+  if (login !== undefined) {
+    const { categories: named, currency = "EUR", salt, websites: ids } = draft;
+    const categories = named.length > 0 ? named : undefined;
+    const websites = ids.map((id) => ({ id, currency, categories, salt }));
+    const where = "--login, --password, --website, --currency: ";
+    accounts.push(...checked(where, { login, password, websites }));
   }
   if (accounts.length === 0) {
     throw new ValueError("no account: give --login, --password and --website, or --account FILE");
@@ -112,24 +116,6 @@ function accountsOf({ accounts: given, login, password, ...draft }: Draft): Acco
   const twice = logins.find((name, i) => logins.indexOf(name) !== i);
   if (twice !== undefined) throw new ValueError(`login ${twice} is given twice: name it once`);
   return accounts;
-}
-
-function accountOnCommandLine(
-  { categories, currency = "EUR", salt, websites }: Omit<Draft, "accounts" | "login" | "password">,
-  login: string,
-  password: string,
-): AccountInput {
-  const account = {
-    login,
-    password,
-    websites: websites.map((id) => ({
-      id,
-      currency,
-      ...(categories.length > 0 && { categories: [...categories] }),
-      ...(salt !== undefined && { salt }),
-    })),
-  };
-  return checked("--login, --password, --website, --currency: ", account)[0] ?? account;
 }
 
 function accountFile(path: string): AccountInput[] {

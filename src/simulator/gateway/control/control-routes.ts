@@ -5,11 +5,11 @@ import { faultSchema } from "../faults.ts";
 import { bodyBytes, jsonBody, RequestRefused } from "../http/app.ts";
 import { DemandRefused, type Order, orderView, parseAmount } from "../orders/order.ts";
 import { type OperatorRow, operatorPage } from "../pages/operator-page.ts";
-import { autoPayment, paymentWith, testCards } from "../pages/test-cards.ts";
+import { autoPayment } from "../pages/test-cards.ts";
 import type { SandboxParts } from "../parts.ts";
 
-/** How many orders a list may hold: tests send ten thousand, more would fill the memory. */
-const ORDERS_LISTED_MAX = 50_000;
+/** The largest number of orders in a list: tests send ten thousand, more would fill the memory. */
+export const ORDERS_LISTED_MAX = 50_000;
 
 const limitSchema = z.coerce.number().int().min(1).max(ORDERS_LISTED_MAX);
 
@@ -60,7 +60,7 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
     sender.kick();
     return notifications.latest(NOTIFICATIONS_LISTED);
   });
-  // JSON gets the order back; a form of the operator page gets the page, or why it was refused.
+  // A program with JSON gets the order; a form of the operator page gets the page or the refusal.
   app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
     if (!isForm(request)) return orderView(demanded(request, parts));
     try {
@@ -96,17 +96,12 @@ function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
 
 type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
 
-/** The events that an operator can cause for an order. */
+/** The actions of an operator, by the last part of their address. */
 const actions: Readonly<Record<string, Action>> = {
   wait: (order, { ledger }) => ledger.demand(order, { kind: "wait" }),
   pay: (order, { ledger }) => ledger.pay(order, order.card === "" ? autoPayment(order) : order),
-  decline: (order, { ledger }) => {
-    if (order.card !== "") return ledger.decline(order, order);
-    const refused = testCards.find(({ approved }) => !approved);
-    const customer = { customerEmail: order.customerEmail, customerCountry: "FR" };
-    const payment = refused ? paymentWith(refused, customer) : autoPayment(order);
-    return ledger.decline(order, payment);
-  },
+  decline: (order, { ledger }) =>
+    ledger.decline(order, order.card === "" ? autoPayment(order, false) : order),
   abort: (order, { ledger }) => ledger.demand(order, { kind: "abort" }),
   capture: (order, { ledger }, amountMinor) =>
     ledger.demand(order, { kind: "capture", amountMinor }),
@@ -118,7 +113,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 type Target = { Params: { id: string; action: string } };
 
-/** Carries the demand out. Throws {@link RequestRefused} with the reason. */
+/** Carries out the action of a request. Throws {@link RequestRefused} with the reason. */
 function demanded(request: FastifyRequest<Target>, parts: SandboxParts): Order {
   const { id, action } = request.params;
   const order = parts.orders.byPublicId(id.toUpperCase());
@@ -139,14 +134,14 @@ function isForm({ headers }: FastifyRequest): boolean {
 
 const demandSchema = z.strictObject({ amount: z.string().optional() });
 
-/** Returns the amount that the request names in major units; undefined: all of it. */
+/** Returns the amount that a request names in major units; undefined: the whole amount. */
 function amountOf(request: FastifyRequest, { decimals }: Order): number | undefined {
-  const text = isForm(request)
-    ? (new URLSearchParams(bodyBytes(request).toString("utf8")).get("amount") ?? "").trim()
-    : bodyBytes(request).length > 0
-      ? (jsonBody(request, demandSchema).amount ?? "")
-      : "";
-  if (text === "") return undefined;
+  const bytes = bodyBytes(request);
+  const form = (): string | null => new URLSearchParams(bytes.toString("utf8")).get("amount");
+  const json = (): string | undefined =>
+    bytes.length > 0 ? jsonBody(request, demandSchema).amount : undefined;
+  const text = isForm(request) ? form()?.trim() : json();
+  if (!text) return undefined;
   const amountMinor = parseAmount(text, decimals);
   if (amountMinor !== undefined && amountMinor > 0) return amountMinor;
   throw new RequestRefused(400, `amount must be a positive number like "9.99", not "${text}"`);

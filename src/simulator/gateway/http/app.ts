@@ -6,7 +6,7 @@ import { faultEnvelope } from "../soap/xml.ts";
 
 const HOST = /^([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?$/;
 
-/** Returns scheme and host as the client named them, for addresses that the client can reach. */
+/** Returns scheme and host of a request, for addresses that the client can reach. */
 export function baseUrlOf({ protocol, headers, raw }: FastifyRequest): string {
   const host = headers.host ?? "";
   const { localAddress = "127.0.0.1", localPort = 0 } = raw.socket;
@@ -18,7 +18,7 @@ export function bodyBytes({ body }: FastifyRequest): Buffer {
   return Buffer.isBuffer(body) ? body : Buffer.alloc(0);
 }
 
-/** A request that is refused with an HTTP status; the message says what to do. */
+/** A request that is refused with an HTTP status; the message says what would be right. */
 export class RequestRefused extends Error {
   override readonly name = "RequestRefused";
   readonly statusCode: number;
@@ -29,7 +29,7 @@ export class RequestRefused extends Error {
   }
 }
 
-/** Returns the checked JSON body. Throws {@link RequestRefused} with all faults. */
+/** Returns the checked JSON body. Throws {@link RequestRefused} with every fault of the body. */
 export function jsonBody<T>(request: FastifyRequest, schema: z.ZodType<T>): T {
   const checked = schema.safeParse(parseJson(bodyBytes(request)));
   if (checked.success) return checked.data;
@@ -50,7 +50,7 @@ export function describeIssues({ issues }: z.ZodError): string {
     .join("; ");
 }
 
-/** The largest body that is read; an order with a full cart is below 100 KiB. */
+/** The largest body that is read; an order with a full cart has less than 100 KiB. */
 const BODY_BYTES_MAX = 256 * 1024;
 
 const heads = { maxHeaderSize: PAGE_HEADER_BYTES_MAX };
@@ -61,8 +61,8 @@ export interface Tls {
 }
 
 /**
- * The HTTP server without its routes: every body is bytes, whatever its type, and every failure has
- * an answer. `report` gets what is a fault of the sandbox itself.
+ * Returns the HTTP server without its routes. A body of any type is bytes, and every failure has an
+ * answer. `report` gets the failures of the sandbox itself.
  */
 export function createApp(tls: Tls | undefined, report: (error: Error) => void): FastifyInstance {
   const app = fastify({
@@ -79,7 +79,7 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
     done(null, body);
   });
   app.addHook("onRequest", (request, _reply, done) => {
-    if (!isForeignWrite(request.method, request.headers)) return done();
+    if (!isForeignWrite(request)) return done();
     done(new RequestRefused(403, "requests from pages of another origin are refused"));
   });
   app.setErrorHandler<FastifyError>((error, request, reply) => {
@@ -98,11 +98,8 @@ export function createApp(tls: Tls | undefined, report: (error: Error) => void):
   return app;
 }
 
-/** Whether a page of another origin asks for a change. */
-function isForeignWrite(
-  method: string,
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): boolean {
+/** Returns whether a page of another origin asks for a change. */
+function isForeignWrite({ method, headers }: FastifyRequest): boolean {
   if (method === "GET" || method === "HEAD") return false;
   const { origin, host } = headers;
   if (headers["sec-fetch-site"] === "cross-site") return true;

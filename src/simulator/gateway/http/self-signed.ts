@@ -2,14 +2,13 @@ import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 import { isIP, isIPv4 } from "node:net";
 import type { Tls } from "./app.ts";
 
-/**
- * A certificate of our own (X.509 version 3, RFC 5280): clients are tried over https with it as
- * their CA file. The key lives in memory only.
- */
-
+/** The validity of a certificate: 397 days. */
 const VALID_MS = 397 * 24 * 3_600_000;
 
-/** Makes a key and a certificate for host names and addresses, valid from a day before `nowMs`. */
+/**
+ * Makes a key and a certificate for host names and addresses (X.509 version 3, RFC 5280), valid from
+ * a day before `nowMs`. Clients can be tried over https with the certificate as their CA file.
+ */
 export function selfSignedTls(hosts: readonly string[], nowMs: number): Tls {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(
@@ -34,13 +33,13 @@ export function selfSignedTls(hosts: readonly string[], nowMs: number): Tls {
   };
 }
 
-/** Returns basic constraints: it may be its own issuer (RFC 5280 chapter 4.2.1.9). */
+/** Returns the basic constraints of a certificate that is its own issuer (RFC 5280 4.2.1.9). */
 function authority(): Buffer {
   const yes = tagged(0x01, Buffer.from([0xff]));
   return sequence(objectId("2.5.29.19"), yes, tagged(0x04, sequence(yes)));
 }
 
-/** Returns names under tag 2, addresses as bytes under tag 7 (RFC 5280 chapter 4.2.1.6). */
+/** Returns host names under tag 2, and addresses as bytes under tag 7 (RFC 5280 4.2.1.6). */
 function alternativeNames(hosts: readonly string[]): Buffer {
   const names = hosts.map((host) =>
     isIP(host) === 0 ? tagged(0x82, Buffer.from(host, "ascii")) : tagged(0x87, addressBytes(host)),
@@ -72,7 +71,7 @@ function sequence(...content: readonly Buffer[]): Buffer {
   return tagged(0x30, ...content);
 }
 
-/** Returns an INTEGER; it is positive if the first byte is below 128. */
+/** Returns an INTEGER, which is positive if its first byte is below 128. */
 function integer(bytes: Buffer): Buffer {
   return tagged(0x02, bytes);
 }
@@ -88,7 +87,7 @@ function base128(number: number): number[] {
   return digits;
 }
 
-/** Returns a UTCTime, which ends in 2049 (RFC 5280 chapter 4.1.2.5.1). */
+/** Returns a UTCTime, which can express years up to 2049 (RFC 5280 4.1.2.5.1). */
 function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/\D/g, "").slice(2, 14);
   return tagged(0x17, Buffer.from(`${digits}Z`, "ascii"));

@@ -5,7 +5,7 @@ import type { SandboxParts } from "../parts.ts";
 import { xml, xmlDocument } from "../soap/xml.ts";
 import { orderIdOf, orderObject, transactionView } from "./transaction-view.ts";
 
-/** The errors that are published for the v3 API (docs/gateway.md 4.5). */
+/** The published errors of the v3 API (docs/gateway.md 4.5). */
 const errors = {
   credentials: { status: 401, code: 1_000_001, message: "Incorrect Credentials" },
   parameter: { status: 400, code: 1_010_201, message: "Invalid Parameter" },
@@ -14,8 +14,8 @@ const errors = {
 } as const;
 
 /**
- * Adds GET /v3/transaction(s)/{id} and /v3/order(s)/{id}: plural on the event page, singular in the
- * published API.
+ * Adds GET /v3/transaction(s)/{id} and /v3/order(s)/{id}: the page about events has the plural
+ * addresses, the published API the singular ones.
  */
 export function lookupRoutes(root: FastifyInstance, parts: SandboxParts): void {
   void root.register((app, _options, done) => {
@@ -83,7 +83,7 @@ export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts)
   );
 }
 
-/** Finds an order by its number or by the transaction id of the notifications. */
+/** Returns the order with this number, or with this transaction id of notifications. */
 function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
   const byNumber = /^\d{12,15}$/.test(id) ? orders.byId(orderIdOf(Number(id))) : undefined;
   return byNumber ?? orders.byPublicId(id.toUpperCase());

@@ -2,7 +2,7 @@ import { formatMajor } from "../../../shared/money.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { textOf } from "../soap/parameters.ts";
 
-/** Where transaction ids begin: those of the real service need more than 32 bits. */
+/** The smallest transaction id; those of the real gateway need more than 32 bits. */
 const TRANSACTION_ID_BASE = 155_000_000_000;
 const OPERATION_ID_BASE = 820_000_000;
 
@@ -24,7 +24,7 @@ const states: Readonly<Record<OrderState, readonly [state: string, status: numbe
   aborted: ["declined", 8],
 };
 
-/** The v3 operation types; v3 counts authorizations and cancellations as no operations. */
+/** The names of operation types in v3, where authorizations and cancellations are missing. */
 const operationTypes: Readonly<Partial<Record<OrderOperation["type"], string>>> = {
   capture: "CAPTURE",
   refund: "REFUND",

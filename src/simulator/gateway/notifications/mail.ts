@@ -1,21 +1,19 @@
 import { appendFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
+import { PORT_MAX } from "../../../shared/config/config-field.ts";
 import { ValueError, whole } from "../../switch-table.ts";
 import type { ResultFields } from "./mapi-document.ts";
 import type { Attempt } from "./notification-store.ts";
 
-/** Where mails go: the end of a file in mbox form, or a mail server on this machine. */
+/** The receiver of the mails: the end of a file in mbox form, or a mail server on this machine. */
 export type MailTarget =
   | { readonly file: string }
   | { readonly host: string; readonly port: number };
 
-const PORT_MAX = 65_535;
-
-/** Reads the value of `--mail`. Throws {@link ValueError}. */
+/** Reads the value of `--mail`. Throws {@link ValueError} for a server on another machine. */
 export function parseMailTarget(text: string): MailTarget {
   if (!/^smtp:/i.test(text)) return { file: text };
   const [, host = "", port = ""] = /^smtp:\/\/(\[::1\]|[^:/]+):(\d+)$/i.exec(text) ?? [];
-  // A mail of the sandbox must stay on this machine.
   if (!/^(localhost|127(\.\d{1,3}){3}|\[::1\])$/i.test(host)) {
     throw new ValueError(
       "right would be a file, or smtp://127.0.0.1:25 with a host of this machine",
@@ -24,17 +22,7 @@ export function parseMailTarget(text: string): MailTarget {
   return { host: host.replace(/[[\]]/g, ""), port: whole(port, 1, PORT_MAX) };
 }
 
-export async function deliverMail(
-  target: MailTarget,
-  mail: Mail,
-  signal: AbortSignal,
-): Promise<Attempt> {
-  if (!("file" in target)) return deliverBySmtp(target, mail, signal);
-  await appendFile(target.file, mboxEntry(mail), { mode: 0o600 });
-  return { verdict: "taken", answer: `written to ${target.file}` };
-}
-
-/** Returns an entry of a mailbox file (RFC 4155); lines that begin like a mail are quoted. */
+/** Returns an entry of a mailbox file (RFC 4155); lines that begin like an entry are quoted. */
 function mboxEntry({ writtenAt, text }: Mail): string {
   const [day = "", date = "", month = "", year = "", time = ""] = new Date(writtenAt)
     .toUTCString()
@@ -43,12 +31,12 @@ function mboxEntry({ writtenAt, text }: Mail): string {
   return `From gateway-sandbox ${day} ${month} ${date} ${time} ${year}\n${quoted}\n`;
 }
 
-/** A mail to `emailCallback` about an operation; the real form is not public. */
+/** A mail to `emailCallback` about an operation. */
 interface Mail {
   readonly to: readonly string[];
-  /** Time of the mail, ISO 8601. */
+  /** The time of the mail, ISO 8601. */
   readonly writtenAt: string;
-  /** Header and body in ASCII; lines end with CR LF. */
+  /** The header and the body in ASCII; lines end with CR LF. */
   readonly text: string;
 }
 
@@ -62,6 +50,7 @@ export function mailAddresses(emailCallback: string): readonly string[] {
     .filter((address) => /^[\x21-\x7e]+$/.test(address));
 }
 
+/** The content of a mail; its form at the real gateway is not public. */
 interface Letter {
   readonly to: readonly string[];
   readonly subject: string;
@@ -93,7 +82,7 @@ export function mailText({ to, subject, messageId, nowMs, fields }: Letter): str
 
 const LINE_MAX = 76;
 
-/** Returns one line in quoted-printable (RFC 2045, 6.7), folded; line feeds in it are encoded. */
+/** Returns one line in quoted-printable (RFC 2045, 6.7), folded, with its line feeds encoded. */
 function quotedPrintable(line: string): string {
   const last = Buffer.byteLength(line) - 1;
   const pieces = [...Buffer.from(line)].map((byte, i) => {
@@ -105,14 +94,14 @@ function quotedPrintable(line: string): string {
   const lines = [""];
   for (const piece of pieces) {
     const longer = `${lines.at(-1)}${piece}`;
-    // A folded line ends with an equals sign of its own.
+    // The equals sign at the end of a folded line counts too.
     if (longer.length < LINE_MAX) lines[lines.length - 1] = longer;
     else lines.push(piece);
   }
   return lines.join("=\r\n");
 }
 
-/** A peer that sends more than this in one conversation is taken for no mail server. */
+/** The most characters of one conversation: a peer that sends more is no mail server. */
 const REPLY_CHARACTERS_MAX = 64 * 1024;
 
 interface Reply {
@@ -120,7 +109,7 @@ interface Reply {
   readonly answer: string;
 }
 
-/** A reply that ends the conversation before the mail was taken. */
+/** A reply by which the server refuses a mail. */
 class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: number;
@@ -132,15 +121,20 @@ class Refusal extends Error {
 }
 
 /**
- * Hands a mail to a server over a plain connection (RFC 5321). The mail is taken when one receiver
- * is; a refusal for ever begins with 5. Rejects if the connection fails or the peer speaks no SMTP.
+ * Writes a mail to a file, or sends it to a server over a plain connection (RFC 5321). A mail is
+ * taken when the server accepts one receiver; a reply from 500 on refuses a mail for ever. Rejects
+ * if the file cannot be written, the connection fails, or the peer is no mail server.
  */
-export async function deliverBySmtp(
-  { host, port }: { readonly host: string; readonly port: number },
+export async function deliverMail(
+  target: MailTarget,
   mail: Mail,
   signal: AbortSignal,
 ): Promise<Attempt> {
-  const socket = connect({ host, port, signal });
+  if ("file" in target) {
+    await appendFile(target.file, mboxEntry(mail), { mode: 0o600 });
+    return { verdict: "taken", answer: `written to ${target.file}` };
+  }
+  const socket = connect({ ...target, signal });
   socket.setEncoding("utf8");
   try {
     return { verdict: "taken", answer: `SMTP ${await converse(socket, mail)}` };
@@ -152,7 +146,7 @@ export async function deliverBySmtp(
   }
 }
 
-/** Returns the server's answer to the mail that it took. Throws {@link Refusal}. */
+/** Sends a mail and returns the server's answer. Throws {@link Refusal}. */
 async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
   const replies = repliesOf(socket);
   const next = async (): Promise<Reply> => {
@@ -175,9 +169,9 @@ async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
   }
   if (refused[0] && refused.length === to.length) throw new Refusal(refused[0]);
   wanted(await say("DATA"), 354);
-  // A line that begins with a dot gets another one, so that a lone dot is the end alone.
+  // A line that begins with a dot gets a second dot, because a lone dot ends the mail.
   const { answer } = wanted(await say(`${text.replace(/^\./gm, "..")}.`), 250);
-  // The server has the mail now, whatever it answers to QUIT.
+  // The server has taken the mail, so its answer to QUIT does not matter.
   await say("QUIT").catch(() => undefined);
   return [answer, ...refused.map((reply) => `refused: ${reply.answer}`)].join("; ");
 }

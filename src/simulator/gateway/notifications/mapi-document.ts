@@ -4,15 +4,15 @@ import type { FreeDatum, Order, OrderOperation } from "../orders/order.ts";
 import { textOf, type Values } from "../soap/parameters.ts";
 import { xml, xmlDocument } from "../soap/xml.ts";
 
-/** The children of `result` in their order; free data becomes elements of its own. */
+/** The children of `result` in their order; free data is a list of elements inside one child. */
 export type ResultFields = ReadonlyArray<
   readonly [name: string, value: string | readonly FreeDatum[]]
 >;
 
 /**
  * Returns the signed document of a notification (docs/gateway.md 3.2, 3.4). The digest is MD5 over
- * the bytes of the `result` element, followed by the secret: the password or the website's salt. A
- * bad digest is that of another secret.
+ * the bytes of the `result` element, followed by the secret: the password or the website's salt.
+ * `badDigest`: the document is signed with another secret.
  */
 export function mapiDocument(fields: ResultFields, secret: string, badDigest = false): string {
   const result = xml("result", fields.map(resultChild));
@@ -26,7 +26,7 @@ export function mapiDocument(fields: ResultFields, secret: string, badDigest = f
 
 function resultChild([name, value]: ResultFields[number]): string {
   if (typeof value === "string") return xml(name, value);
-  // Keys that cannot be part of an element's name are left out: the gateway's way is not public.
+  // How the real gateway writes other keys, which cannot be part of an element's name, is not public.
   const items = value.filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key));
   return xml(
     name,
@@ -34,7 +34,7 @@ function resultChild([name, value]: ResultFields[number]): string {
   );
 }
 
-/** Returns why an operation failed; the texts are invented. */
+/** Returns the reason of a failed operation, in invented texts; empty texts for any other. */
 function reasonOf({ type, status }: OrderOperation) {
   if (status !== "nok") return { code: "", short: "", long: "" };
   return type === "authorization"
@@ -42,7 +42,7 @@ function reasonOf({ type, status }: OrderOperation) {
     : { code: "96", short: "Failed", long: `The ${type} did not succeed` };
 }
 
-/** Returns the members of a notification (docs/design.md 12.17, docs/gateway.md 3.1). */
+/** Returns the fields of a notification (docs/design.md 12.17, docs/gateway.md 3.1). */
 export function resultFields(order: Order, operation: OrderOperation): ResultFields {
   const [date = "", clock = ""] = operation.createdAt.split("T");
   const reason = reasonOf(operation);

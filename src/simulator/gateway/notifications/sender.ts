@@ -9,7 +9,7 @@ import {
   verdictOf,
 } from "./notification-store.ts";
 
-/** How long the answer of a merchant's listener is waited for. */
+/** The time within which a merchant's listener has to answer. */
 const ANSWER_TIMEOUT_MS = 20_000;
 
 const ORDERS_AT_ONCE = 16;
@@ -17,20 +17,20 @@ const ORDERS_AT_ONCE = 16;
 interface SenderParts {
   readonly notifications: NotificationStore;
   readonly clock: Clock;
-  /** Where mails go; undefined: none is sent. */
+  /** The receiver of mails; undefined: no mail is sent. */
   readonly mail: MailTarget | undefined;
   readonly closing: AbortSignal;
   readonly report: (error: Error) => void;
 }
 
 /**
- * Delivers due notifications: those of one order one after the other, several orders at once; its
- * mails in a row of their own, so that a mail server that hangs holds nothing else up.
- * Waiting ones are in the database, so nothing is forgotten when the sandbox stops.
+ * Delivers due notifications, of at most 16 orders at once. The notifications of one order follow
+ * one after the other, and so do its mails, so that a mail server that hangs delays mails only.
+ * Notifications wait in the database, so none is lost when the sandbox stops.
  */
 export class Sender {
   readonly #parts: SenderParts;
-  /** The work under way: for each order its notifications, and its mails. */
+  /** The deliveries under way: for each order one of notifications and one of mails. */
   readonly #underway = new Map<string, Promise<void>>();
   #timer: Timer | undefined;
 
@@ -38,11 +38,11 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Delivers what is due, and calls itself again when a delivery ends or another one is due. */
+  /** Starts to deliver all that is due; is called again when a delivery ends or the next is due. */
   kick(): void {
     const { notifications, clock, closing } = this.#parts;
     if (closing.aborted) return;
-    // Both questions use one time: what falls due between them would be in neither answer.
+    // The queries for due and for next use one time, or a notification could be in neither answer.
     const nowMs = clock.now();
     const due = notifications.due(nowMs, ORDERS_AT_ONCE * 4);
     for (const [row, mine] of Map.groupBy(due, (one) => `${one.orderId} ${isMail(one)}`)) {
@@ -52,13 +52,13 @@ export class Sender {
     this.#sleepUntilNext(nowMs);
   }
 
-  /** Tries everything that is due once, and resolves when that has ended. */
+  /** Delivers all that is due, and resolves when these deliveries have ended. */
   async deliverDue(): Promise<void> {
     this.kick();
     while (this.#underway.size > 0) await Promise.all(this.#underway.values());
   }
 
-  /** Resolves when nothing is under way; the caller has aborted `closing` before. */
+  /** Resolves when no delivery is under way; the caller has aborted `closing` before. */
   async stopped(): Promise<void> {
     this.#timer?.clear();
     await Promise.all(this.#underway.values());
@@ -90,7 +90,7 @@ export class Sender {
   async #attempt(notification: Notification): Promise<void> {
     const { notifications, closing } = this.#parts;
     const attempt = await this.#deliver(notification);
-    // An attempt cut off by our own end says nothing about the merchant.
+    // An attempt that the end of the sandbox cut off says nothing about the merchant.
     if (!closing.aborted) notifications.recordAttempt(notification, attempt);
   }
 
@@ -124,10 +124,10 @@ function isMail({ url }: Notification): boolean {
   return url.startsWith(MAILTO);
 }
 
-/** How much of the merchant's answer is read; its content is ignored. */
+/** The most bytes that are read of a merchant's answer, whose content is ignored. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
-/** Posts on a new connection and returns the HTTP status; follows no redirect. */
+/** Posts a notification on a new connection and returns the HTTP status; follows no redirect. */
 function post(
   { url, contentType, body, signature }: Notification,
   signal: AbortSignal,
@@ -152,7 +152,7 @@ function post(
       });
       response.on("error", () => response.destroy());
     });
-    // A status that came before the connection broke is an answer.
+    // A status that arrived before the connection broke counts as the answer.
     outgoing.on("error", (error) => (status === undefined ? reject(error) : resolve(status)));
     outgoing.on("close", () => resolve(status ?? 0));
     outgoing.end(body);

@@ -3,15 +3,14 @@ import type { Notification } from "../notifications/notification-store.ts";
 import type { Order, OrderOperation, OrderState } from "../orders/order.ts";
 import { type Html, html, htmlPage } from "./html.ts";
 
-/** The sandbox's own page: the orders, their states, and buttons for what a bank does. */
-
+/** An order in the table of the page. */
 export interface OperatorRow {
   readonly order: Order;
   readonly operations: readonly OrderOperation[];
   readonly notifications: readonly Notification[];
 }
 
-/** The buttons for each state; each posts to an address that ends with its text. */
+/** The texts of the buttons for each state; a button posts to an address that ends with its text. */
 const buttons: Readonly<Record<OrderState, readonly string[]>> = {
   created: ["pay", "decline", "abort", "wait"],
   waiting: ["pay", "decline", "abort"],
@@ -24,6 +23,7 @@ const buttons: Readonly<Record<OrderState, readonly string[]>> = {
   aborted: [],
 };
 
+/** Returns the sandbox's own page: orders, their states, and buttons for what a bank does. */
 export function operatorPage(
   rows: readonly OperatorRow[],
   total: number,

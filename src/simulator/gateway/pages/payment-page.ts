@@ -3,34 +3,38 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { formatMajor } from "../../../shared/money.ts";
 import { pageFile } from "../../../shared/process/page-packages.ts";
 import { transaction } from "../../../shared/store/sqlite.ts";
-import { type Website, websiteOf } from "../account.ts";
+import type { Clock } from "../../../shared/time.ts";
+import { websiteOf } from "../account.ts";
 import { bodyBytes } from "../http/app.ts";
 import type { Order, OrderState } from "../orders/order.ts";
 import type { SandboxParts } from "../parts.ts";
 import { maskStored, textOf } from "../soap/parameters.ts";
 import catalogue from "../texts.json" with { type: "json" };
 import { type Html, html, htmlPage } from "./html.ts";
-import { paymentWith, testCard } from "./test-cards.ts";
+import { paymentWith, type TestCard, testCard } from "./test-cards.ts";
 
 /**
- * The hosted payment page. Element ids are those of the real one, which browser tests of merchants
- * look for (docs/gateway.md 2.7).
+ * The hosted payment page. Its elements have the ids of the real page, which browser tests of
+ * merchants look for (docs/gateway.md 2.7).
  */
 
 type ByPage = { Params: { page: string } };
 
 /**
- * Style sheets and logos come from the merchant over https; scripts from nowhere. Merchants may
- * show the page in a frame (field method, value iframe).
+ * The content policy: merchants may bring style sheets and logos over https, but no scripts, and may
+ * display the page in a frame (field method, value iframe).
  */
 const pagePolicy =
   "default-src 'none'; style-src 'self' https:; img-src https:; form-action 'self'; " +
   "base-uri 'none'";
 
-/** Adds the payment page that redirectUrl leads to: the form, then the outcome. */
+/** Adds the payment page at the address of redirectUrl: first the form, later the outcome. */
 export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
   app.get("/sandbox/style.css", (_request, reply) =>
-    reply.type("text/css; charset=utf-8").header("cache-control", "max-age=3600").send(style()),
+    reply
+      .type("text/css; charset=utf-8")
+      .header("cache-control", "max-age=3600")
+      .send(readFileSync(pageFile("simulator/gateway/pages/style.css"), "utf8")),
   );
   app.get<ByPage>("/index/ws/id/:page", (request, reply) => {
     const order = parts.orders.byPageId(request.params.page);
@@ -46,23 +50,33 @@ export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
   });
 }
 
-/** Returns the pages' style; a merchant's style sheet follows and may replace it. */
-function style(): string {
-  return readFileSync(pageFile("simulator/gateway/pages/style.css"), "utf8");
-}
-
+/** Sends the page of an order. A merchant's style sheet follows that of the page. */
 function show(
   reply: FastifyReply,
   { accounts, clock }: SandboxParts,
   order: Order,
   retry?: Retry,
 ): FastifyReply {
-  const context: PageContext = {
-    order,
-    website: websiteOf(accounts, order),
-    year: new Date(clock.now()).getUTCFullYear(),
-  };
-  return send(reply, paymentPage(context, retry));
+  const { lang, texts } = textsFor(textOf(order.fields, "locale"));
+  const { state, fields, merchantReference } = order;
+  const { title, head, content } =
+    state === "created"
+      ? { title: texts.title, head: "", content: form(order, clock, lang, texts, retry) }
+      : outcome(order, state, texts);
+  const css = websiteOf(accounts, order)?.css;
+  const logo = textOf(fields, "urlLogo");
+  const page = htmlPage(
+    { lang, title, head: html`${css && html`<link rel="stylesheet" href="${css}">`}${head}` },
+    html`<main>
+${logo && html`<img class="logo" src="${logo}" alt="">\n`}<h1>${texts.title}</h1>
+<p class="notice">${texts.notice}</p>
+<p class="total" id="amount">${displayAmount(order, lang)}</p>
+<p>${textOf(fields, "description")}</p>
+${merchantReference && html`<p>${texts.reference} ${merchantReference}</p>`}
+${content}
+</main>`,
+  );
+  return send(reply, page);
 }
 
 function send(reply: FastifyReply, page: string): FastifyReply {
@@ -74,7 +88,7 @@ function send(reply: FastifyReply, page: string): FastifyReply {
     .send(page);
 }
 
-/** Pays, declines or aborts the order; returns what to correct if the form is not complete. */
+/** Pays, declines or aborts an order; returns what to correct if the form is not complete. */
 function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry | undefined {
   const { database, ledger, clock } = parts;
   if (form.get("action") === "abort") {
@@ -106,55 +120,26 @@ function textsFor(locale: string): { lang: string; texts: Texts } {
   return known ? { lang, texts: known } : { lang: "en", texts: catalogue.pages.en };
 }
 
-interface PageContext {
-  readonly order: Order;
-  readonly website: Website | undefined;
-  /** The first year in the list of expiry years. */
-  readonly year: number;
-}
+type EndState = Exclude<OrderState, "created">;
+type Outcome = readonly [block: string, text: keyof Texts, address: string];
 
-const outcomes: Readonly<
-  Record<
-    Exclude<OrderState, "created">,
-    readonly [block: string, text: keyof Texts, address: string]
-  >
-> = {
-  // The real page's block for such a payment is not known.
+const accepted: Outcome = ["endSuccessTransactionBlock", "accepted", "urlAccept"];
+const aborted: Outcome = ["endCancelTransactionBlock", "aborted", "urlCancel"];
+
+/** For each state after the form: the id of the outcome's element, its text, and the way back. */
+const outcomes: Readonly<Record<EndState, Outcome>> = {
+  // The element of the real page for a payment that waits is not known.
   waiting: ["endSuccessTransactionBlock", "waiting", "urlAccept"],
-  authorized: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
-  captured: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
-  refunded: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
-  reversed: ["endSuccessTransactionBlock", "accepted", "urlAccept"],
-  cancelled: ["endCancelTransactionBlock", "aborted", "urlCancel"],
-  aborted: ["endCancelTransactionBlock", "aborted", "urlCancel"],
+  authorized: accepted,
+  captured: accepted,
+  refunded: accepted,
+  reversed: accepted,
+  cancelled: aborted,
+  aborted,
   declined: ["endErrorTransactionBlock", "declined", "urlDecline"],
 };
 
-function paymentPage(context: PageContext, retry?: Retry): string {
-  const { order } = context;
-  const { lang, texts } = textsFor(textOf(order.fields, "locale"));
-  const { state, merchantReference } = order;
-  const open = state === "created";
-  const content = open ? form(context, lang, texts, retry) : outcome(order, state, texts);
-  const css = context.website?.css;
-  const style = css && html`<link rel="stylesheet" href="${css}">`;
-  const head = html`${style}${open ? undefined : refresh(order, state)}`;
-  // A screen reader says the title first.
-  const title = open ? texts.title : texts[outcomes[state][1]];
-  return htmlPage(
-    { lang, title, head },
-    html`<main>
-${logo(order)}<h1>${texts.title}</h1>
-<p class="notice">${texts.notice}</p>
-<p class="total" id="amount">${displayAmount(order, lang)}</p>
-<p>${textOf(order.fields, "description")}</p>
-${merchantReference && html`<p>${texts.reference} ${merchantReference}</p>`}
-${content}
-</main>`,
-  );
-}
-
-/** Returns the page of an address that leads to no order. */
+/** Returns the page for an address of no order. */
 function missingPage(): string {
   return htmlPage(
     { lang: "en", title: "No such payment" },
@@ -166,35 +151,29 @@ function missingPage(): string {
   );
 }
 
-function logo({ fields }: Order): Html | undefined {
-  const url = textOf(fields, "urlLogo");
-  return url === "" ? undefined : html`<img class="logo" src="${url}" alt="">\n`;
-}
-
 function displayAmount({ amountMinor, decimals, currency }: Order, lang: string): string {
   const amount = formatMajor(amountMinor, decimals) as Intl.StringNumericLiteral;
   return new Intl.NumberFormat(lang, { style: "currency", currency }).format(amount);
 }
 
-function outcome(order: Order, state: Exclude<OrderState, "created">, texts: Texts): Html {
+/**
+ * Returns the parts of the page after the form. The title is the outcome, because a screen reader
+ * reads the title first; the tag in the head takes the customer back to the shop after five seconds.
+ */
+function outcome(order: Order, state: EndState, texts: Texts) {
   const [block, text, address] = outcomes[state];
   const url = textOf(order.fields, address);
-  const back =
-    url === ""
-      ? undefined
-      : html`<p>${texts.leaving}</p>
+  const back = html`<p>${texts.leaving}</p>
 <a class="button" id="return_link" href="${url}">${texts.back}</a>`;
-  return html`<div id="${block}" class="outcome" role="status">
-<p class="words">${texts[text]}</p>${back}</div>`;
+  return {
+    title: texts[text],
+    head: url && html`<meta http-equiv="refresh" content="5;url=${url}">`,
+    content: html`<div id="${block}" class="outcome" role="status">
+<p class="words">${texts[text]}</p>${url && back}</div>`,
+  };
 }
 
-/** Returns the tag that takes the customer back to the shop after five seconds. */
-function refresh(order: Order, state: Exclude<OrderState, "created">): Html | undefined {
-  const url = textOf(order.fields, outcomes[state][2]);
-  return url === "" ? undefined : html`<meta http-equiv="refresh" content="5;url=${url}">`;
-}
-
-/** The field of the form that each fault belongs to. */
+/** The id of the field with each fault. */
 const faulty: Readonly<Record<EntryFault, string>> = {
   wrongEmail: "email",
   wrongNumber: "tokenCardNumber",
@@ -203,8 +182,9 @@ const faulty: Readonly<Record<EntryFault, string>> = {
   wrongCode: "tokenCardSecurityCode",
 };
 
-function form({ order, year }: PageContext, lang: string, texts: Texts, retry?: Retry): Html {
+function form(order: Order, clock: Clock, lang: string, texts: Texts, retry?: Retry): Html {
   const entry = retry?.entry;
+  const year = new Date(clock.now()).getUTCFullYear();
   const years = Array.from({ length: 12 }, (_, i) => String(year + i));
   const months = Array.from({ length: 12 }, (_, i) => String(i + 1).padStart(2, "0"));
   const input = (id: string, label: string, attributes: Html): Html =>
@@ -233,14 +213,14 @@ ${input("tokenCardHolder", texts.cardHolder, holderAttributes)}
   name="action" value="abort">${texts.abort}</button></form>`;
 }
 
-/** Returns id and name of a field; the faulty one gets the focus. */
+/** Returns the id and the name of a field; the field with the fault gets the focus. */
 function named(id: string, retry: Retry | undefined): Html {
   const wrong = retry !== undefined && faulty[retry.fault] === id;
   const mark = wrong ? html` aria-invalid="true" aria-describedby="fault" autofocus` : undefined;
   return html`id="${id}" name="${id}"${mark}`;
 }
 
-/** Returns a choice without effect, which browser tests of merchants click; the number decides. */
+/** Returns a choice that browser tests of merchants click; only the number decides the card. */
 function cardTypes({ cardType }: Texts): Html {
   const types = ["Visa", "Mastercard", "American Express"];
   return html`<fieldset><legend>${cardType}</legend>${types.map((type, i) => {
@@ -263,7 +243,7 @@ function select(
 <option value="">–</option>${options}</select>`;
 }
 
-/** The countries of the list; any other two-letter code may be posted. */
+/** The countries in the list of the form; a form may have any other two-letter code. */
 const countries =
   "AT AU BE BG BR CA CH CN CY CZ DE DK EE ES FI FR GB GR HR HU IE IN IT JP LT LU LV MT NL NO PL " +
   "PT RO SE SI SK US";
@@ -281,27 +261,25 @@ function countryOptions(lang: string, chosen: string): Html[] {
     );
 }
 
-/** The customer's entries, without card number and security code. */
+/** What the customer entered, without card number and security code. */
 interface Entry {
   readonly email: string;
   readonly country: string;
   readonly holder: string;
 }
 
-/** The texts that name a wrong entry. */
+/** The name of a text about a wrong entry. */
 type EntryFault = Extract<keyof Texts, `wrong${string}`>;
 
-/** The entries of a form that is not complete, and what is wrong; never a card number. */
+/** The entries of a form that is not complete, and what is wrong in the form. */
 interface Retry {
   readonly entry: Entry;
   readonly fault: EntryFault;
 }
 
-type CheckedEntry =
-  | { readonly entry: Entry; readonly card: NonNullable<ReturnType<typeof testCard>> }
-  | Retry;
+type CheckedEntry = { readonly entry: Entry; readonly card: TestCard } | Retry;
 
-/** Returns what the form says; card number and security code do not leave this function. */
+/** Reads a form. The numbers that the customer entered do not leave this function. */
 function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
   const field = (name: string, lengthMax: number): string =>
     (form.get(name) ?? "").trim().slice(0, lengthMax);
@@ -324,7 +302,7 @@ function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
   return { entry, card };
 }
 
-/** Whether the card is valid, which ends with the last day of the month. */
+/** Returns whether a card is still valid; it is until the last day of its month. */
 function isOpen(month: string, year: string, nowMs: number): boolean {
   if (!/^(0?[1-9]|1[0-2])$/.test(month) || !/^\d{4}$/.test(year)) return false;
   return Date.UTC(Number(year), Number(month), 1) > nowMs;

@@ -4,16 +4,16 @@ import cards from "./test-cards.json" with { type: "json" };
 
 /**
  * The only cards that the payment page accepts, so that nobody enters a real one here: well-known
- * numbers; the refused ones are those of a browser test (docs/gateway.md 2.7).
+ * numbers of approved cards, and the refused cards of a browser test (docs/gateway.md 2.7).
  */
-export const testCards: readonly TestCard[] = cards;
-type TestCard = (typeof cards)[number];
+const testCards: readonly TestCard[] = cards;
+export type TestCard = (typeof cards)[number];
 
 export function testCard(number: string): TestCard | undefined {
   return testCards.find((candidate) => candidate.number === number);
 }
 
-/** Returns what is kept of a card, with what the customer entered. */
+/** Returns what is stored of a card, with the entries of the customer. */
 export function paymentWith(
   { number, paymentMethod, country, enrolled3ds }: TestCard,
   customer: Pick<Payment, "customerEmail" | "customerCountry">,
@@ -21,8 +21,8 @@ export function paymentWith(
   return { paymentMethod, card: maskPan(number), cardCountry: country, enrolled3ds, ...customer };
 }
 
-/** Returns a payment without the payment page, with the first test card. */
-export function autoPayment({ customerEmail }: Pick<Order, "customerEmail">): Payment {
-  const [first] = testCards as readonly [TestCard, ...TestCard[]];
-  return paymentWith(first, { customerEmail, customerCountry: "FR" });
+/** Returns a payment without the payment page, with the first approved or refused test card. */
+export function autoPayment({ customerEmail }: Order, approved = true): Payment {
+  const card = testCards.find((candidate) => candidate.approved === approved) as TestCard;
+  return paymentWith(card, { customerEmail, customerCountry: "FR" });
 }

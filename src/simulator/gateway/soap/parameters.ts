@@ -3,9 +3,9 @@ import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
 import { LOGIN_LENGTH_MAX } from "../account.ts";
 import { childNamed, type XmlElement } from "./xml.ts";
 
-/**
- * Parameters declared as data: the WSDL and the checks of a request are both made from these
- * tables, so that what is published and what is accepted cannot drift apart.
+/*
+ * Parameters are declared as data. The WSDL and the checks of a request are made from the same
+ * tables, so the published types and the accepted requests agree.
  */
 
 type SimpleType = "string" | "int" | "float" | "boolean";
@@ -16,7 +16,7 @@ export interface RecordType {
   readonly fields: readonly Field[];
 }
 
-/** A list is written as repeated `item` elements. */
+/** A list, which is written as repeated `item` elements. */
 export interface ListType {
   readonly kind: "list";
   readonly name: string;
@@ -59,14 +59,12 @@ export const credentialFields: readonly Field[] = [
   { name: "wsPassword", type: "string", mandatory: true, lengthMax: 32 },
   { name: "wsSubAccountLogin", type: "string", nillable: true },
   { name: "wsSubAccountId", type: "int", nillable: true },
-  // The real types have this field; its use is unknown (docs/gateway.md 2.2).
+  // The use of this field of the real types is unknown (docs/gateway.md 2.2).
   { name: "authenticationToken", type: "string", nillable: true, unpublished: true },
 ];
 
 /** The names of parameters that are neither stored nor displayed. */
 const secretFields: ReadonlySet<string> = new Set(["wsPassword", "authenticationToken"]);
-
-/** The formats of docs/design.md 12.10, and those of real clients (docs/gateway.md 2.3). */
 
 export const oneOf =
   (...allowed: readonly string[]): ValueRule =>

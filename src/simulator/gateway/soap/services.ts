@@ -15,9 +15,7 @@ import {
   webAddress,
 } from "./parameters.ts";
 
-/** Types of the order request: docs/design.md 12.10; docs/gateway.md 2.2. */
-
-/** Returns a field of one type for each name. */
+/** Returns a field for each name, with the same type and rules. */
 const each = <F extends Omit<Field, "name">>(field: F, ...names: readonly string[]) =>
   names.map((name) => ({ name, ...field }));
 
@@ -88,14 +86,15 @@ const merchantRiskStatement = record("MerchantRiskStatement", [
 const currency = { ...text, lengthMax: 3, rule: currencyCode } as const;
 const rating = oneOf("+12", "+16", "+18", "ALL");
 
+/** The parameters of an order request (docs/design.md 12.10; docs/gateway.md 2.2). */
 const paymentParameters = record("PaymentParameters", [
   ...each({ type: "int", mandatory: true, lengthMax: 11 }, "websiteId", "categoryId"),
   { name: "subscriptionId", ...text },
   { name: "currency", ...string, mandatory: true, lengthMax: 3, rule: currencyCode },
   { name: "amount", ...float, mandatory: true },
   { name: "rating", ...string, mandatory: true, lengthMax: 3, rule: rating },
-  // The real types let locale, description and urlCallback be nil although the table calls them
-  // mandatory (docs/gateway.md 2.2). A locale may be missing too: its default is en_GB.
+  // In the real types locale, description and urlCallback may be nil, although the table calls them
+  // mandatory (docs/gateway.md 2.2). A locale may also be missing: its default is en_GB.
   { name: "locale", ...text, lengthMax: 5, rule: locale },
   { name: "customerIpAddress", ...string, mandatory: true, lengthMax: 15, rule: ipAddress },
   { name: "description", ...text255, mandatory: true },
@@ -108,7 +107,7 @@ const paymentParameters = record("PaymentParameters", [
   ...each(address, "urlAccept", "urlDecline", "urlCancel"),
   { name: "urlLogo", ...address, rule: secureAddress },
   { name: "bankReportLabel", ...text },
-  // The table's row is spelled freedata, the element freeData.
+  // The table spells this name freedata, the published types freeData.
   { name: "freeData", alias: "freedata", type: freeData, nillable: true },
   { name: "affiliates", type: affiliates, nillable: true },
   { name: "items", type: items, nillable: true },
@@ -126,9 +125,9 @@ const paymentResponse = record("PaymentResponse", [
 ]);
 
 /**
- * Types of confirm, cancel and getDetails: docs/design.md 12.13. The real types let a merchant
- * reference stand for the transaction (docs/gateway.md 2.2), so the identifier is nillable although
- * the table calls it mandatory.
+ * The fields that name an order in confirm, cancel and getDetails (docs/design.md 12.13). The real
+ * types accept a merchant reference in place of the transaction (docs/gateway.md 2.2), so the
+ * transaction is nillable, although the table calls it mandatory.
  */
 const identity: readonly Field[] = [
   { name: "transactionPublicId", ...text, lengthMax: 32 },
@@ -157,9 +156,6 @@ const operationResponse: readonly Field[] = [
   { name: "description", ...string },
 ];
 
-const confirmResponse = record("ConfirmResponse", operationResponse);
-const cancelResponse = record("CancelResponse", operationResponse);
-
 const detailsResponse = record("DetailsResponse", [
   { name: "transactionPublicId", ...string },
   { name: "transactionStatus", ...text },
@@ -169,7 +165,7 @@ const detailsResponse = record("DetailsResponse", [
   { name: "description", ...string },
 ]);
 
-/** Types of the card refund: docs/design.md 12.12; amount: docs/gateway.md 2.2. */
+/** The fields of a refund to the card (docs/design.md 12.12; amount: docs/gateway.md 2.2). */
 const refundFields: readonly Field[] = [
   { name: "transactionPublicId", ...string, mandatory: true, lengthMax: 32 },
   { name: "amount", ...float, nillable: true },
@@ -177,13 +173,13 @@ const refundFields: readonly Field[] = [
   ...credentialFields,
 ];
 
-/** The card refund's parameters: the table makes websiteId mandatory, real types lack it. */
+/** The parameters of a refund as in the real types, where websiteId is not mandatory. */
 const cardParameters = record("CardParameters", [
   { name: "websiteId", ...number, lengthMax: 32 },
   ...refundFields,
 ]);
 
-/** The card refund's parameters with a mandatory websiteId, as the table says. */
+/** The parameters of a refund with a mandatory websiteId, as docs/design.md 12.12 has them. */
 const documentedCardParameters = record("CardParameters", [
   { name: "websiteId", ...int, mandatory: true, lengthMax: 32 },
   ...refundFields,
@@ -202,19 +198,19 @@ export type OperationName = "generate" | "confirm" | "cancel" | "getDetails" | "
 export interface Operation {
   readonly name: OperationName;
   readonly parameters: RecordType;
-  /** The result element's children, in the order they are written. */
+  /** The children of the result element, in their order in the answer. */
   readonly response: RecordType;
 }
 
 export interface Service {
-  /** Last part of the service's address, which is also its target namespace. */
+  /** The last part of the service's address; the address is also the target namespace. */
   readonly path: string;
   /** The stem of the names of port, binding and service in the WSDL. */
   readonly title: string;
   readonly operations: readonly Operation[];
 }
 
-/** All services (docs/design.md 12.14; getDetails: docs/gateway.md 2.1). */
+/** The services of the gateway (docs/design.md 12.14; getDetails: docs/gateway.md 2.1). */
 export const services: readonly Service[] = [
   {
     path: "payment-v2",
@@ -225,8 +221,16 @@ export const services: readonly Service[] = [
     path: "transaction-v2",
     title: "Transaction",
     operations: [
-      { name: "confirm", parameters: confirmParameters, response: confirmResponse },
-      { name: "cancel", parameters: cancelParameters, response: cancelResponse },
+      {
+        name: "confirm",
+        parameters: confirmParameters,
+        response: record("ConfirmResponse", operationResponse),
+      },
+      {
+        name: "cancel",
+        parameters: cancelParameters,
+        response: record("CancelResponse", operationResponse),
+      },
       { name: "getDetails", parameters: detailsParameters, response: detailsResponse },
     ],
   },

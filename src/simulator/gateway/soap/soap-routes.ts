@@ -21,8 +21,8 @@ type Address = { Params: { service: string; operation?: string } };
 const XML = "text/xml; charset=utf-8";
 
 /**
- * Adds every service at its own address and at that of each operation: clients with a WSDL post to
- * the first, others to the documented path (docs/gateway.md 2.1).
+ * Adds the SOAP services. Clients with a WSDL post to the address of a service, other clients to the
+ * address of an operation (docs/gateway.md 2.1).
  */
 export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
   for (const url of ["/soap/:service", "/soap/:service/:operation"]) {
@@ -45,7 +45,7 @@ export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
   }
 }
 
-/** Returns the service of an address. Throws {@link RequestRefused} if it is unknown. */
+/** Returns the service of an address. Throws {@link RequestRefused} for an unknown address. */
 function addressed(
   { params, url }: FastifyRequest<Address>,
   { websiteIdMandatory }: SandboxParts,
@@ -79,7 +79,9 @@ async function answer(
   );
   if (latencyMs > 0) await sleep(parts.clock, "fault latency", latencyMs, parts.closing);
   const send = ({ status, result }: Answer, times = 1): FastifyReply => {
-    const namespace = answerNamespace(element, service, request);
+    // A client's WSDL may name another host than this request, so its namespace is answered.
+    const isTheirs = element.namespace.endsWith(`/soap/${service.path}`);
+    const namespace = isTheirs ? element.namespace : serviceAddress(request, service);
     const children = resultChildren(operation, result);
     return reply
       .code(status)
@@ -100,14 +102,14 @@ async function answer(
   return fault ? strike(fault, reply, send, done) : send(done);
 }
 
-/** Throws {@link RequestRefused} unless the body may be XML in UTF-8; some clients name no type. */
+/** Throws {@link RequestRefused} for a type that is not XML in UTF-8; some clients name no type. */
 function refuseOtherContent(contentType: string | undefined): void {
   if (contentType === undefined) return;
   if (!/xml/i.test(contentType)) {
     throw new RequestRefused(415, `send text/xml; charset=utf-8, not ${contentType}`);
   }
   const charset = /charset\s*=\s*"?([\w-]+)/i.exec(contentType)?.[1];
-  // Texts are UTF-8; clients convert other encodings (docs/design.md 12.14).
+  // Clients have to convert other encodings to UTF-8 (docs/design.md 12.14).
   if (charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
     throw new RequestRefused(415, `send UTF-8, not ${charset}`);
   }
@@ -120,18 +122,9 @@ function operationNamed({ path, operations }: Service, name: string): Operation 
   throw new SoapFault("Client", `${path} has no operation ${name}, only ${known}`);
 }
 
-/** Returns the namespace of the request: a client's WSDL may name another host than ours. */
-function answerNamespace(
-  { namespace }: XmlElement,
-  service: Service,
-  request: FastifyRequest,
-): string {
-  return namespace.endsWith(`/soap/${service.path}`) ? namespace : serviceAddress(request, service);
-}
-
 const REFERENCE_CHARACTERS_MAX = 255;
 
-/** Counts every order request with a reference, also one that a fault ends. */
+/** Counts an order request with a reference, even if a fault ends the request. */
 function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElement): void {
   if (name !== "generate") return;
   const websiteId = Number(parameterOf(element, "websiteId"));
@@ -141,8 +134,8 @@ function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElem
 }
 
 /**
- * Answers, or does not, as a fault says. `send` writes a proper result of the operation; `done` is
- * the one it would have had, when it was carried out.
+ * Carries out a fault in place of the answer. `send` answers with a result of the operation; `done`
+ * is the true result, if the operation was carried out.
  */
 function strike(
   fault: Fault,
@@ -153,12 +146,11 @@ function strike(
   switch (fault.kind) {
     case "hang-before-commit":
     case "hang-after-commit":
-      // The connection stays open until the client or the end of the sandbox closes it.
+      // The connection stays open until the client closes it or the sandbox ends.
       return reply.hijack();
     case "reset-before-commit":
     case "reset-after-commit":
-      reply.hijack();
-      reset(reply);
+      reset(reply.hijack());
       return reply;
     case "error-500":
       return reply.code(500).type(XML).send(faultEnvelope("Server", "sandbox fault: error-500"));
@@ -191,7 +183,7 @@ function strike(
   }
 }
 
-/** Returns the true result with other fields; an invented one if nothing was carried out. */
+/** Returns the true result with other fields; an invented result if nothing was carried out. */
 function changed(done: Answer | undefined, fields: Readonly<Record<string, string>>): Answer {
   const { status, result } = done ?? { status: 200, result: { code: 0, description: "N/A" } };
   return { status, result: { ...result, ...fields } };

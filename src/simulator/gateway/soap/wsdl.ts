@@ -4,9 +4,9 @@ import type { Service } from "./services.ts";
 type ComplexType = RecordType | ListType;
 
 /**
- * Returns the WSDL 1.1 description of a service at an address: SOAP 1.1, document/literal wrapped.
- * Target namespace, SOAPAction and address agree, whatever name the client reached us by. None of
- * the names has a character that XML would have to escape.
+ * Returns the WSDL 1.1 description of a service: SOAP 1.1, document/literal wrapped. `address` is
+ * the address that the client used; it is also the target namespace and begins each SOAPAction. No
+ * name has a character that XML would have to escape.
  */
 export function wsdlOf({ title, operations }: Service, address: string): string {
   const body = '<soap:body use="literal"/>';
@@ -46,7 +46,7 @@ export function wsdlOf({ title, operations }: Service, address: string): string 
   ].join("");
 }
 
-/** Returns each type once, after the types that it uses. */
+/** Returns the definition of each type once, after the definitions of the types in its fields. */
 function typesOf(types: readonly ComplexType[]): ReadonlySet<string> {
   return new Set(
     types.flatMap((type) => {

@@ -3,7 +3,7 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import {
-  deliverBySmtp,
+  deliverMail,
   mailAddresses,
   mailText,
 } from "../../../../src/simulator/gateway/notifications/mail.ts";
@@ -78,7 +78,7 @@ const mail = {
 };
 
 const send = (server: MailServer, signal = new AbortController().signal) =>
-  deliverBySmtp(server, mail, signal);
+  deliverMail(server, mail, signal);
 
 test("a mail is handed over to every receiver, its dots doubled", async () => {
   const server = await mailServer(polite);
