@@ -31,7 +31,7 @@ const websiteSchema = z.strictObject({
   passphrase: z.string().min(1).optional(),
 });
 
-/** The most characters of a login, and as the order request's table has it (docs/gateway.md 2.2). */
+/** The most characters of a login: of real ones, and in the description (docs/gateway.md 2.2). */
 export const LOGIN_LENGTH_MAX = 255;
 export const LOGIN_LENGTH_DESCRIBED = 32;
 

@@ -6,8 +6,8 @@ import type { Tls } from "./app.ts";
 const VALID_MS = 397 * 24 * 3_600_000;
 
 /**
- * Makes a key and a certificate for host names and addresses (X.509 version 3, RFC 5280), valid from
- * a day before `nowMs`. Clients can be tried over https with the certificate as their CA file.
+ * Makes a key and a certificate (X.509 version 3, RFC 5280) for host names and addresses, valid
+ * from a day before `nowMs`. Clients can be tried over https with the certificate as their CA file.
  */
 export function selfSignedTls(hosts: readonly string[], nowMs: number): Tls {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -26,7 +26,7 @@ export function mapiDocument(fields: ResultFields, secret: string, badDigest = f
 
 function resultChild([name, value]: ResultFields[number]): string {
   if (typeof value === "string") return xml(name, value);
-  // How the real gateway writes other keys, which cannot be part of an element's name, is not public.
+  // How the real gateway writes keys that an element's name cannot have is not public.
   const items = value.filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key));
   return xml(
     name,

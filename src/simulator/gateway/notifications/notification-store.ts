@@ -76,7 +76,7 @@ export class NotificationStore extends Rows {
     this.run(sql, nowMs, nowMs);
   }
 
-  /** Returns the time at which the next notification after `nowMs` is due; undefined: none waits. */
+  /** Returns the time of the next notification that is due after `nowMs`; undefined: none. */
   nextDueAfterMs(nowMs: number): number | undefined {
     const sql =
       "SELECT min(due_ms) AS due FROM notifications WHERE state = 'waiting' AND due_ms > ?";

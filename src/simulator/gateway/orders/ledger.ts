@@ -51,7 +51,7 @@ export class Ledger {
     return this.#paid(order, payment, { kind: "wait" });
   }
 
-  /** Authorizes an order, and captures it unless manualCapture forbids that (docs/design.md 12.10). */
+  /** Authorizes an order and captures it unless manualCapture is set (docs/design.md 12.10). */
   pay(order: Order, payment: Payment): Order {
     const capture: Demand[] = order.manualCapture ? [] : [{ kind: "capture" }];
     return this.#paid(order, payment, { kind: "authorize" }, ...capture);

@@ -10,7 +10,7 @@ export interface OperatorRow {
   readonly notifications: readonly Notification[];
 }
 
-/** The texts of the buttons for each state; a button posts to an address that ends with its text. */
+/** The texts of the buttons for each state; the text ends the address that a button posts to. */
 const buttons: Readonly<Record<OrderState, readonly string[]>> = {
   created: ["pay", "decline", "abort", "wait"],
   waiting: ["pay", "decline", "abort"],

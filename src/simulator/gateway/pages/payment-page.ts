@@ -21,8 +21,8 @@ import { paymentWith, type TestCard, testCard } from "./test-cards.ts";
 type ByPage = { Params: { page: string } };
 
 /**
- * The content policy: merchants may bring style sheets and logos over https, but no scripts, and may
- * display the page in a frame (field method, value iframe).
+ * The content policy. Merchants may bring style sheets and logos over https, but no scripts, and
+ * may display the page in a frame (field method, value iframe).
  */
 const pagePolicy =
   "default-src 'none'; style-src 'self' https:; img-src https:; form-action 'self'; " +
@@ -158,7 +158,7 @@ function displayAmount({ amountMinor, decimals, currency }: Order, lang: string)
 
 /**
  * Returns the parts of the page after the form. The title is the outcome, because a screen reader
- * reads the title first; the tag in the head takes the customer back to the shop after five seconds.
+ * reads the title first. The tag in the head returns the customer to the shop after five seconds.
  */
 function outcome(order: Order, state: EndState, texts: Texts) {
   const [block, text, address] = outcomes[state];

@@ -21,8 +21,8 @@ type Address = { Params: { service: string; operation?: string } };
 const XML = "text/xml; charset=utf-8";
 
 /**
- * Adds the SOAP services. Clients with a WSDL post to the address of a service, other clients to the
- * address of an operation (docs/gateway.md 2.1).
+ * Adds the SOAP services. Clients with a WSDL post to the address of a service, other clients to
+ * the address of an operation (docs/gateway.md 2.1).
  */
 export function soapRoutes(app: FastifyInstance, parts: SandboxParts): void {
   for (const url of ["/soap/:service", "/soap/:service/:operation"]) {

@@ -21,7 +21,7 @@ export function childNamed(parent: XmlElement, name: string): XmlElement | undef
 
 const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
 
-/** The fault codes of SOAP 1.1 (chapter 4.4.1). */
+/** The fault codes (SOAP 1.1 chapter 4.4.1). */
 type FaultCode = "Client" | "Server" | "VersionMismatch" | "MustUnderstand";
 
 /** A request that names no operation in a readable form; only such a request gets a SOAP fault. */
@@ -35,7 +35,7 @@ export class SoapFault extends Error {
   }
 }
 
-/** Throws {@link SoapFault} for a document that is malformed, or has parts that no request needs. */
+/** Throws {@link SoapFault} for a document that is malformed or has parts no request needs. */
 function refuse(why: string, cause?: unknown): never {
   throw new SoapFault("Client", `the request is not readable XML: ${why}`, { cause });
 }
