@@ -54,9 +54,7 @@ interface CommandLine<D extends { readyFile?: string }, T> {
   help(): string;
 }
 
-/**
- * Reads the arguments of `main.ts`. Returns a mistyped command line as `wrong`, and never throws.
- */
+/** Reads the arguments of `main.ts`; a mistyped command line is `wrong`, never an exception. */
 export function readSwitches<D extends { readyFile?: string }, T>(
   { switches, draft, options, help }: CommandLine<D, T>,
   argv: readonly string[],
@@ -83,9 +81,7 @@ export function readSwitches<D extends { readyFile?: string }, T>(
   }
 }
 
-/**
- * Enters the values of one switch in the draft. Throws {@link ValueError} with the switch's name.
- */
+/** Enters a switch's values in the draft. Throws {@link ValueError} with the switch's name. */
 function enter<D>(
   name: string,
   { argument, multiple, change }: Switch<D>,

@@ -36,7 +36,7 @@ describe.skipIf(!python).each(played)("a register in Python, $family on $transpo
   const [good, refused] = setting.family === "concert" ? ["0", "7"] : ["10", "01"];
 
   test(`${PAYMENTS} payments are charged once each`, async () => {
-    const { simulator, seen } = await pay(setting, { behaviour: { outcome: { kind: "approve" } } });
+    const { simulator, seen } = await pay(setting, { behaviour: { outcome: "approve" } });
     expect(seen.flatMap(({ problems }) => problems)).toEqual([]);
     expect(seen.map(({ state }) => state)).toEqual(amounts.map(() => good));
     expect(simulator.ledger.entries.map(({ amountMinor }) => amountMinor)).toEqual(amounts);

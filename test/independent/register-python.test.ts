@@ -9,7 +9,7 @@ import { python, runRegister, type Step } from "./programs.ts";
  * language, and that prints every offence: timers, order of fields, lengths, messages nobody asked
  * for, a missing end.
  */
-const approve = { behaviour: { outcome: { kind: "approve" }, vending: true } } as const;
+const approve = { behaviour: { outcome: "approve", vending: true } } as const;
 
 async function run(transport: "tcp" | "pty", options: object, steps: readonly string[]) {
   const link = join(temporaryFolder(), "terminal");

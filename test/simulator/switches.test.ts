@@ -80,7 +80,7 @@ const terminal: Readonly<Record<string, Tried>> = {
   "t4-ms": duration("timers", "t4Ms"),
   outcome: {
     given: ["decline:05"],
-    does: behaviour({ outcome: { kind: "decline", code: 5 } }),
+    does: behaviour({ outcome: { decline: 5 } }),
     refused: ["decline:00", "perhaps"],
   },
   card: { given: ["visa"], does: behaviour({ card: "visa" }), refused: ["Visa"] },
@@ -148,7 +148,7 @@ const terminal: Readonly<Record<string, Tried>> = {
     given: [scenario],
     does: place({
       faults: [{ name: "mute" }],
-      payments: [{ outcome: { kind: "decline", code: 5 }, hostMs: 7 }],
+      payments: [{ outcome: { decline: 5 }, hostMs: 7 }],
     }),
     refused: [join(folder, "nowhere.json"), file("broken.json", "{"), file("odd.json", '{"x": 1}')],
   },
@@ -258,7 +258,7 @@ const lines: Readonly<Record<string, Tried>> = {
   "enq-pause-ms": duration("timers", "enqPauseMs"),
   scenario: {
     given: [file("plain.json", '{"payments": [{"outcome": "approve", "faults": ["no-reply"]}]}')],
-    does: place({ payments: [{ outcome: { kind: "approve" }, faults: [{ name: "no-reply" }] }] }),
+    does: place({ payments: [{ outcome: "approve", faults: [{ name: "no-reply" }] }] }),
   },
 };
 const fixedTerminal: Readonly<Record<string, Tried>> = {

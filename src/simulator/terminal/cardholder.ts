@@ -37,7 +37,6 @@ export const customerActions = z.discriminatedUnion("action", [
 ]);
 type GivenAction = z.infer<typeof customerActions>;
 
-/** One action of the simulated customer at the terminal. */
 export type CustomerAction = CardAction | Exclude<GivenAction, { action: "insert" }>;
 
 /** The action that the terminal waits for; the customer may also cancel or do nothing. */

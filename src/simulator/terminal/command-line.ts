@@ -19,9 +19,7 @@ export interface Start {
   readonly options: StartOptions<TerminalOptions>;
 }
 
-/**
- * Reads the arguments of `main.ts`. Returns a mistyped command line as `wrong`, and never throws.
- */
+/** Reads the arguments of `main.ts`; a mistyped command line is `wrong`, never an exception. */
 export function readCommandLine(argv: readonly string[]): Asked<Start> {
   const protocol = protocolIn(argv);
   const switches = allSwitches(protocol);

@@ -3,8 +3,8 @@ import { sleep } from "../../shared/time.ts";
 import type { SwitchTable } from "../switch-table.ts";
 import type { FaultTable, LineTrait } from "./faults/fault-kinds.ts";
 import type { Draft, SerialLine, TerminalOptions } from "./options.ts";
-import type { BytePort } from "./port/ports.ts";
-import type { Transport, WireEvent } from "./port/register-line.ts";
+import type { BytePort, Transport } from "./port/ports.ts";
+import type { WireEvent } from "./port/register-line.ts";
 import { type Host, ProcessOver, type TerminalParts } from "./terminal-parts.ts";
 import { type TraceEntry, TraceLog, type Whereabouts } from "./trace-log.ts";
 
@@ -78,7 +78,6 @@ export abstract class Machine<
     parts.onPhase = (line) => this.trace.add(line, { what: "phase" });
   }
 
-  /** Serves a register on this port. */
   abstract connect(port: BytePort, transport: Transport): void;
   /** Returns the members that the protocol adds to the answer of `GET /state`. */
   abstract state(): object;
@@ -146,9 +145,7 @@ export interface TerminalProtocol<
   /** The protocol's own switches, and the sections that `--help` adds for their values. */
   readonly switches: SwitchTable<Draft<O>>;
   readonly help: readonly HelpSection[];
-  /**
-   * Makes the terminal, which first completes what its last run with this state file left undone.
-   */
+  /** Makes the terminal, which first completes what its state file has as unfinished. */
   machine(host: Host<O>): M;
 }
 

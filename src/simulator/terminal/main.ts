@@ -23,8 +23,12 @@ async function run({ protocol, options }: Start, readyFile: string | null): Prom
   let simulator: TerminalSimulator | undefined;
   try {
     simulator = await openTerminal(protocol, completed(protocol.defaults, systemClock, options));
-    announce(waysIn(simulator));
-    announceReady(readyFile, waysIn(simulator), () => simulator?.close() ?? Promise.resolve());
+    const ways = waysIn(simulator);
+    const { tcp: listening, pty, serial, control } = ways;
+    for (const [name, way] of Object.entries({ listening, pty, serial, control })) {
+      if (way) process.stdout.write(`${name} ${way}\n`);
+    }
+    announceReady(readyFile, ways, () => simulator?.close() ?? Promise.resolve());
   } catch (error) {
     process.stderr.write(`cannot start: ${(error as Error).message}\n`);
     process.exitCode = exitCodes.unavailable;
@@ -43,10 +47,4 @@ function waysIn({ endpoints, controlUrl }: TerminalSimulator) {
     serial,
     control: controlUrl ?? null,
   };
-}
-
-function announce({ tcp, pty, serial, control }: ReturnType<typeof waysIn>): void {
-  const ways = Object.entries({ listening: tcp, pty, serial, control });
-  const lines = ways.flatMap(([name, way]) => (way ? [`${name} ${way}`] : []));
-  process.stdout.write(`${lines.join("\n")}\n`);
 }

@@ -3,7 +3,6 @@ import type { Clock } from "../../shared/time.ts";
 import type { Language } from "./options.ts";
 import texts from "./texts.json" with { type: "json" };
 
-/** An amount on the display or on the wire. */
 interface DisplayAmount {
   readonly amountMinor: number;
   /** ISO 4217 numeric, with or without a leading zero. */

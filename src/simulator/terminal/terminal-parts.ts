@@ -135,7 +135,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     };
     const itself = async (): Promise<CustomerAction> => {
       if (customer.plays === "manual") return await (waitMs === null ? byHand : timeOut(waitMs));
-      if (outcome?.kind === "customer-timeout") return await timeOut(pace.walkAwayMs);
+      if (outcome === "customer-timeout") return await timeOut(pace.walkAwayMs);
       const delayMs = script.customerMs ?? pace.customerMs;
       if (waitMs !== null && delayMs >= waitMs) return await timeOut(waitMs);
       if (delayMs > 0) await sleep(clock, "customer", delayMs, either);
@@ -168,9 +168,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /**
-   * Ends the silence of the fault `mute` at the end of a command, or later if the fault says so.
-   */
+  /** Ends the silence of the fault `mute` with the command, or later if the fault says so. */
   async endSilence(): Promise<void> {
     if (!this.faults.muted) return;
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
@@ -262,8 +260,8 @@ const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
 const reasons = { reversal: "asked", booking: "booking" } as const;
 
 /**
- * Enters a movement into the bank's ledger and returns the terminal's record. `final`: the movement
- * stands whatever the register answers. `isStored`: the terminal stores the record.
+ * Enters a movement into the ledger and returns the terminal's record. `final`: the movement stands
+ * whatever the register answers. `isStored`: the terminal stores the record.
  */
 export function book(
   { ledger, memory, now }: TerminalParts,

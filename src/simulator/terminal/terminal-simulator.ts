@@ -8,7 +8,7 @@ import type { Machine, TerminalProtocol } from "./machine.ts";
 import { Memory } from "./memory/memory.ts";
 import { StateFile } from "./memory/state-file.ts";
 import type { TerminalOptions } from "./options.ts";
-import { Connections, type Endpoints } from "./port/connections.ts";
+import { Connections, type Endpoints } from "./port/ports.ts";
 
 /** Starts a terminal that speaks `protocol` and opens its ports. */
 export async function openTerminal<O extends TerminalOptions, M extends Machine>(
@@ -43,8 +43,7 @@ export class TerminalSimulator<
   readonly #stateFile: StateFile | undefined;
   readonly #connections: Connections;
   readonly #over = new AbortController();
-  #cableIn = true;
-  #powered = true;
+  readonly supply = { cableIn: true, powered: true };
   #control: Awaited<ReturnType<typeof startControlApi>> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -96,24 +95,20 @@ export class TerminalSimulator<
 
   /** Takes the lines away for `awayMs`; the running command continues. */
   unplug(awayMs: number): Promise<void> {
-    return this.#connections.drop(this.#cableIn && this.#powered ? awayMs : null);
-  }
-
-  get supply(): Controlled["supply"] {
-    return { cableIn: this.#cableIn, powered: this.#powered };
+    return this.#connections.drop(this.supply.cableIn && this.supply.powered ? awayMs : null);
   }
 
   /** Pulls the cable or plugs it in, even after a fault has taken the lines away. */
   async setCable(isIn: boolean): Promise<void> {
-    if (this.#cableIn === isIn && !(isIn && this.#connections.away)) return;
-    this.#cableIn = isIn;
+    if (this.supply.cableIn === isIn && !(isIn && this.#connections.away)) return;
+    this.supply.cableIn = isIn;
     await this.unplug(0);
   }
 
   /** Switches the power; off ends the running command and takes the lines away. */
   async setPower(on: boolean): Promise<void> {
-    if (this.#powered === on) return;
-    this.#powered = on;
+    if (this.supply.powered === on) return;
+    this.supply.powered = on;
     if (!on) this.#losePower();
     await this.unplug(this.options.pace.rebootMs);
   }

@@ -21,9 +21,7 @@ export interface TraceEntry {
   /** The message as text, with a bar between its fields. */
   readonly text?: string;
   readonly message?: string;
-  /** The facts of the message in one line. */
   readonly says?: string;
-  /** The fields of the message in their order. */
   readonly fields?: readonly TraceField[];
   /** How often this frame was sent before. */
   readonly repeat?: number;
@@ -39,7 +37,6 @@ export interface TraceField {
   readonly means?: string;
 }
 
-/** The running command and its phase. */
 export type Whereabouts = Pick<TraceEvent, "command" | "phase">;
 
 /** Keeps the last events, and passes each new event to every listener. */

@@ -3,13 +3,8 @@ import type { Clock } from "../../../shared/time.ts";
 import { ValueError } from "../../switch-table.ts";
 import type { StateFile } from "../memory/state-file.ts";
 
-/** The outcome of a payment that reaches the customer. */
-export type Outcome =
-  | { readonly kind: "approve" }
-  /** The bank declines with `code`, an ISO 8583 response code from 1 to 99. */
-  | { readonly kind: "decline"; readonly code: number }
-  /** The customer does nothing until the terminal's time is over. */
-  | { readonly kind: "customer-timeout" };
+/** The outcome of a payment; `decline`: the bank's ISO 8583 response code, 1 to 99. */
+export type Outcome = "approve" | "customer-timeout" | { readonly decline: number };
 
 /** An amount with these cents means that the customer walks away. */
 const CUSTOMER_TIMEOUT_CENTS = 68;
@@ -20,17 +15,16 @@ export type OutcomeRule = "by-amount" | Outcome;
 export function outcomeOf(rule: OutcomeRule, amountMinor: number): Outcome {
   if (rule !== "by-amount") return rule;
   const cents = amountMinor % 100;
-  if (cents === 0) return { kind: "approve" };
-  if (cents === CUSTOMER_TIMEOUT_CENTS) return { kind: "customer-timeout" };
-  return { kind: "decline", code: cents };
+  if (cents === 0) return "approve";
+  if (cents === CUSTOMER_TIMEOUT_CENTS) return "customer-timeout";
+  return { decline: cents };
 }
 
 /** Reads the value of `--outcome`. Throws {@link ValueError}. */
 export function parseOutcomeRule(text: string): OutcomeRule {
-  if (text === "by-amount") return text;
-  if (text === "approve" || text === "customer-timeout") return { kind: text };
+  if (text === "by-amount" || text === "approve" || text === "customer-timeout") return text;
   const code = Number(/^decline:(\d{1,2})$/.exec(text)?.[1] ?? 0);
-  if (code > 0) return { kind: "decline", code };
+  if (code > 0) return { decline: code };
   throw new ValueError("right would be by-amount, approve, decline:05 or customer-timeout");
 }
 

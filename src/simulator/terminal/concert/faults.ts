@@ -1,8 +1,7 @@
-import type { Disturbance, FaultBox } from "../faults/fault-box.ts";
+import type { FaultBox } from "../faults/fault-box.ts";
 import {
   choice,
   type FaultArgument,
-  type FaultArguments,
   type FaultTable,
   faultsOf,
   hex,
@@ -70,29 +69,11 @@ export const taggedFaultTable: FaultTable = {
   ...others,
 };
 
-const names = {
-  "bad-check": "bad-check",
-  "noise-inside": "noise-inside",
-  half: "half-reply",
-  duplicate: "duplicate",
-  "noise-before": "noise-before",
-  split: "split",
-} as const satisfies Partial<Record<Disturbance["kind"], FaultName>>;
 const BLANK = 0x20;
-
-/** Returns the arguments of a fault of this name that strikes now; undefined: none strikes. */
-export function struckBy(faults: FaultBox, name: FaultName): FaultArguments | undefined {
-  return faults.take(name);
-}
 
 /** Returns the bytes that are sent instead of a body; faults are asked for once per body. */
 export function rewritten(faults: FaultBox, body: Uint8Array): Uint8Array {
-  const by = Number(struckBy(faults, "wrong-length")?.["by"] ?? 0);
+  const by = Number(faults.take("wrong-length")?.["by"] ?? 0);
   if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));
   return Uint8Array.of(...body, ...new Uint8Array(by).fill(BLANK));
-}
-
-/** Returns the disturbances of one transmission; faults are asked for again at each repeat. */
-export function disturbances(faults: FaultBox): readonly Disturbance[] {
-  return faults.disturbances(names);
 }

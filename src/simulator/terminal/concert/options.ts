@@ -10,9 +10,7 @@ export type Variant = (typeof variants)[number];
 export const reports = ["masked", "clear", "blank"] as const;
 export type Report = (typeof reports)[number];
 
-/**
- * Milliseconds of our choice, because those of real terminals are not public (docs/concert.md 2.5).
- */
+/** Milliseconds of our choice: those of real terminals are not public (docs/concert.md 2.5). */
 const timers = {
   answerMs: 3_000,
   /** The silence that ends a register's session, and an incomplete message without sessions. */
@@ -36,7 +34,6 @@ const common = {
   },
 };
 
-/** The defaults of Concert. */
 export const fixedDefaults = {
   ...common,
   tcp: { host: "127.0.0.1", port: 8_887 } as TerminalOptions["tcp"],
@@ -44,7 +41,6 @@ export const fixedDefaults = {
   sessions: true,
 };
 
-/** All options of a simulated terminal of Concert or Caisse-AP. */
 export type ConcertOptions = TerminalOptions & Readonly<typeof fixedDefaults>;
 
 /** The defaults of Caisse-AP (docs/concert.md 4.7). */

@@ -29,9 +29,7 @@ export interface MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody;
 }
 
-/**
- * The separator of fields in a text, without which the digits of two fields would be one number.
- */
+/** The separator of fields, without which the digits of two fields would be one number. */
 const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 
@@ -52,17 +50,12 @@ function field(name: string, value: string, means?: string): TraceField {
 type Meanings = Readonly<Record<string, string>>;
 type Codes = Readonly<Record<keyof typeof meanings, Meanings>>;
 
-/**
- * The meanings of codes: `options` by letter and value, `values` by tag (docs/concert.md 3.1, 3.3,
- * 4.2, 4.3, 4.6).
- */
+/** The meanings of codes by letter, value or tag (docs/concert.md 3.1, 3.3, 4.2, 4.3, 4.6). */
 const { variants, states, values, ...meanings } = texts.meanings;
 const { paymentModes, actions, statuses, answers, options: optionTexts }: Codes = meanings;
 const valueTexts: Readonly<Record<string, Meanings>> = values;
 
-/**
- * Returns the meaning of a payment mode, or of the last character of CC (docs/concert.md 3.4, 4.5).
- */
+/** Returns the meaning of a payment mode or of the last character of CC (docs/concert.md 3.4). */
 function paymentModeText(mode: string): string | undefined {
   return paymentModes[mode] ?? applicationName(mode) ?? undefined;
 }

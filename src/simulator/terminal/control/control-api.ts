@@ -223,8 +223,7 @@ function guardAnswers(server: FastifyInstance): void {
 const ownSites = new Set(["same-origin", "none"]);
 
 /**
- * Refuses requests of other web pages, across origins or through another name of this host. A link
- * on another page may open our own page only.
+ * Refuses requests of other web pages, which may only link to our own page, and other host names.
  */
 function refuseCrossOriginRequests(server: FastifyInstance): void {
   server.addHook("onRequest", async (request, reply) => {

@@ -4,7 +4,7 @@ import { cardNames } from "../bank/cards.ts";
 import { type CardAction, type CustomerAction, keys } from "../cardholder.ts";
 import { type FaultTable, faultRequest, missingTraits } from "../faults/fault-kinds.ts";
 import type { Machine, TerminalProtocol } from "../machine.ts";
-import type { Endpoints } from "../port/connections.ts";
+import type { Endpoints } from "../port/ports.ts";
 import type { Host } from "../terminal-parts.ts";
 import texts from "../texts.json" with { type: "json" };
 
@@ -40,9 +40,7 @@ export function arm(simulator: Controlled, name: string, given: Readonly<Record<
   return faults.arm(faultRequest(faultsHere(simulator), name, given));
 }
 
-/**
- * Disarms all faults and lets a command continue that a fault stopped. Returns how many there were.
- */
+/** Disarms all faults and releases a stopped command. Returns how many faults there were. */
 export function disarm({ faults, terminal }: Controlled): number {
   const disarmed = faults.disarm();
   terminal.parts.release();
@@ -63,7 +61,6 @@ class HandError extends Error {
 /** The arguments of a hand: its value, and the arguments given as `--name value`. */
 type Asked = Readonly<Record<string, string>>;
 
-/** One action of a person at the terminal. */
 interface Hand {
   /** The arguments that may follow the name, as people read them. */
   readonly takes?: string;
@@ -71,7 +68,6 @@ interface Hand {
 }
 
 const card = z.enum(cardNames).optional();
-const approved = { kind: "approve" } as const;
 const within = z.coerce.number().min(0).max(120).default(0);
 const digits = z.string().regex(/^\d{1,40}$/, "digits are missing");
 const code = z.coerce.number().int().min(1).max(99).default(5);
@@ -99,18 +95,15 @@ function plays(who: "auto" | "manual"): Hand {
   return { act: ({ terminal }) => Object.assign(terminal.parts.customer, { plays: who }) };
 }
 
-/**
- * All actions of people: the buttons of the page, and the names after `simulate` in a shell. An
- * action of the customer takes `--within SECONDS`.
- */
+/** All actions of people, by their names on the page and after `simulate` in a shell. */
 export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
-  approve: presents(() => ({ outcome: approved })),
+  approve: presents(() => ({ outcome: "approve" })),
   decline: presents(
-    (asked) => ({ outcome: { kind: "decline", code: code.parse(asked["code"]) } }),
+    (asked) => ({ outcome: { decline: code.parse(asked["code"]) } }),
     `${cards} [--code NN]`,
   ),
-  "wrong-pin": presents(() => ({ outcome: approved, pin: "wrong-first" })),
-  "ask-pin": presents(() => ({ outcome: approved, pin: "asked" })),
+  "wrong-pin": presents(() => ({ outcome: "approve", pin: "wrong-first" })),
+  "ask-pin": presents(() => ({ outcome: "approve", pin: "asked" })),
   insert: presents(() => ({})),
   "other-card": does(() => ({ action: "other-card" })),
   pin: does(({ value }) => ({ action: "digits", digits: digits.parse(value) }), "DIGITS"),
@@ -182,9 +175,7 @@ export async function say(simulator: Controlled, name: string, asked: Asked): Pr
   return await hand.act(simulator, asked);
 }
 
-/**
- * Makes the customer act as soon as the terminal waits for this action, within `within` seconds.
- */
+/** Makes the customer act once the terminal waits for it, within at most `within` seconds. */
 async function customerAction(simulator: Controlled, asked: Asked, action: CustomerAction) {
   const stepMs = 50;
   const { customer } = simulator.terminal.parts;

@@ -71,20 +71,14 @@ export class FaultBox {
     });
   }
 
-  /**
-   * Returns the disturbances that strike a transmission, in the order in which they are applied.
-   * `names`: the protocol's fault for each disturbance that its line can have.
-   */
-  disturbances(names: DisturbanceNames, occasion?: Occasion): readonly Disturbance[] {
+  /** Returns the disturbances that strike a transmission, which may have no check to damage. */
+  disturbances(occasion?: Occasion, hasCheck = true): readonly Disturbance[] {
     return disturbanceKinds.flatMap((kind) => {
-      const name = names[kind];
-      const given = name && this.take(name, occasion);
+      const given = hasCheck || kind !== "bad-crc" ? this.take(kind, occasion) : undefined;
       return given ? [{ kind, given }] : [];
     });
   }
 }
-
-type DisturbanceNames = Readonly<Partial<Record<Disturbance["kind"], string>>>;
 
 function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion): boolean {
   // A protocol whose commands have no numbers has no argument `command`.
@@ -97,16 +91,17 @@ function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion)
   );
 }
 
-/** The disturbances of bytes that leave the terminal, in the order in which they are applied. */
+/** The faults of bytes that leave the terminal, in the order in which they are applied. */
 const disturbanceKinds = [
   /** One bit of a frame's check is wrong; the frame is built with it. */
+  "bad-crc",
   "bad-check",
-  /** Foreign bytes stand in the middle of the message. */
   "noise-inside",
-  "half",
+  /** Only the first half of the bytes leaves. */
+  "half-frame",
+  "half-reply",
   "duplicate",
   "noise-before",
-  /** The bytes leave in pieces with pauses between them. */
   "split",
   "delay",
 ] as const;
@@ -134,9 +129,11 @@ function disturbPieces(pieces: Pieces, { kind, given }: Disturbance): Pieces {
   const [before, after] = [whole.subarray(0, middle), whole.subarray(middle)];
   const noise = Buffer.from(String(given["hex"]), "hex");
   switch (kind) {
+    case "bad-crc":
     case "bad-check":
       return pieces;
-    case "half":
+    case "half-frame":
+    case "half-reply":
       return [{ pauseMs: 0, bytes: before }];
     case "split": {
       const size = Math.max(1, Number(given["bytes"]));

@@ -1,14 +1,9 @@
 import { ValueError } from "../../switch-table.ts";
 
-/**
- * Every fault of a protocol, as data for `--help`, the command line, scenario files and the control
- * API. `fault-box.ts` arms faults and lets them strike.
- */
+/** Every fault of a protocol, for `--help`, command line, scenario files and control API. */
 export interface FaultTable {
   readonly kinds: Readonly<Record<string, FaultKind>>;
-  /** Arguments that every fault takes. */
   readonly shared: FaultParameters;
-  /** Moments of a command at which a fault can strike, in their order. */
   readonly points: Readonly<Record<string, string>>;
 }
 

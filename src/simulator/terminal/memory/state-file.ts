@@ -13,9 +13,7 @@ const migrations = [
      STRICT;`,
 ];
 
-/**
- * The file of `--state`, which keeps the bank's ledger and the terminal's memory beyond a restart.
- */
+/** The file of `--state`, which keeps the bank's ledger and the terminal's memory. */
 export class StateFile {
   readonly #database: DatabaseSync;
 

@@ -1,9 +1,7 @@
 import { type Clock, sleep, type Timer } from "../../../shared/time.ts";
 import type { FaultBox, Pieces } from "../faults/fault-box.ts";
 import type { TraceEntry } from "../trace-log.ts";
-import type { BytePort } from "./ports.ts";
-
-export type Transport = "tcp" | "serial";
+import type { BytePort, Transport } from "./ports.ts";
 
 /** An event on a line, for the trace. `bytes` hold a message that may have a card number. */
 export interface WireEvent extends TraceEntry {

@@ -16,10 +16,7 @@ import { type Asked, type AskKind, type AskOnce, askKinds, askNames } from "./op
 /** The requests before the bank is asked; the signature follows after its approval. */
 export const beforeHost = askNames.filter((kind) => kind !== "signature");
 
-/**
- * Makes the due requests of `kinds` to the register. Returns the result code of an answer that ends
- * the payment; undefined: the payment continues.
- */
+/** Makes the due requests of `kinds`. Returns the result code that ends the payment, if any. */
 export async function askRegister(
   process: Process,
   occasion: AskOnce["occasion"],

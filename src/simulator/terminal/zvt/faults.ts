@@ -1,4 +1,5 @@
-import type { Disturbance, FaultBox } from "../faults/fault-box.ts";
+import { toHex } from "../../../zvt/index.ts";
+import type { FaultBox } from "../faults/fault-box.ts";
 import {
   choice,
   type FaultArgument,
@@ -8,7 +9,7 @@ import {
   number,
   repetition,
 } from "../faults/fault-kinds.ts";
-import type { Transport } from "../port/register-line.ts";
+import type { Transport } from "../port/ports.ts";
 import texts from "../texts.json" with { type: "json" };
 
 /** A moment of a command at which a fault can strike, in the order of a payment. */
@@ -80,17 +81,6 @@ export const zvtFaults: FaultTable = {
   points: texts.moments.zvt,
 };
 
-const names = {
-  "noise-inside": "noise-inside",
-  half: "half-frame",
-  duplicate: "duplicate",
-  "noise-before": "noise-before",
-  split: "split",
-  delay: "delay",
-} as const;
-
-const serialNames = { ...names, "bad-check": "bad-crc" } as const;
-
 /** The line that asks for its faults, and the number of the command that runs there. */
 interface Wire {
   readonly faults: FaultBox;
@@ -107,14 +97,16 @@ export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Arr
 }
 
 /** Returns the disturbances of one transmission; faults are asked for again at each repeat. */
-export function disturbances(wire: Wire, apdu: Uint8Array): readonly Disturbance[] {
-  const occasion = { command: wire.running(), message: messageKindOf(apdu) };
-  return wire.faults.disturbances(wire.transport === "serial" ? serialNames : names, occasion);
+export function disturbances({ faults, running, transport }: Wire, apdu: Uint8Array) {
+  const occasion = { command: running(), message: messageKindOf(apdu) };
+  return faults.disturbances(occasion, transport === "serial");
 }
 
 /** Returns how a good frame of the register is acknowledged, and how late. */
 export function acknowledgement({ faults, running }: Wire, apdu: Uint8Array) {
-  const occasion = { command: isCommand(apdu) ? controlOf(apdu) : running() };
+  // Answers and Abort belong to the running command.
+  const isCommand = apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
+  const occasion = { command: isCommand ? controlOf(apdu) : running() };
   if (faults.take("nak-storm", occasion)) return { how: "nak", delayMs: 0 };
   if (faults.take("drop-ack", occasion)) return { how: "nothing", delayMs: 0 };
   return { how: "ack", delayMs: Number(faults.take("late-ack", occasion)?.["ms"] ?? 0) };
@@ -124,24 +116,18 @@ function controlOf(apdu: Uint8Array): number {
   return ((apdu[0] ?? 0) << 8) + (apdu[1] ?? 0);
 }
 
-/** Whether a frame begins a command; answers and Abort belong to the running command. */
-function isCommand(apdu: Uint8Array): boolean {
-  return apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
-}
-
-const messageKindByControl: Readonly<Record<number, MessageKind>> = {
-  1279: "prompt",
-  1039: "report",
-  1745: "print",
-  1747: "print",
-  1551: "end",
-  1566: "end",
+const messageKindByControl: Readonly<Record<string, MessageKind>> = {
+  "04ff": "prompt",
+  "040f": "report",
+  "06d1": "print",
+  "06d3": "print",
+  "060f": "end",
+  "061e": "end",
 };
 
 function messageKindOf(apdu: Uint8Array): MessageKind {
-  const control = controlOf(apdu);
-  const isAnswer = control >> 8 === 0x80 || control >> 8 === 0x84;
-  return isAnswer ? "answer" : (messageKindByControl[control] ?? "any");
+  if (apdu[0] === 0x80 || apdu[0] === 0x84) return "answer";
+  return messageKindByControl[toHex(apdu.subarray(0, 2))] ?? "any";
 }
 
 /** Returns the message with a length field of three bytes, which is allowed (docs/zvt.md 4.1). */

@@ -53,7 +53,6 @@ export const zvtDefaults = {
   behaviour,
 };
 
-/** All options of a simulated ZVT terminal. */
 export type ZvtOptions = TerminalOptions & Readonly<typeof zvtDefaults>;
 
 /** Deviations of real terminals from ZVT (docs/zvt.md 12.2 to 12.8). */

@@ -271,8 +271,8 @@ function blocks(
 const COUNT_MAX = 0xff;
 
 /**
- * Reports the totals since the last end of day (docs/zvt.md 7.1), and returns them as lines.
- * `trace`: the trace number of a contact with the host; null: no contact.
+ * Reports the totals since the last end of day (docs/zvt.md 7.1) and returns them as lines.
+ * `trace`: the trace number of the contact with the host; null: no contact.
  */
 export async function reportTotals(process: Process, trace: number | null) {
   const { memory, now, options } = process.parts;

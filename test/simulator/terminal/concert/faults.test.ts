@@ -181,7 +181,7 @@ test("a terminal that reads any body reads the amount where E has it", async () 
   expect(await strict.register.ask("0100000012501109", QUIET_MS)).toEqual(["ack", "nak"]);
   const lax = await started(fixed[0] as Setting, {
     faults: ["any-body"],
-    behaviour: { outcome: { kind: "approve" } },
+    behaviour: { outcome: "approve" },
   });
   const story = await lax.register.ask("01001250110978000", QUIET_MS);
   expect(story[1]).toBe("ack");

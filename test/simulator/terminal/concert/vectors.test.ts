@@ -83,7 +83,7 @@ describe.skipIf(!hasAny(...requests))("published requests (CONFORMANCE_VECTORS)"
     async (_id, { hex, expect: expected }) => {
       const { register, simulator } = await started(
         { transport: "tcp", family: "caisse-ap", sessions: false },
-        { behaviour: { outcome: { kind: "approve" } } },
+        { behaviour: { outcome: "approve" } },
       );
       register.say(latin(hex));
       const story = (await register.rest(asSlow(hex === "" ? 50 : 500))).join("");
@@ -244,7 +244,7 @@ describe.skipIf(!hasAny("session"))(
           faults,
           behaviour: {
             variant,
-            outcome: declines ? { kind: "decline", code: 5 } : { kind: "approve" },
+            outcome: declines ? { decline: 5 } : "approve",
           },
         },
       );
@@ -282,7 +282,7 @@ describe.skipIf(!hasAny("session"))(
       ];
       const { register } = await started(
         { transport: "tcp", family: "caisse-ap", sessions: false },
-        { faults, behaviour: { outcome: { kind: "approve" } } },
+        { faults, behaviour: { outcome: "approve" } },
       );
       register.say(latin(request?.hex ?? ""));
       const text = (await register.rest(asSlow(1_000)))

@@ -19,8 +19,8 @@ interface Replay {
   readonly before?: readonly string[];
 }
 
-const approve = { behaviour: { outcome: { kind: "approve" } } } as const;
-const decline = { behaviour: { outcome: { kind: "decline", code: 5 } } } as const;
+const approve = { behaviour: { outcome: "approve" } } as const;
+const decline = { behaviour: { outcome: { decline: 5 } } } as const;
 const waiting = { behaviour: { customer: "manual" } } as const;
 const reservation = "0622 0a 04 000000002500 49 0978";
 

@@ -34,8 +34,8 @@ type Position =
   | "broken-check";
 
 /**
- * Splits a register's bytes into frames and control bytes. Exactly one byte after ETX belongs to
- * the frame, because the check byte may have any value (docs/concert.md 2.3).
+ * Splits a register's bytes into frames, whose check byte may have any value (docs/concert.md 2.3),
+ * and control bytes.
  */
 export class ByteReader {
   #position: Position = "outside";

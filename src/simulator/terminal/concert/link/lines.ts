@@ -2,7 +2,7 @@ import { readTagged } from "../../../../concert/index.ts";
 import type { Timer } from "../../../../shared/time.ts";
 import { disturbedPieces, type Pieces } from "../../faults/fault-box.ts";
 import * as port from "../../port/register-line.ts";
-import { disturbances, type FaultName, rewritten, struckBy } from "../faults.ts";
+import { type FaultName, rewritten } from "../faults.ts";
 import type { Timers } from "../options.ts";
 import { ByteReader, type ControlName, controls, framed, type Received } from "./byte-reader.ts";
 
@@ -25,7 +25,7 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
   abstract readonly inSessions: boolean;
 
   protected fault(name: FaultName) {
-    return struckBy(this.options.faults, name);
+    return this.options.faults.take(name);
   }
 
   /** Tries once to deliver a reply, as soon as the line is free. */
@@ -60,21 +60,17 @@ export class BareLine extends ConcertLine {
   async #deliver(body: Uint8Array): Promise<Delivery> {
     const { faults } = this.options;
     const bytes = rewritten(faults, body);
-    this.#closing = this.transport === "tcp" ? this.#closingByFault() : undefined;
+    if (this.transport !== "tcp") this.#closing = undefined;
+    else if (this.fault("left-open")) this.#closing = "left-open";
+    else this.#closing = this.fault("close")?.["when"] as "before" | "middle" | undefined;
     if (this.#closing !== "before") {
-      const half = this.#closing === "middle" ? [{ kind: "half", given: {} } as const] : [];
-      await this.leave(disturbedPieces(bytes, [...half, ...disturbances(faults)]));
+      const half = this.#closing === "middle" ? [{ kind: "half-reply", given: {} } as const] : [];
+      await this.leave(disturbedPieces(bytes, [...half, ...faults.disturbances()]));
     }
     if (this.#closing === "before" || this.#closing === "middle") this.close();
     if (this.closed) return "closed";
     this.sentMessage(bytes);
     return "delivered";
-  }
-
-  #closingByFault(): "before" | "middle" | "left-open" | undefined {
-    if (this.fault("left-open")) return "left-open";
-    const closes = this.fault("close");
-    return closes && (closes["when"] === "before" ? "before" : "middle");
   }
 
   protected override received(bytes: Uint8Array): void {
@@ -146,10 +142,7 @@ type Session =
 /** The largest number of repeats of a reply after NAK. */
 const REPEATS_MAX = 3;
 
-/**
- * A line with the dialogue of ENQ, ACK, frames and EOT, which ignores unexpected bytes
- * (docs/concert.md 2.4 to 2.7).
- */
+/** A line with sessions, which ignores unexpected bytes (docs/concert.md 2.4 to 2.7). */
 export class SessionLine extends ConcertLine {
   readonly inSessions = true;
   readonly #waiting: Reply[] = [];
@@ -321,7 +314,7 @@ export class SessionLine extends ConcertLine {
   #transmit(reply: Reply, naks: number): void {
     this.#move({ at: "sending", reply, naks });
     const { body } = reply;
-    const struck = disturbances(this.options.faults);
+    const struck = this.options.faults.disturbances();
     const damaged = struck.some(({ kind }) => kind === "bad-check");
     this.#leave(disturbedPieces(framed(body, damaged), struck));
     this.sentMessage(body, naks);

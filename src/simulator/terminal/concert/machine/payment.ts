@@ -7,14 +7,13 @@ import type { TransactionKind } from "../../memory/memory.ts";
 import type { PaymentScript } from "../../options.ts";
 import type { Stage } from "../../screen.ts";
 import { book, type Entered, PIN_TRIES_MAX, pinPad, TerminalParts } from "../../terminal-parts.ts";
-import { type FaultName, type Point, struckBy } from "../faults.ts";
+import type { FaultName, Point } from "../faults.ts";
 import { type ConcertOptions, type Report, reports } from "../options.ts";
 
-/** The parts of the terminal that its requests share. */
 export class ConcertParts extends TerminalParts<ConcertOptions> {
   /** Returns the arguments of a fault of this name that strikes now; undefined: none strikes. */
   fault(name: FaultName): FaultArguments | undefined {
-    return struckBy(this.faults, name);
+    return this.faults.take(name);
   }
 
   /** How the next reply shows the card number. */
@@ -30,7 +29,6 @@ export class ConcertParts extends TerminalParts<ConcertOptions> {
   }
 }
 
-/** The order of a register's request. */
 export interface Order {
   readonly action: Action;
   readonly amountMinor: number;
@@ -79,12 +77,10 @@ export interface Request {
   readonly order: Order | null;
   /** The reply that is sent before anything is carried out; null: none. */
   readonly early: Uint8Array | null;
-  /** Whether the outcome is reported. */
   readonly repliesAtEnd: boolean;
   reply(ending: Ending): Uint8Array;
 }
 
-/** Reads and writes the messages of one protocol. */
 export interface Dialogue {
   /** Returns the request; undefined: the message is not for this terminal. */
   read(body: Uint8Array): Request | undefined;
@@ -156,16 +152,14 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     const forced = this.#forcedCode();
     const given = action.action === "insert" ? action.outcome : undefined;
     const outcome = given ? outcomeOf(given, this.order.amountMinor) : usual;
-    const refused = entered !== "right" || outcome.kind !== "approve" || forced?.refuses;
+    const refused = entered !== "right" || outcome !== "approve" || forced?.refuses;
     if (action.action !== "insert" || refused) return { how: "declined", forced: forced?.code };
     const done = this.#charge(kind, action.card ?? script.card ?? behaviour.card);
     await this.reach("charged");
     return { ...done, forced: forced?.code };
   }
 
-  /**
-   * Returns the result of the last PIN entry; the register learns nothing of earlier wrong ones.
-   */
+  /** Returns the result of the last PIN entry; earlier wrong ones are not reported. */
   async #enteredPin(action: CardAction): Promise<Entered> {
     const pad = pinPad(this.parts, action);
     for (let tries = 1; ; tries++) {

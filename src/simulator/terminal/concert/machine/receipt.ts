@@ -19,8 +19,7 @@ export function printedPan(name: CardName, as: Report, mask: string): string {
 }
 
 /**
- * Returns an unmasked number of no existing card: zeros for the masked digits, and one digit that
- * makes the check digit right.
+ * Returns an unmasked number of no real card: zeros for masked digits, with a right check digit.
  */
 function madeUpPan({ maskedDigits }: TestCard): string {
   const last = maskedDigits.lastIndexOf("E");
@@ -36,8 +35,8 @@ const USUAL = "100";
 const HTML_AT = 2;
 
 /**
- * Returns the receipt's container for a register that asks for a receipt with CK, even after a
- * refusal (docs/concert.md 4.6). The fault `receipt` always sends it.
+ * Returns the receipt if the register asks for it with CK, even after a refusal (docs/concert.md
+ * 4.6), or if the fault `receipt` wants it.
  */
 export function receiptTags(
   parts: ConcertParts,

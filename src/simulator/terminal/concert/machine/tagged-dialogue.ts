@@ -142,9 +142,7 @@ export class TaggedDialogue implements Dialogue {
     return [["AE", state.done], ...reason];
   }
 
-  /**
-   * Returns the repeated tags with faults, without CB after a cancellation (docs/concert.md 4.2).
-   */
+  /** Returns repeated tags with faults, without CB after a cancellation (docs/concert.md 4.2). */
   #altered(echo: readonly Tagged[], ending: Ending): readonly Tagged[] {
     const parts = this.#parts;
     const { amountMinor } = ending;

@@ -3,8 +3,7 @@ import { z } from "zod";
 import { sleep } from "../../../../shared/time.ts";
 import type { LineTrait } from "../../faults/fault-kinds.ts";
 import { type Condition, Machine } from "../../machine.ts";
-import type { BytePort } from "../../port/ports.ts";
-import type { Transport } from "../../port/register-line.ts";
+import type { BytePort, Transport } from "../../port/ports.ts";
 import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
 import { BareLine, type ConcertLine, SessionLine } from "../link/lines.ts";
@@ -13,8 +12,8 @@ import { type ConcertParts, type Dialogue, type Order, Payment, type Request } f
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**
- * A simulated terminal of Concert and Caisse-AP. Its outcome leaves in a session of the terminal's
- * own (docs/concert.md 2.4), or without sessions as the answer on the same line (docs/concert.md
+ * A terminal of Concert and Caisse-AP. Outcomes leave in sessions of the terminal's own
+ * (docs/concert.md 2.4), or without sessions as answers on the line of the request (docs/concert.md
  * 4.7).
  */
 export class ConcertTerminal extends Machine<ConcertParts, Payment> {

@@ -29,19 +29,9 @@ export const administrationCommands: readonly Command[] = [
     await process.restart();
   }),
   /** Turnover totals 06 10 (docs/zvt.md 6.4): reports the terminal's totals and closes nothing. */
-  command(0x0610, async (process) => {
-    await work(process);
-    const totals = await reportTotals(process, null);
-    await printAdministration(process, "TURNOVER", totals);
-    await process.complete();
-  }),
+  job(0x0610, "TURNOVER", (process) => reportTotals(process, null)),
   /** Initialisation 06 93 (docs/zvt.md 6.4, 11.5). */
-  command(0x0693, async (process) => {
-    await work(process);
-    cure(process.parts.memory, process.control);
-    await printAdministration(process, "INITIALISATION", []);
-    await process.complete();
-  }),
+  job(0x0693, "INITIALISATION"),
   /** Diagnosis 06 70 (docs/zvt.md 6.4): also sets the register's clock if tag 26 permits it. */
   command(0x0670, async (process) => {
     const { parts, request } = process;
@@ -56,21 +46,13 @@ export const administrationCommands: readonly Command[] = [
     await process.complete();
   }),
   /** Selftest 06 79 (docs/zvt.md 6.4). */
-  command(0x0679, async (process) => {
-    const { memory, ledger } = process.parts;
-    await work(process);
-    await printAdministration(process, "SELFTEST", [
-      pair("Turnover:", String(memory.turnover.length)),
-      pair("Bank entries:", String(ledger.entries.length)),
-      pair("Due:", memory.demands.join(" ") || "nothing"),
-    ]);
-    await process.complete();
-  }),
+  job(0x0679, "SELFTEST", ({ parts: { memory, ledger } }) => [
+    pair("Turnover:", String(memory.turnover.length)),
+    pair("Bank entries:", String(ledger.entries.length)),
+    pair("Due:", memory.demands.join(" ") || "nothing"),
+  ]),
   /** Send offline transactions 06 51 (docs/zvt.md 6.4): all sales go online, so there are none. */
-  command(0x0651, async (process) => {
-    await work(process);
-    await process.complete();
-  }),
+  job(0x0651, null),
   /** Software update 08 10 (docs/zvt.md 6.4): completes first, and then the terminal goes away. */
   commandWhenLocked(0x0810, async (process) => {
     const { parts } = process;
@@ -117,10 +99,7 @@ export const administrationCommands: readonly Command[] = [
     parts.language = languages[request.parts.language ?? 0] ?? parts.language;
     await process.finish();
   }),
-  /**
-   * Change of speed 08 40 (docs/zvt.md 2.6): the answer still has the old speed; the new speed
-   * begins two seconds later and ends with a restart. TCP has no speed.
-   */
+  /** Change of speed 08 40 (docs/zvt.md 2.6): two seconds after the answer, until a restart. */
   commandWhenLocked(0x0840, async (process) => {
     const { clock, options } = process.parts;
     const speed = speedsByCode[process.request.parts.baudCode ?? -1];
@@ -195,6 +174,21 @@ function configurationLines(parts: Parts): readonly ReceiptLine[] {
     pair("Receipt number:", String(parts.memory.nextReceiptNumber)),
     pair("Files:", String(parts.files.size)),
   ];
+}
+
+/** Returns a command that works for a while and then prints a report, unless `title` is null. */
+function job(
+  control: number,
+  title: string | null,
+  lines: (process: Process) => readonly ReceiptLine[] | Promise<readonly ReceiptLine[]> = () => [],
+): Command {
+  return command(control, async (process) => {
+    await work(process);
+    cure(process.parts.memory, process.control);
+    const printed = await lines(process);
+    if (title !== null) await printAdministration(process, title, printed);
+    await process.complete();
+  });
 }
 
 /** Accepts a command, shows that the customer has to wait, and waits. */

@@ -12,9 +12,7 @@ export const displayCommands: readonly Command[] = [
     show(process);
     await process.finish();
   }),
-  /**
-   * Display text with answer 06 E1 (docs/zvt.md 6.8): the answer is a key; Abort ends the command.
-   */
+  /** Display text with answer 06 E1 (docs/zvt.md 6.8): the answer is a key, or Abort ends it. */
   commandWhenLocked(0x06e1, async (process) => {
     show(process);
     const { tags, fields } = process.request;
@@ -42,10 +40,7 @@ export const displayCommands: readonly Command[] = [
         : Uint8Array.of(keyCode(action));
     await process.answerWith("numeric-answer", { parts: { data } });
   }),
-  /**
-   * Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F, which has a result code only without a
-   * card.
-   */
+  /** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F; a result code means no card. */
   commandWhenLocked(0x06c0, async (process) => {
     const { parts, request } = process;
     await process.accept();

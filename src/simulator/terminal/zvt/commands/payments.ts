@@ -17,22 +17,21 @@ import {
 import {
   askHost,
   askHostWithPin,
+  charge,
   checkedOrder,
   code,
   type Presented,
   presentCard,
+  settle,
   stop,
 } from "../machine/sale.ts";
 import { status } from "../machine/texts.ts";
-import { charge, settle } from "../machine/transaction.ts";
 import { printDeclined } from "../receipts.ts";
 
 export const paymentCommands: readonly Command[] = [
   /** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
   command(0x0601, (process) => sell(process, "payment")),
-  /**
-   * Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment that also reports other cards.
-   */
+  /** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or another card's kind. */
   command(0x06e6, (process) => sell(process, "payment")),
   /** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
   command(0x0622, (process) => sell(process, "reservation")),
@@ -121,11 +120,11 @@ async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const isOver = entered === "cancelled" || entered === "timed-out";
   if (isOver) return await endWithoutCard(process, entered);
   const trace = parts.memory.takeTrace();
-  const wrongPin = { kind: "decline", code: PIN_TRIES_OVER } as const;
+  const wrongPin = { decline: PIN_TRIES_OVER };
   const outcome = entered === "wrong" ? wrongPin : (presented.outcome ?? usual);
-  if (outcome.kind === "decline") {
+  if (typeof outcome === "object") {
     const declined = { ...order, card, trace, ...neverStored, atMs: parts.now.getTime() };
-    return await decline(process, declined, outcome.code);
+    return await decline(process, declined, outcome.decline);
   }
   const signed = await askRegister(process, "payment", ["signature"], card);
   if (signed !== undefined) return await stop(process, signed);
@@ -169,10 +168,7 @@ async function cardFor(
   return { card: readCard.card, pin: { pad, first: "right" } };
 }
 
-/**
- * Ends a sale for a card that is not for payments: Card poll reports the kind of card (docs/zvt.md
- * 6.3).
- */
+/** Ends a sale for a card that cannot pay; Card poll reports its kind (docs/zvt.md 6.3). */
 async function refuseOtherCard(process: Process): Promise<void> {
   process.parts.screen.show("not-for-payments");
   if (process.control !== CARD_POLL) {
@@ -192,8 +188,8 @@ async function decline(process: Process, declined: Reported, resultCode: number)
 }
 
 /**
- * Reverses the last transaction if the register missed it, and frees its number. Tag 1F1F names the
- * last receipt number that the register knows; empty: none (docs/zvt.md 9.4).
+ * Reverses the last transaction if the register missed it: tag 1F1F has the last receipt number
+ * that the register knows, or is empty if it knows none (docs/zvt.md 9.4).
  */
 async function reverseMissed(process: Process): Promise<void> {
   const { ledger, memory, options } = process.parts;
@@ -219,8 +215,7 @@ const BALANCE_AT_FIRST = 100_000;
 /** Returns the customer's card; undefined: no card can be used, and the command has ended. */
 async function presentedCard(process: Process): Promise<CardName | undefined> {
   const { behaviour } = process.parts.options;
-  const approve = { kind: "approve" } as const;
-  const outcome = behaviour.outcome === "by-amount" ? approve : behaviour.outcome;
+  const outcome = behaviour.outcome === "by-amount" ? "approve" : behaviour.outcome;
   const presented = await presentCard(process, outcome, {});
   if (typeof presented === "object") return presented.card;
   return await stop(process, presented === "other-card" ? code.cardUnknown : code.aborted);

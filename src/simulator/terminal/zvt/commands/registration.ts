@@ -94,8 +94,8 @@ const CURRENCY_FIELD = 0x49;
 const CURRENCY_AT = 4;
 
 /**
- * Returns the registration without the byte 49 that some registers write before the currency
- * (docs/zvt.md 6.1); undefined: there is none, because no currency begins with 49.
+ * Returns the registration without a byte 49 before its currency, which some registers send
+ * (docs/zvt.md 6.1) and no currency begins with; undefined: there is none.
  */
 export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
   if (control !== REGISTRATION || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;

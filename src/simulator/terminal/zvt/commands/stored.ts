@@ -5,8 +5,7 @@ import type { Booking } from "../../terminal-parts.ts";
 import type { Parts } from "../machine/parts.ts";
 import { type Command, command, type Process } from "../machine/process.ts";
 import { approvedReport } from "../machine/report.ts";
-import { askHost, code, failByFault } from "../machine/sale.ts";
-import { charge, settle } from "../machine/transaction.ts";
+import { askHost, charge, code, failByFault, settle } from "../machine/sale.ts";
 import { printReceipts } from "../receipts.ts";
 
 export const storedCommands: readonly Command[] = [
@@ -70,9 +69,7 @@ export const storedCommands: readonly Command[] = [
     }
     await process.complete();
   }),
-  /**
-   * Reprint 06 12 (docs/zvt.md 6.4): prints the receipts of stored transactions by receipt number.
-   */
+  /** Reprint 06 12 (docs/zvt.md 6.4): the receipts of stored transactions, by receipt number. */
   command(0x0612, async (process) => {
     const { receiptFrom = "", receiptTo = receiptFrom } = process.request.parts;
     if (!/^\d{8}$/.test(receiptFrom + receiptTo)) return await process.refuse(code.messageWrong);
@@ -94,10 +91,7 @@ export const storedCommands: readonly Command[] = [
 /** The receipt number that asks for all open pre-authorisations. */
 const ENQUIRY = "FFFF";
 
-/**
- * Returns the transaction that the command names; undefined: there is none, and the command has
- * ended.
- */
+/** Returns the transaction that the command names; undefined: the command has ended. */
 async function originalOf(
   process: Process,
   { isOne, unknown }: { isOne(stored: StoredTransaction): boolean; unknown: number },
@@ -136,8 +130,8 @@ async function book(process: Process, reservation: StoredTransaction, usedMinor:
 }
 
 /**
- * Books the sale of `usedMinor` of a reservation, or without it the reversal of `original`. A
- * reversed reservation is reported with zero, and the bank releases what is left of it.
+ * Books the sale of `usedMinor` of a reservation, else the reversal of `original`. The reversal of
+ * a reservation reports zero, and the bank releases what is left.
  */
 async function follow(process: Process, original: StoredTransaction, usedMinor = 0): Promise<void> {
   const { ledger, memory } = process.parts;

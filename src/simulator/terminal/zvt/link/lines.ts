@@ -20,16 +20,13 @@ interface LineOptions extends port.LineOptions, Timers {
 /** The answer of a terminal whose ZVT is switched off (docs/zvt.md 12.7). */
 const ZVT_OFF = Uint8Array.of(0x15, 0x03, 0x69);
 
-/**
- * A line of ZVT: serial with frames, checksums, ACK, NAK and repeats, or TCP with bare messages.
- */
+/** A line of ZVT: serial with frames, checksums and repeats, or TCP with bare messages. */
 export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "apdu";
 
   /**
-   * Sends a message after earlier messages. `sent`: the register's transport acknowledged it
-   * (serial), or the network took it (TCP). `failed`: no ACK after all repeats, or the line is
-   * gone.
+   * Sends a message after earlier ones. `sent`: acknowledged by the register's transport (serial),
+   * or taken by the network (TCP). `failed`: all repeats are used up, or the line is gone.
    */
   abstract send(apdu: Uint8Array): Promise<"sent" | "failed">;
 
@@ -50,10 +47,7 @@ export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> 
   protected abstract read(bytes: Uint8Array): void;
 }
 
-/**
- * Joins the pieces of a TCP stream into messages (docs/zvt.md 3.2): two control bytes, the length
- * (one byte, or FF low high), data.
- */
+/** Joins the pieces of a TCP stream into messages (docs/zvt.md 3.2). */
 export class ApduReader {
   #pending = new Uint8Array(0);
 
@@ -175,7 +169,7 @@ export class SerialLine extends Line {
 
   async #transmit(apdu: Uint8Array, repeat: number): Promise<void> {
     const struck = disturbances(this.options, apdu);
-    const damaged = struck.some(({ kind }) => kind === "bad-check");
+    const damaged = struck.some(({ kind }) => kind === "bad-crc");
     const frame = encodeFrame(apdu, damaged ? frameCrc(apdu) ^ 0x0100 : frameCrc(apdu));
     await this.leave(disturbedPieces(frame, struck));
     this.sentMessage(apdu, repeat);

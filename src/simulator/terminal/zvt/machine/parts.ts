@@ -59,7 +59,6 @@ export interface Outgoing extends MessageInput {
 
 const MESSAGE_ID_MAX = 999_999;
 
-/** The parts of a ZVT terminal that its commands share. */
 export class Parts extends TerminalParts<ZvtOptions> {
   readonly #quirks: ReadonlySet<QuirkName>;
   /** Requests to the register that are still to be made once. */

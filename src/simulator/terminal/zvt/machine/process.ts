@@ -21,12 +21,11 @@ import { type Line, SENDS_MAX } from "../link/lines.ts";
 import { has, type Outgoing, type Parts } from "./parts.ts";
 import { stageOfStatus, statusText } from "./texts.ts";
 
-/** A command of the register that the terminal can carry out. */
 export interface Command {
   readonly control: number;
   /**
-   * Whether the command runs in a locked or unregistered terminal: the list of docs/zvt.md 5.3, and
-   * the commands without a completion to refuse with.
+   * Whether a locked or unregistered terminal runs the command (docs/zvt.md 5.3); a command without
+   * a completion could not be refused.
    */
   readonly whenLocked: boolean;
   run(process: Process): Promise<void>;
@@ -53,7 +52,6 @@ type Silence =
   | "not-delivered"
   | "line-closed";
 
-/** The conditions of a message that waits for its answer. */
 interface Asking {
   /** The longest wait for the answer, in milliseconds; missing: T3. */
   readonly timeoutMs?: number | undefined;
@@ -67,21 +65,17 @@ const STATUS_ENQUIRY = 0x0501;
 /** The time in which the last ACK leaves, before a restart takes the lines away. */
 const LAST_ACK_MS = 100;
 
-/**
- * A register's command from its arrival to its end. Meanwhile the terminal is master: it sends
- * messages and waits for their answers (docs/zvt.md 1.3, 5.2).
- */
+/** A register's command until its end; meanwhile the terminal is master (docs/zvt.md 1.3, 5.2). */
 export class Process extends RunningCommand<Parts, Point> {
   override readonly control: number;
   readonly request: Message;
   readonly line: Line;
-  /** Whether the terminal accepts Abort (06 B0) now. */
-  cancellable = false;
+  /** Cancels the wait for a card or a key; undefined: Abort (06 B0) comes too early or too late. */
+  cancel: (() => void) | undefined;
   /** Whether a closed line cancels the command; a payment continues without its register. */
   endsWithLine = false;
   /** Whether the last message has left, after which the register is master again. */
   ending = false;
-  #cancel: (() => void) | undefined;
   /** The message that waits for its answer, with its id (docs/zvt.md 9.4). */
   #asked: { readonly id: string | undefined; settle(answer: Answer): void } | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
@@ -99,29 +93,22 @@ export class Process extends RunningCommand<Parts, Point> {
     this.#startedMs = parts.clock.monotonicMs();
   }
 
-  get waitsForAnswer(): boolean {
-    return this.#asked !== undefined;
-  }
-
   override kill(why: string): void {
     super.kill(why);
-    this.#settle({ kind: "silent", because: "line-closed" });
+    this.unanswered();
   }
 
-  /** Cancels the wait for a card or a key, as the register has asked. */
-  cancel(): void {
-    this.#cancel?.();
-  }
-
-  answered(apdu: Apdu): void {
-    // An answer with another id belongs to an earlier message.
-    const asked = this.#asked?.id;
+  /** Takes an answer of the register. Returns false if no message waits for an answer. */
+  answered(apdu: Apdu): boolean {
+    if (!this.#asked) return false;
+    const { id: asked } = this.#asked;
     const id = asked && tagValue(readable(apdu)?.tags ?? null, "messageSequence");
-    if (id !== undefined && id !== asked) return;
+    // An answer with another id belongs to an earlier message.
+    if (id !== undefined && id !== asked) return true;
     const code = errorCodeOf(apdu.control);
-    this.#settle(
-      code === undefined ? { kind: "positive", apdu } : { kind: "negative", code, apdu },
-    );
+    const negative = code !== undefined && ({ kind: "negative", code, apdu } as const);
+    this.#settle(negative || { kind: "positive", apdu });
+    return true;
   }
 
   /** Ends the wait for an answer: the line is gone, or the register has sent its next command. */
@@ -129,10 +116,9 @@ export class Process extends RunningCommand<Parts, Point> {
     this.#settle({ kind: "silent", because: "line-closed" });
   }
 
-  /** Ends the waits that need a line to the register. */
   lineClosed(): void {
     this.unanswered();
-    if (this.endsWithLine) this.cancel();
+    if (this.endsWithLine) this.cancel?.();
   }
 
   /** Settles the waiting message with its first answer; later answers are ignored. */
@@ -143,8 +129,8 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   /**
-   * Sends the last answer again if the register repeats the command within the time of its repeats,
-   * because it missed our ACK (docs/zvt.md 2.4). Returns whether the bytes are such a repeat.
+   * Sends the last answer again if `bytes` repeat the command in time, because the register missed
+   * our ACK (docs/zvt.md 2.4). Returns whether they do.
    */
   answersRepeat(bytes: Uint8Array): boolean {
     const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
@@ -173,7 +159,6 @@ export class Process extends RunningCommand<Parts, Point> {
     await this.answerWith("negative-acknowledgement", { errorCode: code });
   }
 
-  /** Answers the command, which ends with this answer. */
   async answerWith(name: MessageName, input: Outgoing): Promise<void> {
     await this.#prepareAnswer();
     this.ending = true;
@@ -257,7 +242,7 @@ export class Process extends RunningCommand<Parts, Point> {
     const lost = answer.kind === "silent" && answer.because !== "line-closed";
     // An unanswered status aborts the command (docs/zvt.md 3.3, 5.1). A line that the register has
     // closed does not, because the customer at the terminal does not notice that.
-    if (lost && this.cancellable) throw new ProcessOver("a status was not answered");
+    if (lost && this.cancel) throw new ProcessOver("a status was not answered");
   }
 
   /** Returns 04 FF with the status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
@@ -344,14 +329,12 @@ export class Process extends RunningCommand<Parts, Point> {
   async untilCancelled<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T | "cancelled"> {
     const stop = new AbortController();
     const cancelled = new Promise<"cancelled">((resolve) => {
-      this.#cancel = () => resolve("cancelled");
+      this.cancel = () => resolve("cancelled");
     });
-    this.cancellable = true;
     try {
       return await Promise.race([work(AbortSignal.any([stop.signal, this.signal])), cancelled]);
     } finally {
-      this.cancellable = false;
-      this.#cancel = undefined;
+      this.cancel = undefined;
       stop.abort(new ProcessOver("cancelled"));
     }
   }

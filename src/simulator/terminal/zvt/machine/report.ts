@@ -15,7 +15,6 @@ import { localTime, type Parts } from "./parts.ts";
 import type { Process } from "./process.ts";
 import { status, statusText } from "./texts.ts";
 
-/** A card of the simulated customer, with the codes that ZVT has for it. */
 export interface ZvtCard extends TestCard {
   /** The card type of field 8A and tag 41 (docs/zvt.md 11.6). */
   readonly cardType: number;

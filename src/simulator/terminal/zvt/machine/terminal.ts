@@ -10,8 +10,7 @@ import {
   safeHex,
 } from "../../../../zvt/index.ts";
 import { type Condition, Machine } from "../../machine.ts";
-import type { BytePort } from "../../port/ports.ts";
-import type { Transport } from "../../port/register-line.ts";
+import type { BytePort, Transport } from "../../port/ports.ts";
 import texts from "../../texts.json" with { type: "json" };
 import type { TraceEntry } from "../../trace-log.ts";
 import { administrationCommands } from "../commands/administration.ts";
@@ -46,9 +45,7 @@ const commands = new Map(
   ].map((command) => [command.control, command]),
 );
 
-/**
- * The simulated ZVT terminal (docs/zvt.md 13.1), which runs one command of one register at a time.
- */
+/** The simulated ZVT terminal (docs/zvt.md 13.1), which runs one command at a time. */
 export class Terminal extends Machine<Parts, Process> {
   override readonly toggles = togglesOf(this.parts);
   readonly routes = texts.protocolRoutes.zvt;
@@ -139,10 +136,9 @@ export class Terminal extends Machine<Parts, Process> {
     const apdu = decodeApdu(bytes);
     const process = this.running;
     if (apdu.control >> 8 === 0x80 || apdu.control >> 8 === 0x84) {
-      if (process?.line === line && process.waitsForAnswer) process.answered(apdu);
+      const isLate = process?.line === line && !process.answered(apdu);
       // A register asks again for a report that waits for no answer any more (docs/zvt.md 8.3).
-      else if (process?.line === line && apdu.control === 0x849c)
-        this.#refuse(line, code.notPossible);
+      if (isLate && apdu.control === 0x849c) this.#refuse(line, code.notPossible);
       return;
     }
     if (!process && this.parts.busy) {
@@ -205,8 +201,7 @@ export class Terminal extends Machine<Parts, Process> {
     const { device } = this.parts;
     const password = parts.password ?? parts.oldPassword;
     if (device.password === null || password === undefined) return false;
-    // Terminals of card complete compare five digits, and none at a registration (docs/zvt.md
-    // 12.2).
+    // Terminals of card complete compare five digits, and none to register (docs/zvt.md 12.2).
     const lax = this.parts.is("five-digit-password");
     if (lax && control === REGISTRATION) return false;
     const count = lax ? 5 : 6;
@@ -223,18 +218,13 @@ export class Terminal extends Machine<Parts, Process> {
   /** Answers Abort of a running command (docs/zvt.md 5.2, 6.6). */
   #abort(process: Process): void {
     if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
-    if (process.cancellable && process.fault("late-approval")) {
-      this.#accept(process.line);
-    } else if (process.cancellable && !process.fault("refuse-abort")) {
-      this.#accept(process.line);
-      process.cancel();
-    } else {
+    const isLate = process.cancel && process.fault("late-approval");
+    if (!isLate && (!process.cancel || process.fault("refuse-abort"))) {
       this.#refuse(process.line, code.notPossible);
+      return;
     }
-  }
-
-  #accept(line: Line): void {
-    void line.send(encodeApdu(encodeMessage("positive-acknowledgement")));
+    void process.line.send(encodeApdu(encodeMessage("positive-acknowledgement")));
+    if (!isLate) process.cancel?.();
   }
 
   #refuse(line: Line, errorCode: number): void {
@@ -256,10 +246,7 @@ async function runUnlessLocked(command: Command, process: Process): Promise<void
 
 const OUT_OF_ORDER = 0xdf;
 
-/**
- * Reverses charges that never became final, after a loss of power (docs/zvt.md 9.1); a newer
- * terminal keeps them (docs/zvt.md 9.4).
- */
+/** Reverses charges that never became final, unless the terminal keeps them (docs/zvt.md 9.1). */
 function reverseUnfinished({ ledger, memory, options }: Parts): void {
   if (!options.behaviour.autoReversal) return;
   for (const { id, kind, final, receiptNumber } of ledger.entries) {

@@ -10,7 +10,6 @@ export const status = {
   waitingForHost: 0x04,
   reversing: 0x05,
   insertCard: 0x0a,
-  removeCard: 0x0b,
   wait: 0x0e,
   wrongPin: 0x15,
   pleaseWait: 0x17,
