@@ -114,14 +114,16 @@ export function whole(value: string, min = 0, max = NUMBER_MAX): number {
 /** Returns the value if it is one of the choices. Throws {@link ValueError}. */
 export function oneOf<T extends string>(value: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value);
-  if (!found) throw new ValueError(`right would be ${choices.join(" or ")}`);
+  if (!found) throw new ValueError(`it must be ${choices.join(" or ")}`);
   return found;
 }
 
-/** Returns the value if its form is right. Throws {@link ValueError} with the example. */
-export function formed(value: string, form: RegExp, example: string): string {
-  if (!form.test(value)) throw new ValueError(`right would be ${example}`);
-  return value;
+/** Returns a reader of values of one form, which throws {@link ValueError} with the example. */
+export function formed(form: RegExp, example: string): (value: string) => string {
+  return (value) => {
+    if (form.test(value)) return value;
+    throw new ValueError(`a right value is ${example}, for example`);
+  };
 }
 
 const HELP_INDENT = 30;

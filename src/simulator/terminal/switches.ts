@@ -35,15 +35,15 @@ import {
 
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
-/** Returns a maker of switches whose value sets one member of a group of the options. */
+/** Returns a maker of switches that set one member of a group, by default a whole number. */
 export function members<O extends TerminalOptions, G extends Group & keyof O>(
   group: G,
   { [group]: usual }: Omit<O, "clock">,
 ) {
   return <K extends keyof O[G]>(
-    argument: string,
     key: K,
-    read: (value: string, before: Partial<O[G]>) => O[G][K],
+    argument = "N",
+    read: (value: string, before: Partial<O[G]>) => O[G][K] = (value) => whole(value) as O[G][K],
   ): Switch<Draft<O>> => {
     const change: Switch<Draft<O>>["change"] = (value, { [group]: before }) => {
       const changed = { [key]: read(value, before as Partial<O[G]>) };
@@ -53,18 +53,9 @@ export function members<O extends TerminalOptions, G extends Group & keyof O>(
   };
 }
 
-/** Returns a maker of switches for durations in milliseconds, which are members of one group. */
-export function durations<O extends TerminalOptions, G extends Group & keyof O>(
-  group: G,
-  defaults: Omit<O, "clock">,
-) {
-  const member = members<O, G>(group, defaults);
-  return (key: keyof O[G]) => member("N", key, (value) => whole(value) as O[G][typeof key]);
-}
-
 const device = members<TerminalOptions, "device">("device", defaultOptions);
 const behaviour = members<TerminalOptions, "behaviour">("behaviour", defaultOptions);
-const pace = durations<TerminalOptions, "pace">("pace", defaultOptions);
+const pace = members<TerminalOptions, "pace">("pace", defaultOptions);
 const { device: usualDevice, behaviour: usual } = defaultOptions;
 
 /** Returns the switches for the lines, with the protocol's defaults. */
@@ -81,7 +72,7 @@ function lines({ defaults, serialLine }: TerminalProtocol): Table {
   const tcp = (value: string) => {
     const [, host = "", port] = /^(.+):(\d{1,5})$/.exec(value) ?? [];
     if (port === undefined || Number(port) > PORT_MAX) {
-      throw new ValueError(`right would be ${usual}`);
+      throw new ValueError(`a right value is ${usual}, for example`);
     }
     return { tcp: { host, port: Number(port) } };
   };
@@ -121,32 +112,28 @@ const others: Table = {
   "reversal-ms": pace("reversalMs"),
   "administration-ms": pace("administrationMs"),
   "reboot-ms": pace("rebootMs"),
-  outcome: behaviour("RULE", "outcome", parseOutcomeRule),
+  outcome: behaviour("outcome", "RULE", parseOutcomeRule),
   card: {
-    ...behaviour("NAME", "card", (value) => oneOf(value, cardNames)),
+    ...behaviour("card", "NAME", (value) => oneOf(value, cardNames)),
     usual: `${cardNames.join(", ")}; default ${usual.card}`,
   },
-  customer: behaviour("WHO", "customer", (value) => oneOf(value, ["auto", "manual"])),
-  currency: behaviour("LIST", "currencies", (value) => value.split(",").map(currencyNumber)),
-  language: behaviour("CODE", "language", (value) => oneOf(value, languages)),
-  "terminal-id": device("DIGITS", "terminalId", (value) =>
-    formed(value, /^\d{8}$/, usualDevice.terminalId),
+  customer: behaviour("customer", "WHO", (value) => oneOf(value, ["auto", "manual"])),
+  currency: behaviour("currencies", "LIST", (value) => value.split(",").map(currencyNumber)),
+  language: behaviour("language", "CODE", (value) => oneOf(value, languages)),
+  "terminal-id": device("terminalId", "DIGITS", formed(/^\d{8}$/, usualDevice.terminalId)),
+  "serial-number": device(
+    "serialNumber",
+    "DIGITS",
+    formed(/^(\d\d){1,10}$/, usualDevice.serialNumber),
   ),
-  "serial-number": device("DIGITS", "serialNumber", (value) =>
-    formed(value, /^(\d\d){1,10}$/, usualDevice.serialNumber),
+  "contract-number": device("contractNumber", "TEXT", formed(/^[ -~]{1,15}$/, "1234567890")),
+  password: device("password", "DIGITS", formed(/^\d{6}$/, "000000")),
+  "first-receipt": behaviour("firstReceiptNumber", "N", (value) => whole(value, 1, 9_999)),
+  "first-trace": behaviour("firstTrace", "N", (value) => whole(value, 1, 999_999)),
+  "clock-offset-ms": device("clockOffsetMs", "N", (value) =>
+    Number(formed(/^-?\d{1,12}$/, "-60000")(value)),
   ),
-  "contract-number": device("TEXT", "contractNumber", (value) =>
-    formed(value, /^[ -~]{1,15}$/, "1234567890"),
-  ),
-  password: device("DIGITS", "password", (value) => formed(value, /^\d{6}$/, "000000")),
-  "first-receipt": behaviour("N", "firstReceiptNumber", (value) => whole(value, 1, 9_999)),
-  "first-trace": behaviour("N", "firstTrace", (value) => whole(value, 1, 999_999)),
-  "clock-offset-ms": device("N", "clockOffsetMs", (value) =>
-    Number(formed(value, /^-?\d{1,12}$/, "-60000")),
-  ),
-  "restart-at": behaviour("HH:MM", "restartAt", (value) =>
-    formed(value, /^([01]\d|2[0-3]):[0-5]\d$/, "03:30"),
-  ),
+  "restart-at": behaviour("restartAt", "HH:MM", formed(/^([01]\d|2[0-3]):[0-5]\d$/, "03:30")),
 };
 
 /** Returns the switches that every protocol has, in the order of `--help`. */
@@ -169,7 +156,7 @@ function currencyNumber(text: string): string {
   const found = /^\d+$/.test(text)
     ? currencyOfNumber(text.padStart(3, "0"))
     : currencyOfCode(text.toUpperCase());
-  if (!found) throw new ValueError("right would be EUR");
+  if (!found) throw new ValueError("a right value is EUR, for example");
   return found.number.padStart(4, "0");
 }
 

@@ -161,7 +161,7 @@ describe("a word", () => {
     ["dance", {}, /^400 there is no dance; there are approve, decline/],
     ["approve", { card: "gold" }, /^400 .*Invalid option/],
     ["decline", { code: "all" }, /^400 /],
-    ["fault", { value: "earthquake" }, /^400 no fault earthquake/],
+    ["fault", { value: "earthquake" }, /^400 there is no fault earthquake/],
     ["unplug", { at: "noon" }, /^400 /],
     ["constructor", {}, /^400 there is no constructor/],
   ])("that cannot be carried out says why: %s", async (word, asked, why) => {

@@ -25,7 +25,7 @@ export function parseOutcomeRule(text: string): OutcomeRule {
   if (text === "by-amount" || text === "approve" || text === "customer-timeout") return text;
   const code = Number(/^decline:(\d{1,2})$/.exec(text)?.[1] ?? 0);
   if (code > 0) return { decline: code };
-  throw new ValueError("right would be by-amount, approve, decline:05 or customer-timeout");
+  throw new ValueError("it must be by-amount, approve, decline:05 or customer-timeout");
 }
 
 /** A movement of money in the bank's ledger, whatever terminal and register believe. */

@@ -1,6 +1,6 @@
 import { flag, oneOf, option, type SwitchTable, whole } from "../../switch-table.ts";
 import { type Draft, defaultOptions, type SerialLine, type TerminalOptions } from "../options.ts";
-import { durations, members } from "../switches.ts";
+import { members } from "../switches.ts";
 
 /** The forms of fixed fields that a terminal can know in addition to E (docs/concert.md 3.1). */
 const variants = ["e", "e-plus", "e-ticket"] as const;
@@ -53,7 +53,7 @@ export const taggedDefaults = {
 type Table = SwitchTable<Draft<ConcertOptions>>;
 
 const behaviour = members<ConcertOptions, "behaviour">("behaviour", fixedDefaults);
-const pause = durations<ConcertOptions, "timers">("timers", fixedDefaults);
+const pause = members<ConcertOptions, "timers">("timers", fixedDefaults);
 
 /** The two settings of serial lines that are known (docs/concert.md 2.1). */
 export const serialLines = {
@@ -68,7 +68,7 @@ const commonSwitches: Table = {
     const { dataBits, parity } = serialLines[oneOf(value, ["7E1", "8N1"])];
     return { serial: { path: "", ...usualLine, ...serial, dataBits, parity } };
   }),
-  report: behaviour("HOW", "report", (value) => oneOf(value, reports)),
+  report: behaviour("report", "HOW", (value) => oneOf(value, reports)),
   "enq-tries": option("N", (value) => ({ enqTries: whole(value) }), fixedDefaults.enqTries),
   "answer-ms": pause("answerMs"),
   "session-ms": pause("sessionMs"),
@@ -77,7 +77,7 @@ const commonSwitches: Table = {
 };
 
 export const fixedSwitches: Table = {
-  variant: behaviour("NAME", "variant", (value) => oneOf(value, variants)),
+  variant: behaviour("variant", "NAME", (value) => oneOf(value, variants)),
   ...commonSwitches,
 };
 

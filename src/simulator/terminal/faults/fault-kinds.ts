@@ -100,7 +100,10 @@ export function faultRequest(
   given: Readonly<Record<string, unknown>>,
 ): FaultRequest {
   const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
-  if (!kind) throw new ValueError(`no fault ${name}; there are ${Object.keys(kinds).join(", ")}`);
+  if (!kind)
+    throw new ValueError(
+      `there is no fault ${name}; the faults are ${Object.keys(kinds).join(", ")}`,
+    );
   const known: Readonly<Record<string, FaultArgument>> = { ...shared, ...kind.arguments };
   const odd = Object.keys(given).find((key) => !Object.hasOwn(known, key));
   if (odd !== undefined) {

@@ -298,7 +298,7 @@ export class Connections {
       this.#opening = this.open().then(
         () => true,
         (error: Error) => {
-          this.#input.note(`cannot come back: ${error.message}`);
+          this.#input.note(`the lines cannot be opened again: ${error.message}`);
           return false;
         },
       );

@@ -16,6 +16,13 @@ export interface LineOptions {
   readonly onWire: (event: WireEvent) => void;
 }
 
+/** Turns the bytes of a line into frames and other events. */
+interface Reader<E> {
+  readonly isInside: boolean;
+  push(bytes: Uint8Array): readonly E[];
+  silence(): readonly E[];
+}
+
 /** Carries whole messages to and from one register on one port. */
 export abstract class RegisterLine<
   O extends LineOptions = LineOptions,
@@ -27,7 +34,11 @@ export abstract class RegisterLine<
   protected readonly port: BytePort;
   protected readonly options: O;
   protected handlers: H | undefined;
+  /** The write of pieces with pauses, for whose end later pieces wait. */
+  protected leaving: Promise<void> | undefined;
   #timer: Timer | undefined;
+  /** The timer that runs inside a frame. */
+  #silence: Timer | undefined;
   #inOrder: Promise<unknown> = Promise.resolve();
   closed = false;
 
@@ -56,7 +67,7 @@ export abstract class RegisterLine<
   /** Ends everything that waits for the port, which has closed. */
   protected abstract ended(): void;
 
-  /** Starts the line's one timer, in place of the one that runs. */
+  /** Starts the line's timer of this protocol, in place of the one that runs. */
   protected wait(name: string, delayMs: number, work: () => void): void {
     this.stopWaiting();
     this.#timer = this.options.clock.startTimer(name, delayMs, work);
@@ -74,13 +85,37 @@ export abstract class RegisterLine<
     return done;
   }
 
-  /** Writes the pieces, each after its pause, until the line closes. */
-  protected async leave(pieces: Pieces): Promise<void> {
-    for (const { pauseMs, bytes } of pieces) {
-      if (pauseMs > 0) await sleep(this.options.clock, "fault pause", pauseMs);
-      if (this.closed) return;
-      this.write(bytes);
+  /** Writes the pieces after earlier ones, and all at once if no piece has a pause before it. */
+  protected leave(pieces: Pieces): Promise<void> {
+    if (this.leaving === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
+      for (const { bytes } of pieces) this.write(bytes);
+      return Promise.resolve();
     }
+    const leaving = (this.leaving ?? Promise.resolve()).then(async () => {
+      for (const { pauseMs, bytes } of pieces) {
+        if (pauseMs > 0) await sleep(this.options.clock, "fault pause", pauseMs);
+        if (this.closed) break;
+        this.write(bytes);
+      }
+      if (this.leaving === leaving) this.leaving = undefined;
+    });
+    this.leaving = leaving;
+    return leaving;
+  }
+
+  /** Handles the events that `reader` reads; a silence without bytes ends an unfinished frame. */
+  protected readFrames<E>(
+    bytes: Uint8Array,
+    reader: Reader<E>,
+    handle: (event: E) => void,
+    silence: { readonly name: string; readonly ms: number },
+  ): void {
+    this.#silence?.clear();
+    for (const event of reader.push(bytes)) handle(event);
+    if (!reader.isInside || this.closed) return;
+    this.#silence = this.options.clock.startTimer(silence.name, silence.ms, () => {
+      for (const event of reader.silence()) handle(event);
+    });
   }
 
   protected write(bytes: Uint8Array): void {
@@ -103,6 +138,7 @@ export abstract class RegisterLine<
     this.closed = true;
     this.ended();
     this.stopWaiting();
+    this.#silence?.clear();
     this.options.onWire({ what: "close" });
     this.handlers?.closed();
   }

@@ -127,7 +127,7 @@ export async function print(
 ): Promise<Printed> {
   const { parts } = process;
   const { printerWidth: width } = parts.registration;
-  const lines = receipt.map((line) => ({ ...line, text: filled(line, width) }));
+  const lines = receipt.map((line) => ({ attribute: line.attribute, text: filled(line, width) }));
   const agreed = process.textCharset();
   const withContainer = parts.is("print-lines-only") || !!process.fault("print-container");
   const permitted = parts.registration.permitted.has(PRINT_TEXT_BLOCK) && process.mayContain;
@@ -135,10 +135,13 @@ export async function print(
   const mark = parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
   const last = process.control === UNENDED && parts.is("no-end-mark") ? null : mark;
   const charset = asBlock && parts.is("blocks-in-latin2") ? "iso8859-2" : agreed;
-  const paper: Paper = { type, charset, last };
+  // Terminals of card complete append the receipt type after the text (docs/zvt.md 12.2).
+  const code = Uint8Array.of(receiptTypes[type].code);
+  const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
+  const end = last === null ? [] : [{ attribute: last, text: "" }];
   const messages = asBlock
-    ? blocks(paper, lines, parts.registration.messageBytesMax)
-    : printLines(paper, lines, withContainer);
+    ? blocks({ type, charset, last }, lines, parts.registration.messageBytesMax)
+    : [...lines, ...end].map((line): Outgoing => ({ parts: line, charset, ...tail }));
   for (const input of messages) {
     const answer = await process.say(asBlock ? "print-text-block" : "print-line", input);
     if (answer.kind === "silent") return "silent";
@@ -220,19 +223,6 @@ interface Paper {
   readonly charset: Charset;
   /** Attribute of an empty last line; null: no such line. */
   readonly last: number | null;
-}
-
-function printLines(
-  { type, charset, last }: Paper,
-  lines: readonly ReceiptLine[],
-  withContainer: boolean,
-): Outgoing[] {
-  // Terminals of card complete append the receipt type after the text (docs/zvt.md 12.2).
-  const code = Uint8Array.of(receiptTypes[type].code);
-  const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
-  const end = last === null ? [] : [{ attribute: last, text: "" }];
-  const all = [...lines.map(({ text, attribute }) => ({ attribute, text })), ...end];
-  return all.map((parts) => ({ parts, charset, ...tail }));
 }
 
 function blocks(

@@ -8,7 +8,7 @@ import {
 } from "../../switch-table.ts";
 import type { HelpSection, TerminalProtocol } from "../machine.ts";
 import type { Draft } from "../options.ts";
-import { durations, members } from "../switches.ts";
+import { members } from "../switches.ts";
 import { demands } from "./demands.ts";
 import { zvtFaults } from "./faults.ts";
 import { Parts } from "./machine/parts.ts";
@@ -25,8 +25,8 @@ import {
 } from "./options.ts";
 
 const behaviour = members<ZvtOptions, "behaviour">("behaviour", zvtDefaults);
-const pace = durations<ZvtOptions, "pace">("pace", zvtDefaults);
-const timer = durations<ZvtOptions, "timers">("timers", zvtDefaults);
+const pace = members<ZvtOptions, "pace">("pace", zvtDefaults);
+const timer = members<ZvtOptions, "timers">("timers", zvtDefaults);
 
 /** Returns a switch without a value that changes the behaviour. */
 function does(change: Partial<ZvtOptions["behaviour"]>): Switch<Draft<ZvtOptions>> {
@@ -38,7 +38,7 @@ const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
   speeds: option("LIST", (value) => ({
     speeds: value.split(",").map((speed) => {
       if (zvtDefaults.speeds.includes(Number(speed))) return Number(speed);
-      throw new ValueError("right would be 9600,19200");
+      throw new ValueError("a right value is 9600,19200, for example");
     }),
   })),
   "goods-pause-ms": pace("goodsPauseMs"),
@@ -47,7 +47,7 @@ const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
   "t2-ms": timer("t2Ms"),
   "t3-ms": timer("t3Ms"),
   "t4-ms": timer("t4Ms"),
-  receipts: behaviour("WHICH", "receipts", (value) =>
+  receipts: behaviour("receipts", "WHICH", (value) =>
     oneOf(value, ["both", "customer", "merchant"]),
   ),
   vending: does({ vending: true }),
@@ -60,14 +60,14 @@ const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
     return { behaviour: { ...usual, ...before, quirks: [...own, ...(before.quirks ?? [])] } };
   }),
   quirk: {
-    ...behaviour("NAME", "quirks", (value, { quirks = [] }) => [
+    ...behaviour("quirks", "NAME", (value, { quirks = [] }) => [
       ...quirks,
       oneOf(value, quirkNames),
     ]),
     multiple: true,
   },
   ask: {
-    ...behaviour("KIND", "asks", (value, { asks = [] }) => [...asks, oneOf(value, askNames)]),
+    ...behaviour("asks", "KIND", (value, { asks = [] }) => [...asks, oneOf(value, askNames)]),
     multiple: true,
   },
   "require-registration": does({ registrationRequired: true }),
@@ -82,7 +82,7 @@ const help: readonly HelpSection[] = [
       those.join(", "),
     ]),
   },
-  { title: "What they do otherwise (--quirk)", rows: Object.entries(quirks) },
+  { title: "Deviations of real terminals (--quirk)", rows: Object.entries(quirks) },
   {
     title: "Questions (--ask), each only where tag 26 of the registration permits it",
     rows: Object.entries(askKinds).map(([name, { description }]) => [name, description]),

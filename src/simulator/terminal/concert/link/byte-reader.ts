@@ -71,7 +71,7 @@ export class ByteReader {
         else if (byte === ETX) this.#position = "broken-check";
         return undefined;
       case "broken-check":
-        return this.#junk("a frame with a foreign byte in it");
+        return this.#junk("a frame with a byte that no frame has");
     }
   }
 

@@ -1,6 +1,5 @@
 import { readTagged } from "../../../../concert/index.ts";
-import type { Timer } from "../../../../shared/time.ts";
-import { disturbedPieces, type Pieces } from "../../faults/fault-box.ts";
+import { disturbedPieces } from "../../faults/fault-box.ts";
 import * as port from "../../port/register-line.ts";
 import { type FaultName, rewritten } from "../faults.ts";
 import type { Timers } from "../options.ts";
@@ -147,22 +146,13 @@ export class SessionLine extends ConcertLine {
   readonly inSessions = true;
   readonly #waiting: Reply[] = [];
   readonly #reader = new ByteReader();
-  /** The timer that runs inside a frame. */
-  #silence: Timer | undefined;
   #session: Session = { at: "idle" };
-  /** The write of pieces with pauses, for whose end later writes wait. */
-  #out: Promise<void> | undefined;
   /** The delay of the next ACK by a fault, in milliseconds. */
   #ackDelayMs = 0;
 
   protected override received(bytes: Uint8Array): void {
-    this.#silence?.clear();
-    for (const received of this.#reader.push(bytes)) this.#understood(received);
-    if (!this.#reader.isInside) return;
-    const { clock, silenceMs } = this.options;
-    this.#silence = clock.startTimer("silence in a frame", silenceMs, () => {
-      for (const received of this.#reader.silence()) this.#understood(received);
-    });
+    const silence = { name: "silence in a frame", ms: this.options.silenceMs };
+    this.readFrames(bytes, this.#reader, (received) => this.#understood(received), silence);
   }
 
   deliver(body: Uint8Array): Promise<Delivery> {
@@ -292,8 +282,8 @@ export class SessionLine extends ConcertLine {
   #startTimer(name: "session" | "answer"): void {
     this.stopWaiting();
     const session = this.#session;
-    if (this.#out !== undefined) {
-      void this.#out.then(() => {
+    if (this.leaving !== undefined) {
+      void this.leaving.then(() => {
         if (this.#session === session && !this.closed) this.#startTimer(name);
       });
       return;
@@ -306,7 +296,7 @@ export class SessionLine extends ConcertLine {
     if (what === "eot" && this.fault("no-eot")) return;
     const pauseMs = what === "ack" ? this.#ackDelayMs : 0;
     this.#ackDelayMs = 0;
-    this.#leave([{ pauseMs, bytes: Uint8Array.of(controls[what].byte) }]);
+    void this.leave([{ pauseMs, bytes: Uint8Array.of(controls[what].byte) }]);
     if (!this.options.faults.muted) this.#control("out", what);
   }
 
@@ -316,22 +306,9 @@ export class SessionLine extends ConcertLine {
     const { body } = reply;
     const struck = this.options.faults.disturbances();
     const damaged = struck.some(({ kind }) => kind === "bad-check");
-    this.#leave(disturbedPieces(framed(body, damaged), struck));
+    void this.leave(disturbedPieces(framed(body, damaged), struck));
     this.sentMessage(body, naks);
     this.#startTimer("answer");
-  }
-
-  /** Writes the pieces, in one write if no fault divides them (docs/concert.md 2.3). */
-  #leave(pieces: Pieces): void {
-    if (this.#out === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
-      for (const { bytes } of pieces) this.write(bytes);
-      return;
-    }
-    const out = (this.#out ?? Promise.resolve()).then(async () => {
-      await this.leave(pieces);
-      if (this.#out === out) this.#out = undefined;
-    });
-    this.#out = out;
   }
 
   protected override write(bytes: Uint8Array): void {
@@ -340,7 +317,6 @@ export class SessionLine extends ConcertLine {
   }
 
   protected override ended(): void {
-    this.#silence?.clear();
     const open = "reply" in this.#session ? [this.#session.reply] : [];
     this.#session = { at: "idle" };
     for (const { done } of [...open, ...this.#waiting.splice(0)]) done("closed");

@@ -35,8 +35,8 @@ const USUAL = "100";
 const HTML_AT = 2;
 
 /**
- * Returns the receipt if the register asks for it with CK, even after a refusal (docs/concert.md
- * 4.6), or if the fault `receipt` wants it.
+ * Returns the receipt if CK asks for it, also after a refusal (docs/concert.md 4.6), or if the
+ * fault `receipt` does.
  */
 export function receiptTags(
   parts: ConcertParts,

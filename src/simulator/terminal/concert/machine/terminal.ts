@@ -12,9 +12,8 @@ import { type ConcertParts, type Dialogue, type Order, Payment, type Request } f
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**
- * A terminal of Concert and Caisse-AP. Outcomes leave in sessions of the terminal's own
- * (docs/concert.md 2.4), or without sessions as answers on the line of the request (docs/concert.md
- * 4.7).
+ * A terminal of Concert and Caisse-AP: its outcomes leave in its own sessions
+ * (docs/concert.md 2.4), or without sessions as answers to the request (docs/concert.md 4.7).
  */
 export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   readonly routes = texts.protocolRoutes.concert;
@@ -93,7 +92,9 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
       const order: Order = { action: "debit", amountMinor, currency };
       const line = this.#line;
       if (this.running || !this.parts.options.sessions || !line) {
-        return await reply.code(409).send({ error: "a payment runs, or there are no sessions" });
+        return await reply
+          .code(409)
+          .send({ error: "no sale can begin: a payment runs, or the line has no sessions" });
       }
       this.#run(line, this.#dialogue.ownSale(order, reference), order);
       return { selling: true };
@@ -101,7 +102,9 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     server.post("/again", async (_request, reply) => {
       const [line, last] = [this.#line, this.#last];
       if (this.running || !last || !line?.inSessions) {
-        return await reply.code(409).send({ error: "nothing was reported, or a payment runs" });
+        return await reply
+          .code(409)
+          .send({ error: "there is no reply to repeat, or a payment runs" });
       }
       void this.#deliver(line, last.body, never);
       return { telling: true };

@@ -68,7 +68,7 @@ export class FrameReader {
   readonly #events: LineEvent[] = [];
 
   /** Whether a frame has begun and not ended, so that T1 runs. */
-  get insideFrame(): boolean {
+  get isInside(): boolean {
     return this.#state !== "hunt" || this.#escaped;
   }
 

@@ -176,12 +176,8 @@ export class SerialLine extends Line {
   }
 
   protected override read(bytes: Uint8Array): void {
-    this.stopWaiting();
-    for (const event of this.#reader.push(bytes)) this.#handle(event);
-    if (!this.#reader.insideFrame || this.closed) return;
-    this.wait("T1", this.options.t1Ms, () => {
-      for (const event of this.#reader.silence()) this.#handle(event);
-    });
+    const t1 = { name: "T1", ms: this.options.t1Ms };
+    this.readFrames(bytes, this.#reader, (event) => this.#handle(event), t1);
   }
 
   #handle(event: LineEvent): void {

@@ -35,7 +35,7 @@ describe("golden frames, worked out in docs/zvt.md 2.3", () => {
       expect([...first, ...reader.push(bytes.subarray(cut))], `cut at ${cut}`).toEqual([
         frameOf(apdu),
       ]);
-      expect(reader.insideFrame).toBe(false);
+      expect(reader.isInside).toBe(false);
     }
   });
 });
@@ -82,9 +82,9 @@ describe("frames that a receiver must refuse", () => {
   test("a frame that is cut off is bad once the line has been silent", () => {
     const reader = new FrameReader();
     expect(reader.push(fromHex("10028000"))).toEqual([]);
-    expect(reader.insideFrame).toBe(true);
+    expect(reader.isInside).toBe(true);
     expect(reader.silence()).toEqual([{ kind: "bad-frame", reason: "cut" }]);
-    expect(reader.insideFrame).toBe(false);
+    expect(reader.isInside).toBe(false);
   });
 
   test("a 10 that is not doubled is bad once the line has been silent", () => {
@@ -120,7 +120,7 @@ test("no bytes make the reader throw, and silence always ends a frame", () => {
       const reader = new FrameReader();
       reader.push(Uint8Array.from(noise));
       reader.silence();
-      expect(reader.insideFrame).toBe(false);
+      expect(reader.isInside).toBe(false);
       expect(reader.push(fromHex("10028000001003f51f"))).toEqual([frameOf("800000")]);
     }),
     { seed: 42, numRuns: 500 },
