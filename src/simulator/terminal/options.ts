@@ -52,7 +52,7 @@ const device = {
   contractNumber: "SIM0000000042",
   /** Six digits that commands must bring; null: any password is right. */
   password: null as string | null,
-  /** The terminal's clock minus that of the simulator. */
+  /** The terminal's clock minus the simulator's, in milliseconds. */
   clockOffsetMs: 0,
 };
 export type Device = Readonly<typeof device>;

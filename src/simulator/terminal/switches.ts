@@ -35,7 +35,7 @@ import {
 
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
-/** Returns a maker of switches that set one member of a group, by default a whole number. */
+/** Returns a function that makes switches; each switch sets one member of this group of options. */
 export function members<O extends TerminalOptions, G extends Group & keyof O>(
   group: G,
   { [group]: usual }: Omit<O, "clock">,
@@ -175,7 +175,7 @@ function readBy<I, R>(schema: z.ZodType<I>, read: (value: I) => R) {
 
 /** Reads the JSON file of `--scenario`. Throws {@link ValueError}. */
 function readScenario(table: FaultTable, path: string) {
-  // A fault is written as `"mute:at=report"` or as `{"name": "mute", "at": "report"}`.
+  // A scenario writes a fault as `"mute:at=report"` or as `{"name": "mute", "at": "report"}`.
   const forms = z.union([z.string(), z.looseObject({ name: z.string() })]);
   const faults = z.array(
     readBy(forms, (given) => {

@@ -47,7 +47,7 @@ export function disarm({ faults, terminal }: Controlled): number {
   return disarmed;
 }
 
-/** A hand that cannot act now; the message gives the reason. */
+/** An action of a person that is not possible now; the message gives the reason. */
 class HandError extends Error {
   override readonly name = "HandError";
   readonly statusCode: number;
@@ -58,7 +58,7 @@ class HandError extends Error {
   }
 }
 
-/** The arguments of a hand: its value, and the arguments given as `--name value`. */
+/** The arguments of an action: its value, and the arguments given as `--name value`. */
 type Asked = Readonly<Record<string, string>>;
 
 interface Hand {
@@ -190,7 +190,7 @@ async function customerAction(simulator: Controlled, asked: Asked, action: Custo
   }
 }
 
-/** Arms a fault with a hand's arguments, without the hand's own value. */
+/** Arms a fault with the arguments of a person's action, without the action's own value. */
 function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
   return arm(simulator, name, given);
 }

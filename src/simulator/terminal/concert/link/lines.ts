@@ -110,7 +110,7 @@ function trimmed(bytes: Uint8Array): Uint8Array {
   return bytes.slice(0, last + 1);
 }
 
-/** The end of a session of the terminal's own. */
+/** The result of one attempt to deliver a reply. */
 type Delivery =
   | "delivered"
   /** The register did not answer the ENQ, or answered with NAK. */

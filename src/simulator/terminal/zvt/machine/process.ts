@@ -149,7 +149,7 @@ export class Process extends RunningCommand<Parts, Point> {
     await this.reach("accepted");
   }
 
-  /** Answers a command that ends with its answer with 80 00 (docs/zvt.md 5.2). */
+  /** Answers 80 00 to a command that has no completion (docs/zvt.md 5.2). */
   async finish(): Promise<void> {
     await this.answerWith("positive-acknowledgement", {});
   }
