@@ -25,13 +25,7 @@ export function currencyCode(currency: string): string | undefined {
 export type Stage = keyof typeof texts.screen;
 
 /** The stages that end a payment and stay on the display for a while. */
-const ends: ReadonlySet<Stage> = new Set([
-  "approved",
-  "declined",
-  "cancelled",
-  "timed-out",
-  "not-for-payments",
-]);
+const ends = new Set<Stage>(["approved", "declined", "cancelled", "timed-out", "not-for-payments"]);
 const END_DISPLAY_MS = 5_000;
 
 export class Screen {

@@ -144,16 +144,11 @@ export class Ledger {
   }
 }
 
-const sign: Readonly<Record<LedgerKind, number>> = {
-  charge: 1,
-  reversal: -1,
-  refund: -1,
-  reservation: 0,
-  release: 0,
-};
+/** The sign of a movement in what cards have paid; other kinds move no money. */
+const sign: Partial<Record<LedgerKind, number>> = { charge: 1, reversal: -1, refund: -1 };
 
 function sumOf(entries: readonly LedgerEntry[]): number {
-  return entries.reduce((sum, { kind, amountMinor }) => sum + sign[kind] * amountMinor, 0);
+  return entries.reduce((sum, { kind, amountMinor }) => sum + (sign[kind] ?? 0) * amountMinor, 0);
 }
 
 /** Returns the authorisation number of a trace number: six digits, the same in every run. */

@@ -159,7 +159,7 @@ function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
 }
 
 /** The forms of numbers that are no card numbers; other long numbers are masked. */
-const ownForms: Readonly<Record<string, RegExp>> = {
+const ownForms: Record<string, RegExp> = {
   CJ: /^\d{12}$/,
   CB: /^\d{1,12}$/,
   AI: /^A0000[\dA-F]*$/,

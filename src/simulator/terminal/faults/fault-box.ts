@@ -106,7 +106,7 @@ const disturbanceKinds = [
   "delay",
 ] as const;
 
-export interface Disturbance {
+interface Disturbance {
   readonly kind: (typeof disturbanceKinds)[number];
   /** The fault's arguments: `bytes` in a piece, `ms` of a pause, `hex` of the noise. */
   readonly given: FaultArguments;

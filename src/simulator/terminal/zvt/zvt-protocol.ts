@@ -76,10 +76,10 @@ const zvtSwitches: SwitchTable<Draft<ZvtOptions>> = {
 const help: readonly HelpSection[] = [
   {
     title: "Terminals (--device)",
-    rows: Object.entries(devices).map(([name, { name: title, quirks: those }]) => [
+    rows: Object.entries(devices).map(([key, { name, quirks: own }]) => [
+      key,
       name,
-      title,
-      those.join(", "),
+      own.join(", "),
     ]),
   },
   { title: "Deviations of real terminals (--quirk)", rows: Object.entries(quirks) },

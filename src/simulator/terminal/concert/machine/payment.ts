@@ -40,11 +40,7 @@ export interface Order {
 type Action = "debit" | "credit" | "cancellation" | "other";
 
 /** The actions by their digit in both protocols (docs/concert.md 3.1, 4.3). */
-export const actions: Readonly<Record<string, Action>> = {
-  "0": "debit",
-  "1": "credit",
-  "2": "cancellation",
-};
+export const actions: Record<string, Action> = { "0": "debit", "1": "credit", "2": "cancellation" };
 
 type Ended = (Done | { readonly how: Refusal }) & {
   /** The code that a fault reports instead: a status of fixed fields, or a reason (AF) of tags. */
@@ -135,13 +131,9 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     const usual = outcomeOf(script.outcome ?? behaviour.outcome, this.order.amountMinor);
     this.parts.screen.show("card", this.order);
     await this.reach("card");
-    const action = await this.parts.customerAction({
-      wanted: "card",
-      waitMs: pace.cardWaitMs,
-      signal: this.signal,
-      outcome: usual,
-      script,
-    });
+    const { signal } = this;
+    const wait = { waitMs: pace.cardWaitMs, signal, outcome: usual, script };
+    const action = await this.parts.customerAction({ wanted: "card", ...wait });
     if (action.action === "cancel") return { how: "cancelled" };
     if (action.action === "time-out") return { how: "timed-out" };
     const entered = action.action === "insert" ? await this.#enteredPin(action) : "wrong";

@@ -51,17 +51,20 @@ export function receiptTags(
   const text = html
     ? `<pre>${lines.join("<br>")}</pre>`
     : lines.map((line) => `${line}\n`).join("");
-  const inner = encodeTagged([
-    ["CK", form],
-    // Each line of 76 characters ends with a line feed (docs/concert.md 4.6).
+  const base64 = Buffer.from(text, "latin1").toString("base64");
+  // Each line of 76 characters ends with a line feed (docs/concert.md 4.6).
+  const lined = base64.replaceAll(/.{1,76}/g, "$&\n");
+  return [
     [
-      "AK",
-      Buffer.from(text, "latin1")
-        .toString("base64")
-        .replaceAll(/.{1,76}/g, "$&\n"),
+      "ZT",
+      textOf(
+        encodeTagged([
+          ["CK", form],
+          ["AK", lined],
+        ]),
+      ),
     ],
-  ]);
-  return [["ZT", textOf(inner)]];
+  ];
 }
 
 export function receiptLines({ options, now }: ConcertParts, ending: Ending): readonly string[] {

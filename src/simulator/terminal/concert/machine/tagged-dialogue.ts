@@ -149,16 +149,16 @@ export class TaggedDialogue implements Dialogue {
     const padded = parts.fault("padded-amount") !== undefined;
     const amount = padded ? String(amountMinor).padStart(12, "0") : shortest(amountMinor);
     const { otherPrivate } = parts;
-    const others = new Map<string, string | null>([
-      ["CB", parts.fault("no-amount") || ending.how === "cancelled" ? null : amount],
-      ...(parts.fault("other-currency") ? [["CE", "840"] as const] : []),
-      ...(parts.fault("other-register") ? [["CA", "99"] as const] : []),
-      ...(parts.fault("other-action") ? [["CD", "1"] as const] : []),
-      ...(otherPrivate === undefined ? [] : [["CF", otherPrivate] as const]),
-    ]);
-    if (parts.fault("no-echo")) for (const tag of ["CA", "CB", "CD", "CE"]) others.set(tag, null);
+    const others: Record<string, string | null | undefined> = {
+      CB: parts.fault("no-amount") || ending.how === "cancelled" ? null : amount,
+      CE: parts.fault("other-currency") && "840",
+      CA: parts.fault("other-register") && "99",
+      CD: parts.fault("other-action") && "1",
+      CF: otherPrivate,
+    };
+    if (parts.fault("no-echo")) Object.assign(others, { CA: null, CB: null, CD: null, CE: null });
     const altered = echo.flatMap(([tag, value]) =>
-      pair(tag, others.has(tag) ? others.get(tag) : value),
+      pair(tag, others[tag] === undefined ? value : others[tag]),
     );
     if (otherPrivate === undefined || echo.some(([tag]) => tag === "CF")) return altered;
     return [...altered, ["CF", otherPrivate]];

@@ -76,16 +76,11 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   }
 
   addRoutes(server: FastifyInstance): void {
+    const text = (form: RegExp, usual: string) => z.string().regex(form).default(usual);
     const sale = z.strictObject({
       amountMinor: z.number().int().min(1).max(AMOUNT_MAX),
-      currency: z
-        .string()
-        .regex(/^\d{3}$/)
-        .default("978"),
-      private: z
-        .string()
-        .regex(/^[ -~]{0,10}$/)
-        .default(""),
+      currency: text(/^\d{3}$/, "978"),
+      private: text(/^[ -~]{0,10}$/, ""),
     });
     server.post("/sale", async (request, reply) => {
       const { amountMinor, currency, private: reference } = sale.parse(request.body);

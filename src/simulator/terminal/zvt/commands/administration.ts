@@ -227,11 +227,6 @@ function moment(date: string, time: string): Date | undefined {
 }
 
 /** Bits per second by the byte of 08 40 (docs/zvt.md 2.6). */
-const speedsByCode: Readonly<Record<number, number>> = {
-  0: 9_600,
-  1: 19_200,
-  6: 57_600,
-  7: 115_200,
-};
+const speedsByCode: Record<number, number> = { 0: 9_600, 1: 19_200, 6: 57_600, 7: 115_200 };
 const SPEED_UNKNOWN = 0xfd;
 const SPEED_IMPOSSIBLE = 0x7d;

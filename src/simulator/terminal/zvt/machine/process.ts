@@ -189,10 +189,8 @@ export class Process extends RunningCommand<Parts, Point> {
 
   async say(name: MessageName, input: Outgoing, asking: Asking = {}): Promise<Answer> {
     const id = this.parts.nextMessageId();
-    return await this.sayRaw(this.parts.encode(name, this.#permitted(input), id), {
-      ...asking,
-      id,
-    });
+    const apdu = this.parts.encode(name, this.#permitted(input), id);
+    return await this.sayRaw(apdu, { ...asking, id });
   }
 
   /** Sends a message that consists of a control field only. */

@@ -78,12 +78,14 @@ export function approvedReport(reported: Reported, parts: Parts): MessageInput {
   return { fields, tags: [...cardTags(card), ...tip, ...otherTags(reported, parts)] };
 }
 
+const shortFields = new Set(
+  "amount trace time date pan terminalId currency receiptNumber cardType".split(" "),
+);
+
 /** Returns a report with a result byte, the amount and few fields. */
-function shortReport({ amount, trace, time: at, date, receiptNumber, ...more }: FieldInputs) {
-  const { terminalId, currency, pan, cardType } = more;
-  const short = { amount, trace, time: at, date, pan, terminalId, currency, receiptNumber };
-  const present = Object.entries({ ...short, cardType }).filter(([, value]) => value !== undefined);
-  return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(present) as FieldInputs };
+function shortReport(fields: FieldInputs): MessageInput {
+  const kept = Object.entries(fields).filter(([name]) => shortFields.has(name));
+  return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(kept) };
 }
 
 /** Returns the tags that some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */

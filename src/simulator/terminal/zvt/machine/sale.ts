@@ -79,13 +79,8 @@ export async function presentCard(
     signal.throwIfAborted();
     await process.reach("card");
     const waitMs = cardWaitMs(process);
-    const action = await process.parts.customerAction({
-      wanted: "card",
-      waitMs,
-      outcome,
-      script,
-      signal,
-    });
+    const wait = { wanted: "card", waitMs, outcome, script, signal } as const;
+    const action = await process.parts.customerAction(wait);
     if (action.action === "cancel") return "cancelled";
     if (action.action === "time-out") return "timed-out";
     if (action.action !== "insert") return "other-card";
