@@ -3,8 +3,9 @@
  *   npm run payment-path -- [--warm-up N] [--list]
  * Pays N times at a whole installation of simulators, then once more, and counts the files and
  * functions of tp-manager that this payment called, and the calls (precise coverage of V8). The
- * count ends when the answer came, so what is done behind it is not in it. --list prints each file
- * with its functions.
+ * count ends when the answer came, so what is done after the answer is not counted. The simulated
+ * customer takes no time, so that the work of timers, such as a poll every 5 s, is not counted
+ * either. --list prints each file with its functions.
  */
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -32,7 +33,10 @@ const { values } = readArguments({
 const warmUp = Number(values["warm-up"]);
 if (!Number.isInteger(warmUp) || warmUp < 1) misused("--warm-up: a whole number from 1\n");
 
-const at = new TestInstallation({ nodeSwitches: ["--inspect=127.0.0.1:0"] });
+const at = new TestInstallation({
+  nodeSwitches: ["--inspect=127.0.0.1:0"],
+  terminalSwitches: ["--instant"],
+});
 try {
   await at.start();
   await at.connected();

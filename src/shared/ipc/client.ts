@@ -1,5 +1,6 @@
-import { connect } from "node:net";
+import type { Agent } from "node:http";
 import { parseJson } from "../json.ts";
+import { HttpAgent, httpRequest, readText } from "../process/node-http.ts";
 import type { StoreExchange, StoreMarks } from "../store/store-exchange.ts";
 import type { Clock } from "../time.ts";
 import {
@@ -9,9 +10,7 @@ import {
   type RequestOf,
   type ResponseOf,
 } from "./contract.ts";
-import { HttpConnections, type HttpEnd, HttpExchange } from "./http-connections.ts";
 import { isPipeOfLiving } from "./pipe.ts";
-import { readInto } from "./read-into.ts";
 import { addressOf, ipcToken } from "./run-directory.ts";
 import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER, storeMarksOf } from "./server.ts";
 
@@ -41,6 +40,8 @@ export class IpcError extends Error {
 
 /** The largest number of open connections; further messages wait for one of them. */
 const CONNECTIONS_MAX = 8;
+/** How long a connection is kept idle: shorter than servers keep one, which is 5 s. */
+const IDLE_MS = 2_000;
 /** The length in characters to which the text of a refusal is cut. */
 const REASON_CHARACTERS_MAX = 500;
 
@@ -54,14 +55,10 @@ export function createIpcClient<M extends Messages>(
   clock: Clock,
   stores?: StoreExchange,
 ) {
-  const connections = new HttpConnections({
-    clock,
-    open: (path, take) => connect({ path, onread: readInto(take) }),
-    isRight: (socketPath) => isPipeOfLiving(runDirectory, program, socketPath),
-    answerBytesMax: IPC_BODY_BYTES_MAX,
-    header: IPC_STORES_HEADER,
-    connectionsMax: CONNECTIONS_MAX,
-  });
+  const agent = new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS });
+  const closing = new AbortController();
+  const isRight = (path: string): boolean => isPipeOfLiving(runDirectory, program, path);
+  const line = { agent, signal: closing.signal, clock, isRight };
   let known: Address | undefined;
 
   /**
@@ -74,7 +71,7 @@ export function createIpcClient<M extends Messages>(
     const where = before ?? locate(runDirectory, program);
     known = where;
     try {
-      const posted = await post(connections, clock, message, where);
+      const posted = await post(line, message, where);
       if (posted.status !== WRONG_TOKEN || !before) return posted;
     } catch (error) {
       known = undefined;
@@ -82,7 +79,7 @@ export function createIpcClient<M extends Messages>(
       if (!isUnsent || !before) throw error;
     }
     known = locate(runDirectory, program);
-    return await post(connections, clock, message, known);
+    return await post(line, message, known);
   }
 
   return {
@@ -114,7 +111,10 @@ export function createIpcClient<M extends Messages>(
       }
       return parsed.data as ResponseOf<M, K>;
     },
-    close: () => connections.close(),
+    close: () => {
+      closing.abort();
+      agent.destroy();
+    },
   };
 }
 
@@ -150,26 +150,59 @@ interface Posted {
   readonly marks: StoreMarks | undefined;
 }
 
-async function post(
-  connections: HttpConnections,
-  clock: Clock,
+interface Line {
+  readonly agent: Agent;
+  /** Ends the messages that are under way. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Whether the right process listens; checked before the first byte is written. */
+  readonly isRight: (socketPath: string) => boolean;
+}
+
+/** Sends a message once. Rejects with {@link IpcError}. */
+function post(
+  { agent, signal, clock, isRight }: Line,
   { path, body, timeoutMs, marks }: Message,
   { socketPath, token }: Address,
 ): Promise<Posted> {
   const headers = {
     "content-type": "application/json",
+    "content-length": Buffer.byteLength(body),
     [IPC_TOKEN_HEADER]: token,
     ...(marks ? { [IPC_STORES_HEADER]: JSON.stringify(marks) } : {}),
   };
-  const request = { origin: socketPath, host: "localhost", path, headers, body };
-  const end = await new Promise<HttpEnd>((resolve) =>
-    connections.send(request, new HttpExchange({ clock, name: "ipc answer", timeoutMs }, resolve)),
-  );
-  if (end.kind === "answered" && end.body !== null) {
-    return { status: end.httpStatus, text: end.body, marks: storeMarksOf(end.header) };
-  }
-  const [written, why] =
-    end.kind === "failed" ? [end.written, end.detail] : [true, "answer too large"];
-  const failure = written ? "no-answer" : "unreachable";
-  throw new IpcError(failure, `no answer on the local socket: ${why}`);
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({ method: "POST", agent, signal, socketPath, path, headers });
+    /** Whether bytes of the message may have reached the other program. */
+    let written = false;
+    const timer = clock.startTimer("ipc answer", timeoutMs, () => {
+      // A request that waits for a connection would report its end only when it gets one.
+      fail(new Error(`no complete answer within ${timeoutMs} ms`));
+      request.destroy();
+    });
+    const fail = ({ message: why }: Error): void => {
+      timer.clear();
+      const failure = written ? "no-answer" : "unreachable";
+      reject(new IpcError(failure, `no answer on the local socket: ${why}`));
+    };
+    request.on("error", fail);
+    request.on("socket", (socket) => {
+      // This listener runs before the first byte of the message is written.
+      const begin = (): void => {
+        written = isRight(socketPath);
+        if (!written) socket.destroy(new Error("another process listens in its place"));
+      };
+      if (socket.connecting) socket.once("connect", begin);
+      else begin();
+    });
+    request.on("response", (response) => {
+      readText(response, IPC_BODY_BYTES_MAX, () => response.destroy()).then((text) => {
+        if (text === null) return fail(new Error("answer too large"));
+        timer.clear();
+        const given = response.headers[IPC_STORES_HEADER];
+        resolve({ status: response.statusCode ?? 0, text, marks: storeMarksOf(given) });
+      }, fail);
+    });
+    request.end(body);
+  });
 }

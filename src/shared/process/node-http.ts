@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
  * export `WebSocket` makes Node load undici, which takes longer than an empty start of Node.
  */
 const http = process.getBuiltinModule("node:http");
-export const { createServer, request: httpRequest, STATUS_CODES } = http;
+export const { Agent: HttpAgent, createServer, request: httpRequest, STATUS_CODES } = http;
 
 /**
  * The largest head of a request to a port that serves pages. A browser sends the cookies of all

@@ -1,6 +1,6 @@
-import type { FailureCause, HttpFailure } from "../../shared/ipc/http-connections.ts";
 import { type AskedFor, disagreement } from "./asked-for.ts";
 import type { TryClass } from "./fault-table.ts";
+import type { FailureCause, HttpFailure } from "./http-connections.ts";
 import { readSoapAnswer, type SoapAnswer } from "./soap-answer.ts";
 
 /** How one request to the gateway ended for the transport. */

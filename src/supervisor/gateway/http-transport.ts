@@ -4,16 +4,11 @@ import { connect, isIP, type Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { connect as connectSecurely, TLSSocket } from "node:tls";
 import { isLoopback } from "../../shared/config/config-field.ts";
-import {
-  HttpConnections,
-  HttpExchange,
-  type HttpRequest,
-  IDLE_MS,
-} from "../../shared/ipc/http-connections.ts";
 import { httpRequest, readText } from "../../shared/process/node-http.ts";
 import type { Clock } from "../../shared/time.ts";
 import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
+import { HttpConnections, HttpExchange, type HttpRequest, IDLE_MS } from "./http-connections.ts";
 
 /** The largest answer that is read: a result has 2 KB, the page of a web server 100 KB. */
 export const ANSWER_BYTES_MAX = 256 * 1024;

@@ -2,8 +2,8 @@ import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
-import { readChunks, readPlainHead } from "../../../src/shared/ipc/plain-http.ts";
 import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
+import { readChunks, readPlainHead } from "../../../src/supervisor/gateway/plain-http.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 

@@ -1,12 +1,12 @@
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { readInto } from "../../../src/shared/ipc/read-into.ts";
 import {
   HttpConnections,
   type HttpEnd,
   HttpExchange,
-} from "../../../src/shared/ipc/http-connections.ts";
-import { readInto } from "../../../src/shared/ipc/read-into.ts";
+} from "../../../src/supervisor/gateway/http-connections.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
 
@@ -43,7 +43,6 @@ async function pair() {
     open: (to, take) => connect({ path: to, onread: readInto(take) }),
     answerBytesMax: 1_000,
     header: "x-word",
-    connectionsMax: 8,
   });
   onTestFinished(() => {
     connections.close();
@@ -142,22 +141,4 @@ test("a connection that was idle for long, or is to be closed, is not used again
     if (i === 0) await clock.advance(2_001);
   }
   expect(sockets.size).toBe(3);
-});
-
-test("only eight are open at once; the others wait, each for its own time", async () => {
-  const { send, nextHeard, sockets, connections, clock } = await pair();
-  const sent = Array.from({ length: 9 }, (_, i) => send(String(i)));
-  const [first, ...rest] = sent.map((one) => one.catch((failure: LocalFailure) => failure));
-  const heard = await nextHeard();
-  for (let i = 1; i < 8; i++) await nextHeard();
-  const late = failureOf(send("late", 50));
-  heard.socket.write(`${OK}content-length: 0\r\n\r\n`);
-  expect(await first).toMatchObject({ status: 200 });
-  expect((await nextHeard()).text).toMatch(/8$/);
-  expect(sockets.size).toBe(8);
-  await clock.advance(50);
-  expect((await late).connected).toBe(false);
-  await clock.advance(50);
-  for (const one of await Promise.all(rest)) expect(one).toMatchObject({ connected: true });
-  connections.close();
 });

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import type { Clock, Timer } from "../time.ts";
+import type { Clock, Timer } from "../../shared/time.ts";
 import { HEAD_BYTES_MAX, type PlainHead, readChunks, readPlainHead } from "./plain-http.ts";
 
 /** Why an exchange has no answer. "stopped": the sender gave up because its program ends. */
@@ -39,7 +39,7 @@ interface Limits {
 export class HttpExchange {
   /** Whether bytes of the request were written, so that the other side may have read them. */
   written = false;
-  /** Closes the connection, or leaves the queue, if the exchange ended without a whole answer. */
+  /** Closes the connection, if the exchange ended without a whole answer. */
   onGivenUp: () => void = () => undefined;
   #ended = false;
   readonly #signal: AbortSignal | undefined;
@@ -98,7 +98,7 @@ function textOf(error: Error): string {
 
 /** A request: POST if it has a body, else GET. */
 export interface HttpRequest {
-  /** Where the connection leads: the origin of a web address, or the path of a local socket. */
+  /** Where the connection leads: the origin of a web address. */
   readonly origin: string;
   readonly host: string;
   readonly path: string;
@@ -110,13 +110,9 @@ interface Settings {
   readonly clock: Clock;
   /** Returns a socket that is being connected and gives what it reads to `take`. */
   readonly open: (origin: string, take: (piece: Buffer) => void) => Socket;
-  /** Whether the right process listens; checked before the first byte is written. */
-  readonly isRight?: (origin: string) => boolean;
   readonly answerBytesMax: number;
   /** The name of the answer's header that the sender wants, in lower case. */
   readonly header: string;
-  /** The largest number of connections; further messages wait. Missing: no limit. */
-  readonly connectionsMax?: number;
   /** Reads an answer that is not plain, from its pieces; missing: such an answer is a fault. */
   readonly readOther?: (
     exchange: HttpExchange,
@@ -144,7 +140,6 @@ export class HttpConnections {
   readonly #open = new Set<Connection>();
   /** Idle connections, the last used one last; it is used first, so that the others can close. */
   readonly #idle: Connection[] = [];
-  readonly #waiting: (readonly [HttpRequest, Buffer, HttpExchange])[] = [];
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -152,41 +147,23 @@ export class HttpConnections {
 
   /** Throws when a header cannot be written. */
   send(request: HttpRequest, exchange: HttpExchange): void {
-    const waiting = [request, bytesOf(request), exchange] as const;
-    this.#waiting.push(waiting);
-    exchange.onGivenUp = () => takeOut(this.#waiting, waiting);
-    this.#next();
-  }
-
-  close(): void {
-    for (const [, , exchange] of [...this.#waiting]) exchange.fail("socket", CLOSED);
-    for (const one of this.#open) one.close();
-  }
-
-  #next(): void {
-    const [first] = this.#waiting;
-    if (!first) return;
-    const [{ origin, body }, bytes, exchange] = first;
+    const { origin, body } = request;
+    const bytes = bytesOf(request);
     const kept = this.#idle.findLast((one) => one.isFree(origin));
-    if (!kept && this.#open.size >= (this.#settings.connectionsMax ?? Number.POSITIVE_INFINITY)) {
-      this.#idle[0]?.close();
-      return;
-    }
-    this.#waiting.shift();
     if (kept) takeOut(this.#idle, kept);
     (kept ?? this.#begin(origin)).carry(bytes, body === null ? "GET" : "POST", exchange);
   }
 
+  close(): void {
+    for (const one of this.#open) one.close();
+  }
+
   #begin(origin: string): Connection {
     const one: Connection = new Connection(origin, this.#settings, {
-      idle: () => {
-        this.#idle.push(one);
-        this.#next();
-      },
+      idle: () => this.#idle.push(one),
       closed: () => {
         this.#open.delete(one);
         takeOut(this.#idle, one);
-        this.#next();
       },
     });
     this.#open.add(one);
@@ -195,7 +172,7 @@ export class HttpConnections {
 }
 
 interface ConnectionListener {
-  readonly idle: () => void;
+  readonly idle: () => unknown;
   readonly closed: () => void;
 }
 
@@ -225,9 +202,8 @@ class Connection {
     const socket = settings.open(origin, (piece) => this.#take(piece));
     this.#socket = socket;
     socket.once(origin.startsWith("https:") ? "secureConnect" : "connect", () => {
-      this.#ready = settings.isRight?.(origin) ?? true;
-      if (this.#ready) this.#write();
-      else this.#cutOff("the program has ended, and another process listens in its place");
+      this.#ready = true;
+      this.#write();
     });
     socket.on("error", (error) => this.#exchange?.failWith(error));
     socket.on("end", () => this.close());
