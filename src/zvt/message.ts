@@ -90,16 +90,12 @@ function decodeFields(raw: readonly RawField[], charset: Charset): FieldValues {
 function decodeParts(raw: readonly RawPart[], charset: Charset): Partial<PartValues> {
   const values: Partial<Record<PartName, FieldValue>> = {};
   for (const { part, content } of raw) {
-    const value = decodePart(part, content, charset);
-    if (value !== undefined) values[part.name] = value;
+    const { name, as } = part;
+    // A time-out of 04 FF that is not decimal counts as not sent (docs/zvt.md 7.2).
+    if (as === "bcd-number" && !/^\d+$/.test(toHex(content))) continue;
+    values[name] = decodeValue(as === "text" ? "zero-text" : as, content, charset);
   }
   return values as Partial<PartValues>;
-}
-
-function decodePart({ as }: Part, content: Uint8Array, charset: Charset): FieldValue | undefined {
-  // The time-out of 04 FF; a value that is not decimal counts as not sent (docs/zvt.md 7.2).
-  if (as === "bcd-number" && !/^\d+$/.test(toHex(content))) return undefined;
-  return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
 
 export interface MessageInput {

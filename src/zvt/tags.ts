@@ -141,19 +141,13 @@ export interface Tag {
 const NUMBER_BYTES_MAX = 6;
 
 export function decodeTags(tags: readonly RawTag[], charset: Charset): Tag[] {
-  return tags.map((raw) => decodeTag(raw, charset));
-}
-
-function decodeTag({ tag, content, children }: RawTag, charset: Charset): Tag {
-  const entry = tagOfNumber(tag);
-  const name = entry?.name ?? null;
-  if (children) return { tag, name, value: null, children: decodeTags(children, charset) };
-  return {
-    tag,
-    name,
-    value: decodeTagValue(entry?.as ?? "secret", content, charset),
-    children: null,
-  };
+  return tags.map(({ tag, content, children }) => {
+    const entry = tagOfNumber(tag);
+    const name = entry?.name ?? null;
+    if (children) return { tag, name, value: null, children: decodeTags(children, charset) };
+    const value = decodeTagValue(entry?.as ?? "secret", content, charset);
+    return { tag, name, value, children: null };
+  });
 }
 
 function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charset): FieldValue {

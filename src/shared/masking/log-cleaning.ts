@@ -50,15 +50,12 @@ function cleanEntries(
 ): Record<string, unknown> {
   return Object.fromEntries(
     Object.keys(object).map((name) => {
-      if (isSecretName(name)) return [name, REMOVED];
+      const isSecret = secretNames.has(name.toLowerCase()) || secretEnding.test(name);
+      if (isSecret) return [name, REMOVED];
       const value = propertyOf(object, name);
       return [name, left.includes(name) ? value : cleanValue(value, path)];
     }),
   );
-}
-
-function isSecretName(name: string): boolean {
-  return secretNames.has(name.toLowerCase()) || secretEnding.test(name);
 }
 
 /** Returns a member of an object, or a note if its getter throws. */

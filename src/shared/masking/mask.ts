@@ -14,12 +14,11 @@ export function maskPan(pan: string): string {
   const length = pan.length;
   if (length <= KEPT_FIRST + KEPT_LAST) return "X".repeat(length);
   return [...pan]
-    .map((c, i) => (i < KEPT_FIRST || i >= length - KEPT_LAST ? digitOrMask(c) : "X"))
+    .map((c, i) => {
+      const isKept = i < KEPT_FIRST || i >= length - KEPT_LAST;
+      return isKept && c >= "0" && c <= "9" ? c : "X";
+    })
     .join("");
-}
-
-function digitOrMask(c: string): string {
-  return c >= "0" && c <= "9" ? c : "X";
 }
 
 /**

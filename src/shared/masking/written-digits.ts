@@ -105,7 +105,8 @@ export function walk(text: string): Walk {
       continue;
     }
     if (what >= kind.encoding) encodings++;
-    if (digits === 0 || (isGap(what) && at - last <= GAP_MAX)) continue;
+    const isGap = (what >= kind.separator && what <= kind.listMark) || what === kind.invisible;
+    if (digits === 0 || (isGap && at - last <= GAP_MAX)) continue;
     if (digits >= PAN_DIGITS_MIN) regions = withRegion(regions, start, last);
     digits = 0;
   }
@@ -120,9 +121,6 @@ function withRegion(regions: readonly Region[], start: number, last: number): Re
   list.push({ start, end: last + 1 });
   return list;
 }
-
-const isGap = (what: number): boolean =>
-  (what >= kind.separator && what <= kind.listMark) || what === kind.invisible;
 
 /** Digits in a row, and whether the gap before them is wider than one within a number. */
 interface Group {

@@ -29,7 +29,9 @@ export function transactionReport(message: Message, context: ReportContext): Tra
   const code = fields.resultCode ?? parts.resultCode ?? null;
   const traceNumber = trace(message);
   const receipt = receiptOf(message, context, traceNumber);
-  const good = code === 0 && !isHostRefusal(fields.resultCodeAs);
+  // Field A0 with a host's code A0..AF refuses, although 27 is 00 then (docs/zvt.md 6.2).
+  const hostCode = fields.resultCodeAs ?? 0;
+  const good = code === 0 && !(hostCode >= 0xa0 && hostCode <= 0xaf);
   const report = {
     good,
     resultCode: code === null ? null : codeText(code),
@@ -50,11 +52,6 @@ export function transactionReport(message: Message, context: ReportContext): Tra
     receipt,
   };
   return { ...report, fallbackTicket: fallbackTicket(report) };
-}
-
-/** Returns whether field A0 holds a host's code A0..AF, with which 27 is 00 (docs/zvt.md 6.2). */
-function isHostRefusal(resultCodeAs: number | undefined): boolean {
-  return resultCodeAs !== undefined && resultCodeAs >= 0xa0 && resultCodeAs <= 0xaf;
 }
 
 /** Returns the terminal's text for the customer; a refusal's code text stands before it. */
@@ -193,13 +190,9 @@ function yearOfLocalDate(dateMmdd: string, nowMs: number): number {
 
 /** Returns a local date MMDD as DDMMYY; "" when the date is no calendar day. */
 export function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
-  if (!dateMmdd || !isDay(dateMmdd)) return "";
+  if (!dateMmdd || !/^(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.test(dateMmdd)) return "";
   const year = String(yearOfLocalDate(dateMmdd, nowMs) % 100).padStart(2, "0");
   return dateMmdd.slice(2, 4) + dateMmdd.slice(0, 2) + year;
-}
-
-function isDay(dateMmdd: string): boolean {
-  return /^(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.test(dateMmdd);
 }
 
 /**
