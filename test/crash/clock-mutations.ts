@@ -14,13 +14,13 @@ export const clockMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the place of an order behind a loss",
-    ["17-loss", "Any other one may have been in the lost database"],
+    ["29-supervisor-loss", "Any other one may have been in the lost database"],
     ["test/supervisor/intake/intake.test.ts"],
     ["src/supervisor/outbox/item-rows.ts", "iif(?4, 0, ifnull(", "iif(?4 AND 0, 0, ifnull("],
   ),
   oneEdit(
     "the memory of a hand-over that was tried",
-    ["17-loss", "and had not tried to hand it over"],
+    ["29-supervisor-loss", "and had not tried to hand it off"],
     ["test/tp-manager/supervisor/refused-row.test.ts"],
     [
       "src/tp-manager/supervisor/hand-off.ts",
@@ -30,13 +30,13 @@ export const clockMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the orders that a lost journal took over from those whose keys it knows",
-    ["07-returns", "after a loss"],
+    ["26-return-keys", "after a loss"],
     ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
     ["src/tp-manager/journal/return-rows.ts", "(event.kind = 'taken-over'", "(false"],
   ),
   oneEdit(
     "the start of the process from what is of the last day",
-    ["07-returns", "before its start is of the last 24 hours"],
+    ["26-return-keys", "before its start is of the last 24 hours"],
     ["test/supervisor/operations/operation-keys.test.ts"],
     [
       "src/supervisor/operations/asked-before.ts",

@@ -164,7 +164,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the approvals before a late refusal",
-    ["25-one-way", "One that contradicts an earlier approval"],
+    ["31-result-effects", "One that contradicts an earlier approval"],
     folds,
     [
       machine,
@@ -174,13 +174,16 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the late approval that was contradicted before",
-    ["25-one-way", "is kept, raises the alarm `report-mismatch`, and leaves the attempt in doubt"],
+    [
+      "31-result-effects",
+      "is kept, raises the alarm `report-mismatch`, and leaves the attempt in doubt",
+    ],
     folds,
     [machine, 'const kept = isContradicted ? "disagrees" : judgement;', "const kept = judgement;"],
   ),
   oneEdit(
     "the acknowledgement of an earlier report",
-    ["02-proof", "the acknowledgement counts as arrived all the same"],
+    ["28-unchanged-storage", "the acknowledgement counts as arrived all the same"],
     [...folds, unwritten],
     [
       machine,

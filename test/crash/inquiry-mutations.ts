@@ -69,13 +69,13 @@ export const inquiryMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the declined order beside the one in doubt",
-    ["25-one-way", "well, which was answered as not charged"],
+    ["30-whose-result", "well, which was answered as not charged"],
     late,
     ["src/tp-manager/matching/one-way.ts", "orders.size === 1 &&", "orders.size > 0 &&"],
   ),
   oneEdit(
     "the approval that a former version has kept",
-    ["25-one-way", "has kept with its"],
+    ["31-result-effects", "has kept with its"],
     late,
     [
       "src/tp-manager/arbiter/one-way.ts",

@@ -348,7 +348,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the transaction that an empty storage has shown",
-    ["02-proof", "no probe has shown anything in between"],
+    ["28-unchanged-storage", "no probe has shown anything in between"],
     [recovery, "test/tp-manager/arbiter/empty-storage.test.ts"],
     [
       knowledge,

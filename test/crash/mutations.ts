@@ -100,7 +100,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the watch on a storage that was empty before the payment",
-    breaks: ["02-proof", "It counts as unchanged only when"],
+    breaks: ["28-unchanged-storage", "It counts as unchanged only when"],
     tests: ["test/tp-manager/arbiter/empty-storage.test.ts"],
     edits: [
       {
@@ -321,7 +321,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the memory of a caller's key",
-    breaks: ["07-returns", "it gets the answer of the operation that it asked for first"],
+    breaks: ["26-return-keys", "it gets the answer of the operation that it asked for first"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -333,7 +333,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the look at the loss of a key",
-    breaks: ["07-returns", "a key that it does not know is unknown, 504, and nothing is sent"],
+    breaks: ["26-return-keys", "a key that it does not know is unknown, 504, and nothing is sent"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -345,7 +345,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the refusal of a repeated part",
-    breaks: ["07-returns", "done or unknown, gets 409 `REFUND_REPEATED`"],
+    breaks: ["26-return-keys", "done or unknown, gets 409 `REFUND_REPEATED`"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -357,7 +357,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the return under way in a lost supervisor.db",
-    breaks: ["07-returns", "A return that was under way is open from then on"],
+    breaks: ["26-return-keys", "A return that was under way is open from then on"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -369,7 +369,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the doubt about sums after a loss",
-    breaks: ["07-returns", "nothing of it is proved by sums"],
+    breaks: ["26-return-keys", "nothing of it is proved by sums"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {

@@ -9,21 +9,24 @@ const nameless = "test/tp-manager/arbiter/nameless-results.test.ts";
 
 const mutation = (
   removes: string,
+  rule: "25-one-way" | "30-whose-result" | "31-result-effects",
   sentence: string,
   tests: readonly string[],
   edit: readonly [file: string, from: string, to: string],
-): Mutation => oneEdit(removes, ["25-one-way", sentence], tests, edit);
+): Mutation => oneEdit(removes, [rule, sentence], tests, edit);
 
 /** Whose result a one-way terminal tells. */
 export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the doubt about the last result once more",
+    "30-whose-result",
     "one without it that is byte for byte the last one",
     [lies],
     [rule, "  if (isAgain && echoes) return", "  if (false && echoes) return"],
   ),
   mutation(
     "the driver's knowledge of the last result's bytes",
+    "30-whose-result",
     "one without it that is byte for byte the last one",
     [lies],
     [
@@ -34,6 +37,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the doubt about somebody else's word in the place of our reference",
+    "30-whose-result",
     "or that carries another's reference, decides nothing",
     [lies],
     [
@@ -44,6 +48,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "what a connection for each payment has learned of references",
+    "30-whose-result",
     "carried a reference of ours before: then it decides nothing there either",
     [
       lies,
@@ -54,36 +59,42 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the doubts of before in a payment's result",
+    "30-whose-result",
     "is not taken for the current payment's while it can be that of an earlier attempt in doubt",
     [kept],
     [rule, "owed.length > 0 && mayBeLate", "owed.length > 9 && mayBeLate"],
   ),
   mutation(
     "the action in what a result contradicts",
+    "31-result-effects",
     "Another amount, currency or action leaves the order in doubt",
     [lies],
     [rule, '    member === "action" || (member', '    member === "" || (member'],
   ),
   mutation(
     "the register number in what a result contradicts",
+    "31-result-effects",
     "another register's number where this terminal has given ours back before",
     [lies],
     [rule, '(member === "register number" && learned', '(member === "" && learned'],
   ),
   mutation(
     "the warning alone before our register number came back",
+    "31-result-effects",
     "is a finding of the doctor",
     [lies, "test/tp-manager/arbiter/one-way-payments.test.ts"],
     [rule, '&& learned.has("echoes-register"));', ");"],
   ),
   mutation(
     "the doubt about an approval behind a refusal",
+    "31-result-effects",
     "an approval after a refusal of the same payment",
     [lies],
     [rule, "...(wasRefused && !isOutweighed ?", "...(wasRefused && isOutweighed ?"],
   ),
   mutation(
     "the look at what a nameless refusal contradicts",
+    "31-result-effects",
     "or of such a register, that carries no reference of ours ends nothing",
     [lies],
     [
@@ -94,6 +105,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the kind of answer in what is learned",
+    "30-whose-result",
     "the reference, apart for approvals, refusals and cancellations",
     [lies],
     [
@@ -104,6 +116,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the late payment of the same amount",
+    "30-whose-result",
     "unless a payment of that amount was sent since",
     [late],
     [
@@ -114,6 +127,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the last proved order of results",
+    "30-whose-result",
     "once a later payment has had its own result, nothing is delayed any more",
     [kept],
     [
@@ -124,6 +138,7 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the result of before a doubt, once more",
+    "30-whose-result",
     "or the last result before that payment, or the last that was no order's, was the very same",
     [late],
     [
@@ -134,12 +149,14 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the order that an approval without a name contradicts",
+    "30-whose-result",
     "a terminal can approve what it had turned away",
     [nameless],
     [rule, "  const denied = report.good ? denied", "  const denied = !report.good ? denied"],
   ),
   mutation(
     "the result that an order of a person's word still waits for",
+    "30-whose-result",
     "A person who settles such an order brings no result of it",
     [kept],
     [
@@ -150,12 +167,14 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the person's word in what a result can be",
+    "30-whose-result",
     "but only an approval of one that was charged, and a refusal of one that was not",
     [kept],
     [rule, "  return isInDoubt(state) || isCharged(state) === good;", "  return good || !good;"],
   ),
   mutation(
     "the late result of an order that a person has settled",
+    "30-whose-result",
     "until it has come, or until a person settles a later order",
     [kept],
     [
@@ -166,12 +185,14 @@ export const oneWayMutations: readonly Mutation[] = [
   ),
   mutation(
     "the result that agrees with a person's word",
+    "30-whose-result",
     "with a decision that a result of its time agrees with",
     [kept],
     ["src/tp-manager/arbiter/one-way.ts", "    attempts.addEvent(transactionId, note);\n", ""],
   ),
   mutation(
     "the attempts that have ended in what a reference names",
+    "30-whose-result",
     "looked for among all that are not put away",
     [late],
     [

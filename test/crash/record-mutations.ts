@@ -71,13 +71,13 @@ const ofComparison: readonly Mutation[] = [
   ]),
   oneEdit(
     "the number between 9999 and 0001",
-    ["02-proof", "some terminals give 0000 between 9999 and 0001"],
+    ["28-unchanged-storage", "some terminals give 0000 between 9999 and 0001"],
     records,
     [comparison, "return to === 1 ? null : to === 0;", "return to === 1 || to === 0;"],
   ),
   oneEdit(
     "the doubt about two empty storages",
-    ["02-proof", "may have been filled and emptied meanwhile"],
+    ["28-unchanged-storage", "may have been filled and emptied meanwhile"],
     records,
     [comparison, 'a.kind === b.kind ? "unsure"', 'a.kind === b.kind ? "same"'],
   ),

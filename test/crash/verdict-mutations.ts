@@ -21,14 +21,15 @@ export const verdictMutations: readonly Mutation[] = [
       "return is;",
     ],
   ),
-  oneEdit("the end of day over an empty storage", ["02-proof", "no end of day ran since"], looks, [
-    facts,
-    "mayHaveStored || known.closedSince) return",
-    "mayHaveStored) return",
-  ]),
+  oneEdit(
+    "the end of day over an empty storage",
+    ["28-unchanged-storage", "no end of day ran since"],
+    looks,
+    [facts, "mayHaveStored || known.closedSince) return", "mayHaveStored) return"],
+  ),
   oneEdit(
     "the good result before an empty storage",
-    ["02-proof", "no good result was heard whose end was not"],
+    ["28-unchanged-storage", "no good result was heard whose end was not"],
     looks,
     [facts, "heard.unclear || mayHaveStored ||", "heard.unclear ||"],
   ),
@@ -40,19 +41,19 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the numbers that a new numbering reaches",
-    ["02-proof", "that number is too great for one that began anew"],
+    ["28-unchanged-storage", "that number is too great for one that began anew"],
     columns,
     [facts, "[formerReceipt, number].every(", "[formerReceipt, number].some("],
   ),
   oneEdit(
     "the end of day over a receipt number",
-    ["02-proof", "terminals begin anew when they close"],
+    ["28-unchanged-storage", "terminals begin anew when they close"],
     columns,
     [facts, "if (number === null || closedSince || before", "if (number === null || before"],
   ),
   oneEdit(
     "the prints that make a sale final",
-    ["02-proof", "acknowledgement proves less, and the unchanged storage counts"],
+    ["28-unchanged-storage", "acknowledgement proves less, and the unchanged storage counts"],
     looks,
     [
       facts,
@@ -62,7 +63,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the prints in the proof of a charge",
-    ["02-proof", "acknowledgement proves less, and the unchanged storage counts"],
+    ["28-unchanged-storage", "acknowledgement proves less, and the unchanged storage counts"],
     looks,
     [
       facts,
@@ -72,7 +73,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the acknowledgement that another report followed",
-    ["02-proof", "the acknowledgement counts as arrived all the same"],
+    ["28-unchanged-storage", "the acknowledgement counts as arrived all the same"],
     [unwritten],
     [facts, "(heard.acknowledged || heard.earlierAckArrived) &&", "heard.acknowledged &&"],
   ),
@@ -147,7 +148,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the acknowledgement that may have arrived in the last moment",
-    ["02-proof", "It counts as arrived against an unchanged storage"],
+    ["28-unchanged-storage", "It counts as arrived against an unchanged storage"],
     looks,
     [
       table,
@@ -300,7 +301,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the window in which a clock may have been set back",
-    ["02-proof", "without a gap of more than `EMPTY_GAP_MS = 10_000`"],
+    ["28-unchanged-storage", "without a gap of more than `EMPTY_GAP_MS = 10_000`"],
     looks,
     [facts, "=> gapMs >= 0 && gapMs <= EMPTY_GAP_MS;", "=> gapMs <= EMPTY_GAP_MS;"],
   ),
@@ -323,7 +324,7 @@ export const verdictMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the good result that a contrary one followed",
-    ["02-proof", "the acknowledgement counts as arrived all the same"],
+    ["28-unchanged-storage", "the acknowledgement counts as arrived all the same"],
     ["test/tp-manager/matching/inquiry.test.ts"],
     [
       doubt,

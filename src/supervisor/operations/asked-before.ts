@@ -35,8 +35,8 @@ export class LastDay {
 }
 
 /**
- * Returns the refund of the last day that a request repeats (docs/rules/07-returns.md). null: this
- * database may lack a part of that day. undefined: none, or the caller repeats it on purpose.
+ * Returns the refund of the last day that a request repeats (docs/rules/26-return-keys.md). null:
+ * this database may lack a part of that day. undefined: none, or the caller repeats it on purpose.
  */
 export function repeatedBy(
   request: SupervisorRequest<"gateway-operation">,

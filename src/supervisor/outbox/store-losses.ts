@@ -8,8 +8,8 @@ import { raiseAlarm } from "../alarms/alarm.ts";
 import { maybeSent } from "./item-rows.ts";
 
 /**
- * The losses and restores of this database (docs/rules/17-loss.md). After one, it is not known what
- * was sent meanwhile: an item that waits is looked up before it is sent.
+ * The losses and restores of this database (docs/rules/29-supervisor-loss.md). After one, it is not
+ * known what was sent meanwhile: an item that waits is looked up before it is sent.
  */
 export class StoreLosses extends Tables {
   readonly #clock: Clock;

@@ -213,7 +213,7 @@ function stateOf(state: AttemptState): EventData<"payment">["state"] {
 /** The name of the alarm about {@link isReturnedTwice}. */
 export const RETURNED_TWICE = "returned-twice";
 
-/** Whether an attempt was reversed at the terminal and also refunded (docs/rules/07-returns.md). */
+/** Whether an attempt was reversed and its order also refunded (docs/rules/27-both-sides.md). */
 export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
   return isReversed(state) && returnedSome;
 }

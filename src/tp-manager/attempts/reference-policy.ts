@@ -4,7 +4,7 @@ import type { TransactionReport } from "../terminal/terminal.ts";
 /**
  * The reference by which a terminal that returns the register's own data names an attempt. Its ten
  * characters end in two check characters, so that another register's data are not taken for ours
- * (docs/rules/25-one-way.md). Pure.
+ * (docs/rules/30-whose-result.md). Pure.
  */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const NAME_CHARACTERS = 8;

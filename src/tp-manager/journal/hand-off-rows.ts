@@ -181,10 +181,10 @@ export class HandOffRows extends rows("handOffs", {
 export type ResyncPage = NonNullable<ReturnType<ResyncRows["page"]>>;
 
 /**
- * The resync of a supervisor whose database was lost (docs/rules/17-loss.md). It sends everything
- * that the supervisor has had or may have had, the archive first: the lost database may also have
- * stored and sent rows that it did not acknowledge. A row that an operator dropped is left out,
- * because the supervisor had refused it; a sale whose reversal alone was refused is included.
+ * The resync of a supervisor whose database was lost (docs/rules/29-supervisor-loss.md). It sends
+ * everything that the supervisor has had or may have had, the archive first: the lost database may
+ * also have stored and sent rows that it did not acknowledge. A row that an operator dropped is
+ * left out, because the supervisor had refused it; a sale whose reversal alone was refused stays.
  */
 export class ResyncRows extends rows("resync", {
   begin: `INSERT INTO hand_over_again VALUES (1, 0, 0)

@@ -20,7 +20,7 @@ import {
   type Learned,
 } from "./assumptions.ts";
 
-/** Decides whose result a one-way terminal reports (docs/rules/25-one-way.md). Pure. */
+/** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Pure. */
 
 /** What the rules read of the journal. */
 export interface OneWayJournal {

@@ -11,8 +11,8 @@ const WHOLE_CHECK_MS = 30_000;
 
 /**
  * Hands every transaction off again after the supervisor's database was lost or restored, with the
- * delivery state that the journal knows (docs/rules/17-loss.md). It sends one page at a time and
- * stores its position on disk. Payments continue meanwhile.
+ * delivery state that the journal knows (docs/rules/29-supervisor-loss.md). It sends one page at a
+ * time and stores its position on disk. Payments continue meanwhile.
  */
 export class Resync {
   readonly #store: ResyncRows;

@@ -17,7 +17,7 @@ const STORE_AGAIN_MS = 1_000;
 
 /**
  * Holds results that could not be written to the disk, and tries again to store them in the order
- * of arrival, until they are written or the program ends (docs/rules/25-one-way.md).
+ * of arrival, until they are written or the program ends (docs/rules/31-result-effects.md).
  */
 export class UnstoredResults {
   readonly #clock: Clock;
