@@ -30,8 +30,12 @@ export const faultSchema = z.strictObject({
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/** The kinds whose request is carried out, and whose answer is wrong. */
-const lies: readonly FaultKind[] = [
+/**
+ * The kinds whose request is carried out before the fault strikes, unless `commit` says otherwise.
+ */
+const afterCommit: readonly FaultKind[] = [
+  "hang-after-commit",
+  "reset-after-commit",
   "malformed-xml",
   "wrong-id",
   "wrong-amount",
@@ -41,9 +45,8 @@ const lies: readonly FaultKind[] = [
 
 /** Returns whether the request is carried out before the fault strikes. */
 export function strikesAfterCommit({ kind, commit }: Fault): boolean {
-  if (kind === "hang-before-commit" || kind === "reset-before-commit") return false;
-  if (kind === "hang-after-commit" || kind === "reset-after-commit") return true;
-  return commit ?? lies.includes(kind);
+  const isFixed = kind.endsWith("-commit");
+  return (isFixed ? undefined : commit) ?? afterCommit.includes(kind);
 }
 
 /** Reads the value of `--fault`: `kind` or `kind:name=value,name=value`. */

@@ -18,10 +18,8 @@ const errors = {
  * addresses, the published API the singular ones.
  */
 export function lookupRoutes(root: FastifyInstance, parts: SandboxParts): void {
-  void root.register((app, _options, done) => {
-    addLookups(app, parts);
-    done();
-  });
+  // The hook for faults strikes only the routes of this part of the server.
+  void root.register(async (app) => addLookups(app, parts));
 }
 
 function addLookups(app: FastifyInstance, parts: SandboxParts): void {

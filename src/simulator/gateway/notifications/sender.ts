@@ -49,7 +49,10 @@ export class Sender {
       if (this.#underway.size >= ORDERS_AT_ONCE) break;
       if (!this.#underway.has(row)) this.#underway.set(row, this.#work(row, mine));
     }
-    this.#sleepUntilNext(nowMs);
+    this.#timer?.clear();
+    const dueMs = notifications.nextDueAfterMs(nowMs);
+    if (dueMs === undefined) return;
+    this.#timer = clock.startTimer("next notification", dueMs - nowMs, () => this.kick());
   }
 
   /** Delivers all that is due, and resolves when these deliveries have ended. */
@@ -65,33 +68,21 @@ export class Sender {
   }
 
   async #work(row: string, due: readonly Notification[]): Promise<void> {
+    const { notifications, closing, report } = this.#parts;
     try {
       for (const notification of due) {
-        if (this.#parts.closing.aborted) return;
-        await this.#attempt(notification);
+        if (closing.aborted) return;
+        const attempt = await this.#deliver(notification);
+        // An attempt that the end of the sandbox cut off says nothing about the merchant.
+        if (!closing.aborted) notifications.recordAttempt(notification, attempt);
       }
     } catch (error) {
-      this.#parts.report(error instanceof Error ? error : new Error(String(error)));
+      report(error instanceof Error ? error : new Error(String(error)));
       return;
     } finally {
       this.#underway.delete(row);
     }
     this.kick();
-  }
-
-  #sleepUntilNext(nowMs: number): void {
-    const { notifications, clock } = this.#parts;
-    this.#timer?.clear();
-    const dueMs = notifications.nextDueAfterMs(nowMs);
-    if (dueMs === undefined) return;
-    this.#timer = clock.startTimer("next notification", dueMs - nowMs, () => this.kick());
-  }
-
-  async #attempt(notification: Notification): Promise<void> {
-    const { notifications, closing } = this.#parts;
-    const attempt = await this.#deliver(notification);
-    // An attempt that the end of the sandbox cut off says nothing about the merchant.
-    if (!closing.aborted) notifications.recordAttempt(notification, attempt);
   }
 
   async #deliver(notification: Notification): Promise<Attempt> {

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { type Clock, isoTime } from "../../../shared/time.ts";
 import { type Account, websiteOf } from "../account.ts";
 import type { Fault, FaultList } from "../faults.ts";
@@ -29,10 +29,7 @@ interface LedgerParts {
   readonly paymentsWait: boolean;
 }
 
-/** A notification to write; a missing signature: the request has no signature header. */
-type Due = Omit<NewNotification, "orderId" | "signature" | "dueMs"> & {
-  readonly signature?: string | undefined;
-};
+type Due = Omit<NewNotification, "orderId" | "dueMs">;
 
 /**
  * Changes orders. An order, its history and its notifications change together, inside the
@@ -108,12 +105,14 @@ export class Ledger {
         subject,
         url,
         contentType: "application/x-www-form-urlencoded",
+        signature: "",
         body: new URLSearchParams({ xml: document }).toString(),
       };
       const mailed = {
         subject,
         url: `mailto:${to.join(",")}`,
         contentType: "message/rfc822",
+        signature: "",
         body: mailText({
           to,
           subject: `${subject}: ${order.transactionPublicId}`,
@@ -140,7 +139,7 @@ export class Ledger {
     const { fraudUrl: url, passphrase } = website;
     const secret = has(struck, "notification-bad-digest") ? `${passphrase}?` : passphrase;
     // The signature is SHA-256 over the body and the passphrase, in hex (docs/gateway.md 4.2).
-    const signature = secret && createHash("sha256").update(body).update(secret).digest("hex");
+    const signature = secret === undefined ? "" : hash("sha256", body + secret);
     const fraud = { subject: "fraud", url, contentType: "application/json", body, signature };
     this.#add(order, struck, [fraud]);
   }
@@ -151,9 +150,7 @@ export class Ledger {
     const delayed = struck.find(({ kind }) => kind === "notification-delayed");
     const dueMs = clock.now() + (delayed?.delayMs ?? 0);
     for (let copies = has(struck, "notification-twice") ? 2 : 1; copies > 0; copies--) {
-      for (const one of due) {
-        notifications.add({ ...one, orderId: order.id, signature: one.signature ?? "", dueMs });
-      }
+      for (const one of due) notifications.add({ ...one, orderId: order.id, dueMs });
     }
   }
 }

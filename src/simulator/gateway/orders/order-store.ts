@@ -20,7 +20,6 @@ export class OrderStore extends Rows {
     );
   }
 
-  /** Adds an order and returns it. */
   create(order: NewOrder): Order {
     const now = this.now();
     const id = this.insert("orders", {
@@ -48,7 +47,6 @@ export class OrderStore extends Rows {
     this.update("orders", id, { ...paid, enrolled_3ds: payment.enrolled3ds ? 1 : 0 });
   }
 
-  /** Adds an operation to an order's history. */
   addOperation(orderId: number, { type, status, amountMinor }: Omit<Step, "next">): void {
     const times = { createdAt: this.now(), updatedAt: this.now() };
     this.insert("operations", { orderId, type, status, amountMinor, ...times });

@@ -2,25 +2,28 @@ import currencyCodes from "currency-codes";
 import { formatMajor } from "../../../shared/money.ts";
 import type { Values } from "../soap/parameters.ts";
 
+const open = ["created", "waiting"] as const;
+
 /**
- * The state of an order (docs/design.md 12.16). `waiting`: a payment is not decided yet. `declined`
- * and `aborted`: the order was never paid. The names of these three states are not published.
+ * For each demand: the states in which an order takes the demand, the operation that the demand
+ * adds to the order's history (docs/design.md 12.18), and the order's state after it (12.16). The
+ * states `waiting` (not decided yet), `declined` and `aborted` (never paid) have names that are not
+ * public.
  */
-export type OrderState =
-  | "created"
-  | "waiting"
-  | "authorized"
-  | "captured"
-  | "cancelled"
-  | "refunded"
-  | "reversed"
-  | "declined"
-  | "aborted";
+const moves = {
+  wait: { from: ["created"], type: "authorization", status: "waiting", to: "waiting" },
+  authorize: { from: open, type: "authorization", status: "ok", to: "authorized" },
+  decline: { from: open, type: "authorization", status: "nok", to: "declined" },
+  abort: { from: open, type: "authorization", status: "cancel", to: "aborted" },
+  capture: { from: ["authorized"], type: "capture", status: "ok", to: "captured" },
+  cancel: { from: ["authorized"], type: "cancellation", status: "ok", to: "cancelled" },
+  refund: { from: ["captured"], type: "refund", status: "ok", to: "refunded" },
+  /** The cardholder's bank takes back all that is not refunded yet. */
+  reject: { from: ["captured"], type: "reject", status: "ok", to: "reversed" },
+} as const;
+type Move = (typeof moves)[keyof typeof moves];
 
-/** The operation types of notifications (docs/design.md 12.18). */
-type OperationType = "authorization" | "capture" | "cancellation" | "refund" | "reject";
-
-type OperationStatus = "ok" | "nok" | "cancel" | "waiting";
+export type OrderState = "created" | Move["to"];
 
 export interface FreeDatum {
   readonly key: string;
@@ -41,8 +44,8 @@ export interface Payment {
 /** One entry of an order's history. */
 export interface OrderOperation {
   readonly id: number;
-  readonly type: OperationType;
-  readonly status: OperationStatus;
+  readonly type: Move["type"];
+  readonly status: Move["status"];
   readonly amountMinor: number;
   readonly createdAt: string;
   readonly updatedAt: string;
@@ -80,30 +83,6 @@ export interface Order extends NewOrder, Payment {
   readonly requests: number;
 }
 
-/** What a demand needs of an order, and what it makes of it. */
-interface Move {
-  /** The states in which an order takes the demand. */
-  readonly from: readonly OrderState[];
-  /** The operation in the order's history. */
-  readonly type: OperationType;
-  readonly status: OperationStatus;
-  readonly to: OrderState;
-}
-
-const open = ["created", "waiting"] as const;
-
-const moves = {
-  wait: { from: ["created"], type: "authorization", status: "waiting", to: "waiting" },
-  authorize: { from: open, type: "authorization", status: "ok", to: "authorized" },
-  decline: { from: open, type: "authorization", status: "nok", to: "declined" },
-  abort: { from: open, type: "authorization", status: "cancel", to: "aborted" },
-  capture: { from: ["authorized"], type: "capture", status: "ok", to: "captured" },
-  cancel: { from: ["authorized"], type: "cancellation", status: "ok", to: "cancelled" },
-  refund: { from: ["captured"], type: "refund", status: "ok", to: "refunded" },
-  /** The cardholder's bank takes back all that is not refunded yet. */
-  reject: { from: ["captured"], type: "reject", status: "ok", to: "reversed" },
-} as const satisfies Record<string, Move>;
-
 /** A change of an order that the merchant, the customer or a bank demands. */
 export interface Demand {
   readonly kind: keyof typeof moves;
@@ -112,10 +91,7 @@ export interface Demand {
 }
 
 /** The operation that a demand adds to the history, and the order after it. */
-export interface Step {
-  readonly type: OperationType;
-  readonly status: OperationStatus;
-  readonly amountMinor: number;
+export interface Step extends Pick<OrderOperation, "type" | "status" | "amountMinor"> {
   readonly next: Pick<Order, "state" | "capturedMinor" | "refundedMinor">;
 }
 
@@ -138,8 +114,9 @@ export class DemandRefused extends Error {
  * rest. Throws {@link DemandRefused}.
  */
 export function decide(order: Order, { kind, amountMinor: wanted }: Demand): Step {
-  const { from, type, status, to }: Move = moves[kind];
-  if (!from.includes(order.state)) throw new DemandRefused(order, stateRefusal(kind, order));
+  const { from, type, status, to } = moves[kind];
+  if (!(from as readonly string[]).includes(order.state))
+    throw new DemandRefused(order, stateRefusal(kind, order));
   const isCaptured = order.state === "captured";
   const left = isCaptured ? order.capturedMinor - order.refundedMinor : order.amountMinor;
   const amountMinor = wanted ?? left;

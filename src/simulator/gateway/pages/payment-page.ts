@@ -44,7 +44,8 @@ export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
     const order = parts.orders.byPageId(request.params.page);
     if (!order) return send(reply.code(404), missingPage());
     const form = new URLSearchParams(bodyBytes(request).toString("utf8"));
-    const retry = order.state === "created" ? settle(form, order, parts) : undefined;
+    const isOpen = order.state === "created";
+    const retry = isOpen && transaction(parts.database, () => settle(form, order, parts));
     if (retry) return show(reply.code(422), parts, order, retry);
     return reply.redirect(request.url, 303);
   });
@@ -57,7 +58,9 @@ function show(
   order: Order,
   retry?: Retry,
 ): FastifyReply {
-  const { lang, texts } = textsFor(textOf(order.fields, "locale"));
+  const locale = textOf(order.fields, "locale").slice(0, 2);
+  const lang = locale in languages ? locale : "en";
+  const texts = languages[lang] ?? catalogue.pages.en;
   const { state, fields, merchantReference } = order;
   const { title, head, content } =
     state === "created"
@@ -90,9 +93,9 @@ function send(reply: FastifyReply, page: string): FastifyReply {
 
 /** Pays, declines or aborts an order; returns what to correct if the form is not complete. */
 function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry | undefined {
-  const { database, ledger, clock } = parts;
+  const { ledger, clock } = parts;
   if (form.get("action") === "abort") {
-    transaction(database, () => ledger.demand(order, { kind: "abort" }));
+    ledger.demand(order, { kind: "abort" });
     return undefined;
   }
   const checked = checkEntry(form, clock.now());
@@ -102,9 +105,8 @@ function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry
     customerEmail: maskStored(entry.email),
     customerCountry: entry.country,
   });
-  transaction(database, () =>
-    card.approved ? ledger.accept(order, payment) : ledger.decline(order, payment),
-  );
+  if (card.approved) ledger.accept(order, payment);
+  else ledger.decline(order, payment);
   return undefined;
 }
 
@@ -112,13 +114,6 @@ function settle(form: URLSearchParams, order: Order, parts: SandboxParts): Retry
 type Texts = Readonly<Record<keyof typeof catalogue.pages.en, string>>;
 
 const languages: Readonly<Record<string, Texts>> = catalogue.pages;
-
-/** Returns language and texts for an order's locale; English if there are none. */
-function textsFor(locale: string): { lang: string; texts: Texts } {
-  const lang = locale.slice(0, 2);
-  const known = languages[lang];
-  return known ? { lang, texts: known } : { lang: "en", texts: catalogue.pages.en };
-}
 
 type EndState = Exclude<OrderState, "created">;
 type Outcome = readonly [block: string, text: keyof Texts, address: string];
@@ -139,7 +134,6 @@ const outcomes: Readonly<Record<EndState, Outcome>> = {
   declined: ["endErrorTransactionBlock", "declined", "urlDecline"],
 };
 
-/** Returns the page for an address of no order. */
 function missingPage(): string {
   return htmlPage(
     { lang: "en", title: "No such payment" },
@@ -173,8 +167,8 @@ function outcome(order: Order, state: EndState, texts: Texts) {
   };
 }
 
-/** The id of the field with each fault. */
-const faulty: Readonly<Record<EntryFault, string>> = {
+/** The id of the field with each fault; a fault is the name of its text. */
+const faulty = {
   wrongEmail: "email",
   wrongNumber: "tokenCardNumber",
   wrongHolder: "tokenCardHolder",
@@ -268,13 +262,10 @@ interface Entry {
   readonly holder: string;
 }
 
-/** The name of a text about a wrong entry. */
-type EntryFault = Extract<keyof Texts, `wrong${string}`>;
-
 /** The entries of a form that is not complete, and what is wrong in the form. */
 interface Retry {
   readonly entry: Entry;
-  readonly fault: EntryFault;
+  readonly fault: keyof typeof faulty;
 }
 
 type CheckedEntry = { readonly entry: Entry; readonly card: TestCard } | Retry;

@@ -45,8 +45,12 @@ export interface Field {
   readonly unpublished?: boolean;
 }
 
-export function record(name: string, fields: readonly Field[]): RecordType {
-  return { kind: "record", name, fields };
+/** Fields by their names, in their order. */
+export type Fields = Readonly<Record<string, Omit<Field, "name">>>;
+
+export function record(name: string, fields: Fields): RecordType {
+  const named = Object.entries(fields).map(([field, rest]) => ({ name: field, ...rest }));
+  return { kind: "record", name, fields: named };
 }
 
 export function list(name: string, item: RecordType): ListType {
@@ -54,14 +58,14 @@ export function list(name: string, item: RecordType): ListType {
 }
 
 /** The credentials in the parameters of every operation (docs/design.md 12.15). */
-export const credentialFields: readonly Field[] = [
-  { name: "wsLogin", type: "string", mandatory: true, lengthMax: LOGIN_LENGTH_MAX },
-  { name: "wsPassword", type: "string", mandatory: true, lengthMax: 32 },
-  { name: "wsSubAccountLogin", type: "string", nillable: true },
-  { name: "wsSubAccountId", type: "int", nillable: true },
+export const credentialFields: Fields = {
+  wsLogin: { type: "string", mandatory: true, lengthMax: LOGIN_LENGTH_MAX },
+  wsPassword: { type: "string", mandatory: true, lengthMax: 32 },
+  wsSubAccountLogin: { type: "string", nillable: true },
+  wsSubAccountId: { type: "int", nillable: true },
   // The use of this field of the real types is unknown (docs/gateway.md 2.2).
-  { name: "authenticationToken", type: "string", nillable: true, unpublished: true },
-];
+  authenticationToken: { type: "string", nillable: true, unpublished: true },
+};
 
 /** The names of parameters that are neither stored nor displayed. */
 const secretFields: ReadonlySet<string> = new Set(["wsPassword", "authenticationToken"]);

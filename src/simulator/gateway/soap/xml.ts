@@ -208,7 +208,6 @@ export function xml(
   return inner === "" ? `${start}/>` : `${start}>${inner}</${name}>`;
 }
 
-/** Returns a whole document: the declaration, a line feed and the root element. */
 export function xmlDocument(root: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${root}`;
 }
