@@ -2,23 +2,23 @@ import type { Attempt, Check, EventMembers, Health, PaymentAnswer } from "./answ
 
 /**
  * A client of the local API for programs in TypeScript or JavaScript, in Node and in browsers. The
- * client needs nothing but `fetch` and imports only types, so the file can be copied as it is; the
- * types of the answers are in the package.
+ * client needs only `fetch` and imports only types, so this file can be copied as it is. The
+ * package has the types of the answers.
  *
- *   const connector = new ConnectorClient({ url: "http://localhost:8765", login, password });
- *   const answer = await connector.pay({ amount: 12.0, orderId: "A-1001" });
- *   if (answer.status === "Success") dispense();
+ * const connector = new ConnectorClient({ url: "http://localhost:8765", login, password }); const
+ * answer = await connector.pay({ amount: 12.0, orderId: "A-1001" }); if (answer.status ===
+ * "Success") dispense();
  *
- * A payment that cannot be answered (connection lost, time-out) is asked about with its orderId; it
- * is never sent again by this client.
+ * The client never sends a payment again. After a lost connection or a time-out, ask for the state
+ * of the payment with its orderId.
  */
 
 export interface ClientOptions {
-  /** `http://localhost:<LOCAL_PORT>` */
+  /** The address of the local API: `http://localhost:<LOCAL_PORT>`. */
   readonly url: string;
   readonly login: string;
   readonly password: string;
-  /** Replaces the global `fetch` in tests. */
+  /** A replacement for the global `fetch`, for tests. */
   readonly fetch?: typeof fetch;
 }
 
@@ -31,15 +31,15 @@ export interface ApiError {
 }
 
 export interface PaymentRequest {
-  /** The amount in major units: 9.99 */
+  /** The amount in major units, for example 9.99. */
   readonly amount: number;
-  /** The key of the sale for ever: one order id is never charged twice. */
+  /** The id that names the order for ever: an order is charged at most once. */
   readonly orderId: string;
   readonly currency?: string;
   readonly basket?: CartLine | readonly CartLine[];
   readonly customer?: Customer;
   readonly customData?: Readonly<Record<string, string | number | boolean>>;
-  /** Asks for a two-phase sale, which is Approved until {@link ConnectorClient.deliver}. */
+  /** Makes the payment a two-phase sale: Approved until {@link ConnectorClient.deliver}. */
   readonly delivery?: { readonly withinSeconds: number };
 }
 
@@ -62,7 +62,7 @@ export interface Customer {
   readonly email?: string;
 }
 
-/** An error answer that repeats only what was understood of the request. */
+/** The answer to a request that was refused; it has only the known parts of the request. */
 export interface Refusal {
   readonly status: "Failed" | "Unknown";
   readonly error: ApiError;
@@ -72,19 +72,19 @@ export interface Refusal {
 export type Outcome = PaymentAnswer | Refusal;
 
 /**
- * One event; its `name` decides the members of `data`. A newer connector may send names that are
- * not here: leave them alone.
+ * One event, whose `name` decides the members of `data`. Ignore unknown names: a newer connector
+ * may send them.
  */
 export type ConnectorEvent = {
   readonly [Name in keyof EventMembers]: {
-    /** The id of an event that the connector keeps; prompts and other passing events have none. */
+    /** The id of a stored event; undefined for prompts and other events that are not stored. */
     readonly id: number | undefined;
     readonly name: Name;
     readonly data: EventMembers[Name] & { readonly at: string };
   };
 }[keyof EventMembers];
 
-/** The connector refused a call that is not a payment. */
+/** The refusal of a call that is not a payment. */
 export class ConnectorError extends Error {
   override readonly name = "ConnectorError";
   readonly http: number;
@@ -97,7 +97,7 @@ export class ConnectorError extends Error {
   }
 }
 
-/** The pause before a broken stream of events is opened again. */
+/** The pause before a broken stream of events is opened again, in milliseconds. */
 const RECONNECT_MS = 2_000;
 
 export class ConnectorClient {
@@ -112,15 +112,15 @@ export class ConnectorClient {
   }
 
   /**
-   * Pays; resolves when the payment has ended, which takes as long as the customer. Declined,
+   * Pays an order, and resolves when the payment has ended, which may take minutes. Declined,
    * refused and unknown payments are outcomes, not exceptions. Rejects when the connector cannot be
-   * reached or the connection breaks: then ask {@link payment} with the same orderId.
+   * reached or the connection breaks; then call {@link payment} with the same orderId.
    */
   async pay(request: PaymentRequest, signal?: AbortSignal): Promise<Outcome> {
     return (await this.#call("POST", "/payment", request, signal)).one as unknown as Outcome;
   }
 
-  /** Returns the state of an order; undefined when the connector has never got the order. */
+  /** Returns the state of an order; undefined: the connector never received the order. */
   async payment(
     orderId: string,
     signal?: AbortSignal,
@@ -132,7 +132,7 @@ export class ConnectorClient {
     return one as unknown as PaymentAnswer & { readonly attempts: readonly Attempt[] };
   }
 
-  /** Ends a two-phase sale; `amount`: only goods of that value came out. */
+  /** Ends a two-phase sale. `amount`: the value of the goods that came out, if not all did. */
   async deliver(orderId: string, delivered: boolean, amount?: number): Promise<Outcome> {
     const body = { orderId, delivered, ...(amount === undefined ? {} : { amount }) };
     return (await this.#call("POST", "/delivery", body)).one as unknown as Outcome;
@@ -143,7 +143,7 @@ export class ConnectorClient {
     return (await this.#call("POST", "/reversal", { orderId })).one as unknown as Outcome;
   }
 
-  /** Asks the terminal to cancel; the payment's own answer decides. */
+  /** Asks the terminal to cancel a payment; only the payment's answer says whether it was. */
   async cancel(): Promise<void> {
     await this.#good("POST", "/cancel");
   }
@@ -164,8 +164,9 @@ export class ConnectorClient {
   }
 
   /**
-   * Yields the events from now on, or those after `afterId`; reconnects and goes on after the last
-   * event until `signal` aborts. Rejects when the connector refuses the login or the page's origin.
+   * Yields the events from now on, or the events after `afterId`, until `signal` aborts. A broken
+   * stream continues after the last event. Rejects when the connector refuses the login or the
+   * page's origin.
    */
   async *events(options: {
     readonly signal: AbortSignal;
@@ -188,7 +189,10 @@ export class ConnectorClient {
     }
   }
 
-  async *#stream(signal: AbortSignal, lastId: number | undefined): AsyncGenerator<StreamBlock> {
+  async *#stream(
+    signal: AbortSignal,
+    lastId: number | undefined,
+  ): AsyncGenerator<ReturnType<typeof eventOf>> {
     const response = await this.#fetch(`${this.#url}/events`, {
       headers: {
         authorization: this.#authorization,
@@ -231,8 +235,8 @@ export class ConnectorClient {
         authorization: this.#authorization,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal ? { signal } : {}),
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: signal ?? null,
     });
     const [one] = (await response.json()) as [Record<string, unknown>];
     return { http: response.status, one };
@@ -243,21 +247,15 @@ function errorOf(one: Record<string, unknown>): ApiError {
   return one["error"] as ApiError;
 }
 
-interface StreamBlock {
-  readonly id: number | undefined;
-  readonly name: string;
-  readonly data: unknown;
-}
-
-/** Reads one block of the stream of events; the name is "" in a block that only sets the id. */
-function eventOf(block: string): StreamBlock {
+/** Reads one block of the stream of events; the name is "" in a block that only has an id. */
+function eventOf(block: string) {
   const lineOf = (name: string): string | undefined =>
     new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
   const id = lineOf("id");
   return {
     id: id === undefined ? undefined : Number(id),
     name: lineOf("event") ?? "",
-    data: JSON.parse(lineOf("data") ?? "{}"),
+    data: JSON.parse(lineOf("data") ?? "{}") as unknown,
   };
 }
 
@@ -266,7 +264,7 @@ function base64(text: string): string {
   return btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 }
 
-/** Resolves after a while, or at once when `signal` aborts. */
+/** Resolves after a time, or as soon as `signal` aborts. */
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const either = AbortSignal.any([AbortSignal.timeout(ms), signal]);

@@ -1,6 +1,6 @@
 /*
- * Sentences that a kiosk may show its customer. The connector's answers do not carry them, because
- * each kiosk has its own style. A sentence says of the money only what `charged` says.
+ * Sentences that a kiosk may display to its customer. The connector's answers have no sentences,
+ * because each kiosk has its own style. A sentence says of the money only what `charged` says.
  */
 
 export const customerLanguages = ["en", "fr", "de"] as const;
@@ -19,7 +19,7 @@ const notCharged = {
   de: "Ihnen wurde nichts berechnet.",
 };
 
-/** Returns the sentence, followed by the sentence that nothing was charged. */
+/** Returns a sentence in three languages, followed by the sentence that nothing was charged. */
 function free(en: string, fr: string, de: string): Message {
   return {
     charged: "no",
@@ -118,7 +118,7 @@ export const customerMessages = {
 
 export type CustomerMessageName = keyof typeof customerMessages;
 
-/** The sentences of error codes whose order is not charged; other codes have `unavailable`. */
+/** The sentence for each error code without a charge; any other code has `unavailable`. */
 export const customerMessageOfCode: Readonly<Record<string, CustomerMessageName>> = {
   PAYMENT_DECLINED: "declined",
   PAYMENT_CANCELLED: "cancelled",
@@ -133,7 +133,7 @@ export const customerMessageOfCode: Readonly<Record<string, CustomerMessageName>
   ORDER_REVERSED: "returned",
 };
 
-/** The sentences of outcomes without an error. */
+/** The sentence for each status of an outcome without an error. */
 export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageName>> = {
   Success: "paid",
   Approved: "collect",
@@ -143,15 +143,15 @@ export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageNam
   Unknown: "unknown",
 };
 
-/** The members of an answer that decide which sentence is shown. */
+/** The members of an answer that decide which sentence is displayed. */
 interface DecidingParts {
   readonly status: string;
   readonly error: { readonly code: string; readonly charged: "no" | "yes" | "unknown" } | null;
 }
 
 /**
- * Returns the name of the sentence for an answer. The error's `charged` decides first; it decides
- * alone for a code that only a newer connector knows.
+ * Returns the name of the sentence for an answer. The error's `charged` decides before its code,
+ * and so also for a code that only a newer connector knows.
  */
 export function customerMessageName({ status, error }: DecidingParts): CustomerMessageName {
   if (error === null) {

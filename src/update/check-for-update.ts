@@ -46,33 +46,33 @@ interface CheckSettings extends WebSettings {
   readonly dataDirectory: string;
   /** The folder with `versions` and `runtimes`. */
   readonly root: string;
-  /** UPDATE_URL: the folder with `metadata` and `targets`. */
+  /** The address of the folder with `metadata` and `targets` (UPDATE_URL). */
   readonly url: string;
   readonly channel: string;
   /** The version that runs the check. */
   readonly version: string;
-  /** "ask": answers what would be taken. "fetch": downloads it for the launcher too. */
+  /** "ask": the check only names a version. "fetch": it also downloads the version. */
   readonly how: "ask" | "fetch";
-  /** Called with each damage that was mended and each release whose metadata are wrong. */
+  /** Gets each repaired damage of the metadata, and each release with wrong metadata. */
   readonly alarm: (message: string) => void;
-  /** Free bytes of the disk; missing: those that the system reports. */
+  /** Replaces the free bytes of the disk in tests. */
   readonly freeBytes?: () => number;
 }
 
 interface CheckResult {
-  /** The version that this installation takes; undefined: it has the newest that it may have. */
+  /** The version to take; undefined: the installation has the newest that it may have. */
   readonly version: string | undefined;
   readonly notes: string;
-  /** Whether the launcher may take it now. */
+  /** Whether the launcher may take the version now. */
   readonly isReady: boolean;
 }
 
 type UpdateConfig = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL" | "UPDATE_CA_FILE">;
 
 /**
- * Checks for an update as the installation's setup file says. undefined: another process checks or
- * takes one, or wants to before this check has ended. Throws {@link ProgramExit} when the setup
- * file names no server, or no readable certificates; rejects as {@link checkForUpdate} does.
+ * Checks for an update as the setup file of an installation says. undefined: another process checks
+ * or takes a version, or asked for the lock during the check. Throws {@link ProgramExit} when the
+ * setup file names no server or no readable certificates; rejects as {@link checkForUpdate} does.
  */
 export async function checkNow(
   { dataDirectory }: Installation,
@@ -84,7 +84,7 @@ export async function checkNow(
     const why = "there is no check for an update: UPDATE_URL is not set";
     throw new ProgramExit(exitCodes.configuration, why);
   }
-  // The next launcher ends a switch that was cut off, and needs the lock for that.
+  // A launcher that finishes a switch after a cut needs the lock.
   const lock = readSwitch(dataDirectory) ? undefined : tryUpdateLock(dataDirectory);
   if (!lock) return undefined;
   const over = new AbortController();
@@ -112,7 +112,7 @@ function certificatesIn(path: string): string {
   }
 }
 
-/** Returns the result of a check as a text for people. */
+/** Returns the result of a check as text for people. */
 export function checkText({ version, notes, isReady }: CheckResult): string {
   if (version === undefined) return "there is no newer version for this installation";
   const more = notes === "" ? "" : ` (${notes})`;
@@ -120,11 +120,10 @@ export function checkText({ version, notes, isReady }: CheckResult): string {
 }
 
 /**
- * Checks for an update once (docs/updates.md 4.4): brings the metadata up to date, chooses the
- * release, downloads its programs and a runtime that is new, verifies them, unpacks them next to
- * the present version, and names the version for the launcher. The result is remembered, also that
- * of a check that fails. The caller holds the update lock. Rejects with {@link UpdateError}, or
- * with a fault of the disk.
+ * Checks for an update once (docs/updates.md 4.4): updates the metadata, chooses the release,
+ * downloads and verifies its programs and a new runtime, unpacks them next to the present version,
+ * and names the version for the launcher. The state of updates records the result, or the failure.
+ * The caller holds the update lock. Rejects with {@link UpdateError}, or with a fault of the disk.
  */
 export async function checkForUpdate(settings: CheckSettings): Promise<CheckResult> {
   const { dataDirectory, clock } = settings;
@@ -171,7 +170,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
     const { version: next, notes } = release;
     if (settings.how === "ask") return { version: next, notes, isReady: false };
     await fetchRelease(settings, own.platform, release, targets).catch((error: unknown) => {
-      // Parts are kept for the next night, but never at the cost of the day's payments.
+      // Partial downloads stay for the next check, unless payments need their room.
       if (isDiskFull(error)) makeRoom(dataDirectory, { storesToo: false });
       throw error;
     });
@@ -181,7 +180,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
   });
 }
 
-/** Returns the release to take; its offer is kept, so that a lowered share changes nothing. */
+/** Returns the release to take, and stores its offer, so that a lowered share changes nothing. */
 function chosen(
   { dataDirectory, channel, clock, version }: CheckSettings,
   { platform, builtMs }: Delivery,
@@ -204,12 +203,12 @@ function chosen(
   return taken;
 }
 
-/** The room for a runtime, as a multiple of its archive: three times that, and the archive. */
+/** The room for a runtime, as a multiple of its archive: the archive, and three times its size. */
 const RUNTIME_GROWTH = 4;
 
 /**
- * Downloads and unpacks a release, unless that was done before. When it resolves, the version is
- * whole next to the present one; its mark came last.
+ * Downloads and unpacks a release, unless an earlier check has done so. When the promise resolves,
+ * the version is whole next to the present version; the file that marks it as whole came last.
  */
 async function fetchRelease(
   { dataDirectory, root, url, version, freeBytes }: CheckSettings,
@@ -224,8 +223,8 @@ async function fetchRelease(
     hashes: JSON.stringify(Object.entries(programs.hashes).sort()),
   };
   const { laid: last } = readState(dataDirectory);
-  // A version that came by `--delivery` is whole, but not signed; the named one may be in use by
-  // programs of another data folder.
+  // A whole version that is not signed came by `--delivery` and is replaced, unless the root names
+  // it: then programs of another data folder may use it.
   const isNamed = lineIn(join(root, "current"))[0] === release.version;
   const isSigned = last?.version === unpacked.version && last.hashes === unpacked.hashes;
   if (existsSync(join(to, "complete")) && (isNamed || isSigned)) return;
@@ -249,7 +248,7 @@ async function fetchRelease(
     removeWhole(archive);
   }
   const archive = await fetch(programs, "programs");
-  // Without its mark a folder that is there already is replaced.
+  // `unpack` replaces a folder without the mark.
   if (existsSync(to)) {
     rmSync(join(to, "complete"), { force: true });
     syncFolder(to);
@@ -266,7 +265,7 @@ function targetOf(all: readonly TargetFile[], path: string): TargetFile {
   throw new UpdateError("no-target", `the signed metadata name no target ${path}`);
 }
 
-/** Throws, and removes the folder, when it holds another version than the signed metadata name. */
+/** Removes the folder and throws when the folder has another version than the signed metadata. */
 function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: string): void {
   const delivery = deliveryIn(folder);
   const [named] = lineIn(join(folder, "runtime"));
@@ -279,7 +278,7 @@ function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: 
 const downloadsIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "downloads");
 
-/** Returns the folder for the downloads of a version, and removes those of other versions. */
+/** Returns the folder for the downloads of a version, and removes downloads of other versions. */
 function downloadsFor(dataDirectory: string, version: string): string {
   const folder = downloadsIn(dataDirectory);
   makeFolder(folder);
@@ -289,7 +288,6 @@ function downloadsFor(dataDirectory: string, version: string): string {
 
 const withoutSlash = (url: string): string => url.replace(/\/+$/, "");
 
-const roles = ["root", "targets", "snapshot", "timestamp"] as const;
 const metadataSchema = z.object({ signed: z.object({ expires: z.iso.datetime() }) });
 
 /** Returns the folder with the verified metadata of an installation (docs/updates.md 2.1). */
@@ -297,10 +295,10 @@ function metadataFolderOf(dataDirectory: string): string {
   return join(updateFolderOf(dataDirectory), "metadata");
 }
 
-/** Returns when the first of the kept metadata expires; null: not all of them are there. */
+/** Returns when the first of the stored metadata expires; null: a file is missing or damaged. */
 function nextExpiryMs(dataDirectory: string): number | null {
   try {
-    const times = roles.map((role) => {
+    const times = ["root", "targets", "snapshot", "timestamp"].map((role) => {
       const text = readFileSync(join(metadataFolderOf(dataDirectory), `${role}.json`), "utf8");
       return Date.parse(metadataSchema.parse(JSON.parse(text)).signed.expires);
     });

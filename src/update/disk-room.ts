@@ -6,18 +6,18 @@ import { removeWhole, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
 const MEGABYTE = 1_000_000;
-/** The bytes that stay free for payments. */
+/** The room that stays free for payments. */
 const MARGIN_BYTES = 50 * MEGABYTE;
-/** The bytes for the records of a switch and the first log lines of the programs it starts. */
+/** The room for the records of a switch, and for the first log lines of the started programs. */
 const SWITCH_MARGIN_BYTES = 5 * MEGABYTE;
-/** The factor by which the next version may be larger than this one. */
+/** The factor by which the next version may be larger than the present one. */
 const GROWTH = 1.25;
-/** How many copies of each store there may be: of the self-test, the switch, a failed version. */
+/** The copies of each database: one of the self-test, of the switch, and of a failed version. */
 const STORE_COPIES = 3;
 
 /**
- * Returns the bytes that another version needs in addition to the two that are there: its
- * folder, its archives, and the copies of the stores (docs/updates.md 4.4).
+ * Returns the bytes that a new version needs in addition to the two versions on the disk: its
+ * folder, its archives, and the copies of the databases (docs/updates.md 4.4).
  */
 export function roomNeeded(
   dataDirectory: string,
@@ -29,7 +29,7 @@ export function roomNeeded(
   return Math.ceil(programs + archiveBytes + stores + MARGIN_BYTES);
 }
 
-/** Returns the bytes that a switch needs for its two copies of the stores. */
+/** Returns the bytes that a switch needs for its two copies of the databases. */
 export function roomForSwitch(dataDirectory: string): number {
   return sizeOfStores(dataDirectory) * (STORE_COPIES - 1) + SWITCH_MARGIN_BYTES;
 }
@@ -46,8 +46,8 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Removes what an update has written and can do without; files of other programs stay.
- * `storesToo`: the copies of the stores are not needed any more.
+ * Removes files of an update that it does not need. `storesToo`: the copies of the databases from
+ * before the switch are removed too.
  */
 export function makeRoom(
   dataDirectory: string,
@@ -74,9 +74,9 @@ export function requireRoom(folder: string, bytes: number, free = freeBytes(fold
 
 /**
  * Removes the versions that are neither named by the root's files nor among `kept`, and the
- * runtimes that none of the rest needs: two versions stay (docs/updates.md 4.5). The mark goes
- * first, so that a folder that is gone by half is never run; a runtime has none and loses its name
- * first. Files in use are left for the next time.
+ * runtimes that no remaining version needs (docs/updates.md 4.5). The mark of a version goes first,
+ * so that a half removed folder is never run; a runtime has no mark and loses its name first. Files
+ * in use stay until the next call.
  */
 export function clearOldVersions(
   root: string,
@@ -107,7 +107,7 @@ export function clearOldVersions(
 
 const REMOVING = ".removing";
 
-/** Renames a runtime before it is removed, so that a rest of it is never used. Returns its path. */
+/** Renames a runtime, so that a half removed one is never used, and returns the new path. */
 function withoutName(runtimes: string, name: string): string {
   if (name.endsWith(REMOVING)) return join(runtimes, name);
   const to = join(runtimes, `${name}${REMOVING}`);
@@ -117,12 +117,12 @@ function withoutName(runtimes: string, name: string): string {
   return to;
 }
 
-/** Returns the one line of a file; empty: the file is not there. */
+/** Returns the only line of a file; empty: there is no such file. */
 export function lineIn(file: string): string[] {
   return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
 }
 
-/** Ignores failures, because Windows keeps files that are in use. */
+/** Ignores failures: Windows refuses to remove files in use, and the next call tries again. */
 function quietly(remove: () => void): void {
   try {
     remove();

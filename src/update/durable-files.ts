@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { dirname, join } from "node:path";
 import { replaceSynced, syncFile, syncFolder } from "../shared/store/store-file.ts";
 
-/** Syncs the files, and their names, of a folder that has no folders in it. */
+/** Syncs the files of a folder without subfolders, and their names. */
 export function syncFlatFolder(folder: string): void {
   for (const name of readdirSync(folder)) syncFile(join(folder, name));
   syncFolder(folder);
@@ -12,12 +12,12 @@ export function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
-/** Removes a file or a folder with everything in it, if it is there. */
+/** Removes a file, or a folder with everything in it, if there is one. */
 export function removeWhole(path: string): void {
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Returns the bytes of a file, or of all files of a folder; 0: nothing is there. */
+/** Returns the bytes of a file, or of all files of a folder; 0: there is neither. */
 export function sizeOf(path: string): number {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return stat?.size ?? 0;
@@ -26,53 +26,53 @@ export function sizeOf(path: string): number {
     .reduce((sum, entry) => sum + sizeOf(join(entry.parentPath, entry.name)), 0);
 }
 
+/** The most attempts at work on a file that another program holds. */
 const TRIES_MAX = 100;
 const PAUSE_MS = 100;
-/** The error codes of a file that another program holds. */
+/** The error codes for a file that another program holds. */
 const held = new Set(["EPERM", "EACCES", "EBUSY"]);
 
 /**
- * Repeats work on files for ten seconds on Windows, where a virus scanner holds new files for a
- * moment. The whole process waits. The work has to be such that it can begin anew.
+ * Does work on files, on Windows repeatedly for ten seconds, because a virus scanner holds new
+ * files for a moment. The whole process waits. The work must be able to begin anew.
  */
 export function patiently<T>(work: () => T): T {
   for (let tries = 0; ; tries++) {
     try {
       return work();
     } catch (error) {
-      const isHeld = process.platform === "win32" && held.has(codeOf(error));
+      const { code = "" } = error as NodeJS.ErrnoException;
+      const isHeld = process.platform === "win32" && held.has(code);
       if (!isHeld || tries >= TRIES_MAX) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
     }
   }
 }
 
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "";
-
-/** Like {@link replaceSynced}, also when the file is held for a moment. */
+/** Replaces a file as {@link replaceSynced} does, even if another program holds it for a moment. */
 export function replaceHeld(path: string, text: string, mode?: number): void {
   patiently(() => replaceSynced(path, text, mode));
 }
 
-/** Removes a file, also when it is held for a moment. Its folder is not synced. */
+/** Removes a file, even if another program holds it for a moment. Does not sync its folder. */
 export function removeHeld(path: string): void {
   patiently(() => rmSync(path, { force: true }));
 }
 
-/** Renames, also when the file is held for a moment. On disk when it returns. */
+/** Renames a file, even if another program holds it for a moment; on disk when this returns. */
 export function renameSynced(from: string, to: string): void {
   patiently(() => renameSync(from, to));
   syncFolder(dirname(to));
   if (dirname(from) !== dirname(to)) syncFolder(dirname(from));
 }
 
-/** Writes a small file and makes the folder that it is in; on disk when it returns. */
+/** Writes a value as JSON and makes the folder of the file; on disk when this returns. */
 export function writeJson(path: string, value: object): void {
   makeFolder(dirname(path));
   replaceHeld(path, `${JSON.stringify(value)}\n`);
 }
 
-/** Removes a file if it is there; the removal is on disk when this returns. */
+/** Removes a file if there is one; on disk when this returns. */
 export function removeNow(path: string): void {
   if (!existsSync(path)) return;
   removeHeld(path);

@@ -1,32 +1,32 @@
-/** Why an update, or what an update is made of, was refused. */
+/** Why an update or a part of it was refused. */
 type UpdateFaultCode =
-  /** The address may not be asked: it is neither https, nor http on this machine. */
+  /** The address is neither https nor http on this machine. */
   | "address"
-  /** No answer: no name, no connection, a broken line, a certificate that nobody vouches for. */
+  /** No answer came: unknown name, no connection, a broken line, an untrusted certificate. */
   | "unreachable"
-  /** The server answered with another status than success. */
+  /** The server answered with a status that is no success. */
   | "http-status"
   | "redirected"
-  /** Too few bytes came in a window of time, or the whole took too long. */
+  /** Too few bytes came in a window of time, or the whole file took too long. */
   | "too-slow"
-  /** More bytes came than the caller takes, or than the signed metadata name. */
+  /** More bytes came than the caller or the signed metadata allow. */
   | "too-long"
-  /** The file of the server is shorter than the signed metadata say. */
+  /** The file on the server is shorter than the signed metadata say. */
   | "too-short"
   | "wrong-hash"
-  /** Signatures, versions or hashes of metadata are wrong. */
+  /** A signature, version or hash of the metadata is wrong. */
   | "metadata-refused"
   | "metadata-expired"
-  /** There are neither metadata nor a trusted root to begin with. */
+  /** There are no metadata and no trusted root to begin with. */
   | "no-root"
-  /** The signed metadata names no such target. */
+  /** The signed metadata name no such target. */
   | "no-target"
-  /** An archive is damaged, or holds what no delivery of ours has. */
+  /** An archive is damaged, or has entries that no delivery has. */
   | "archive"
-  /** The disk has no room for another version and the copies of the stores. */
+  /** The disk has no room for another version and the copies of the databases. */
   | "no-room";
 
-/** The error of this folder; its message is the line that an operator reads. */
+/** An update that is refused; an operator reads the message. */
 export class UpdateError extends Error {
   override readonly name = "UpdateError";
   readonly code: UpdateFaultCode;

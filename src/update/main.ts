@@ -7,12 +7,12 @@ import { checkNow, checkText } from "./check-for-update.ts";
 
 /**
  * `update-check --data DIR` checks for an update and unpacks it next to the present version. The
- * supervisor starts it as a program of its own, which gives its memory back when it ends. Its
- * result stands on standard output, for the supervisor's log; a line on standard error that begins
- * with "alarm:" is an alarm. Exit code 75: another process checks for an update or takes one.
+ * supervisor starts it as a program of its own, whose memory is free again when it ends. Standard
+ * output has the result for the supervisor's log; a line on standard error that begins with
+ * "alarm:" is an alarm. Exit code 75: another process checks for an update or takes one.
  */
 
-/** Every other program of the machine goes first. */
+/** The priority of the check, below that of every other program of the machine. */
 const LOW_PRIORITY = 10;
 
 setPriority(LOW_PRIORITY);

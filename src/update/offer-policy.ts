@@ -6,26 +6,26 @@ export interface Release {
   readonly platform: string;
   /** Each channel that has the version, with its rollout share in percent. */
   readonly channels: Readonly<Record<string, number>>;
-  /** The smallest version that can follow this one. */
+  /** The smallest version from which an installation may come. */
   readonly follows: string;
-  /** No offer before that time. */
+  /** The time before which the version is not offered. */
   readonly notBeforeMs: number;
-  /** Installations that have not taken it yet take it no more. */
+  /** Whether installations that have not taken the version take it no more. */
   readonly withdrawn: boolean;
-  /** Newer versions that this one takes the place of: the only way back to an older one. */
+  /** Newer versions that this one replaces: the only way back to an older version. */
   readonly replaces: readonly string[];
 }
 
 /** The facts of one kiosk that decide about its updates. */
 export interface Candidate {
-  /** Stays the same for the life of an installation. */
+  /** The id of the installation, which never changes. */
   readonly installation: string;
   readonly version: string;
   readonly platform: string;
   readonly channel: string;
-  /** Versions that were offered once: a share that is lowered does not take them back. */
+  /** The versions that the kiosk was offered once: a later cut of a share does not matter to it. */
   readonly offered: readonly string[];
-  /** Versions whose programs failed here. */
+  /** The versions whose programs failed on the kiosk. */
   readonly barred: readonly string[];
   readonly nowMs: number;
 }
@@ -41,15 +41,15 @@ type Reason =
   | "not-yet"
   | "not-in-share";
 
-/** The release that an installation takes, and why it takes none of the others. */
+/** The release that an installation takes, and the reason against each other release. */
 interface Choice<R extends Release> {
   readonly taken: R | undefined;
   readonly refused: ReadonlyMap<R, Reason>;
 }
 
 /**
- * Returns the offered release that an installation takes (docs/updates.md 3.2): the newest that it
- * may have, else the newest that the publisher has marked as the way back from its version.
+ * Returns the release that an installation takes (docs/updates.md 3.2): the newest one that it may
+ * have, or else the newest one that the publisher has marked as the way back from its version.
  */
 export function chosenRelease<R extends Release>(
   releases: readonly R[],
@@ -68,6 +68,7 @@ export function chosenRelease<R extends Release>(
   return { taken, refused };
 }
 
+/** Returns whether a release is for the platform and channel of a kiosk, and its time has come. */
 function isTheirs(release: Release, { platform, channel, nowMs }: Candidate): boolean {
   const { withdrawn, notBeforeMs } = release;
   const isOnChannel = Object.hasOwn(release.channels, channel);
@@ -101,9 +102,9 @@ const PERCENT = 100;
 const UINT32 = 2 ** 32;
 
 /**
- * Returns the share of a rollout, from 0 to just below 100, from which an installation has a
- * version: the same at every check, and another for each version, so that the same kiosks are not
- * always the first (docs/updates.md 3.3).
+ * Returns the share of a rollout, from 0 to just below 100, from which an installation gets a
+ * version. The result is the same at every check and differs between versions, so that no kiosk is
+ * always among the first (docs/updates.md 3.3).
  */
 function rolloutPercent(installation: string, version: string): number {
   const hash = createHash("sha256").update(`${installation}\n${version}`).digest();
@@ -116,7 +117,7 @@ export function isVersion(text: string): boolean {
   return versionForm.test(text);
 }
 
-/** Orders versions: numbers by size; one with a suffix comes before the same one without. */
+/** Orders versions: numbers by size, and a version with a suffix before the one without. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [partsOf(left), partsOf(right)];
   for (const [i, part] of a.entries()) {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { UpdateError } from "./errors.ts";
 import { isVersion, type Release } from "./offer-policy.ts";
 
-/** The form of names from which folders and targets are named. */
+/** The form of names that become part of folders and targets. */
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
 const version = z.string().refine(isVersion, "is no version X.Y.Z");
 
@@ -13,7 +13,7 @@ export const releaseSchema = z.object({
   kind: z.literal("programs"),
   version,
   platform: name,
-  /** Whole numbers: canonical JSON, which is what is signed, has no others. */
+  /** The shares are whole numbers, because canonical JSON, which is signed, has no others. */
   channels: z.record(name, z.int().min(0).max(100)),
   follows: version,
   notBefore: z.iso.datetime(),
@@ -25,7 +25,7 @@ export const releaseSchema = z.object({
 });
 export type ReleaseNote = z.infer<typeof releaseSchema>;
 
-/** The custom metadata of a target with a runtime; `name` is that of its folder. */
+/** The custom metadata of a target with a runtime; `name` is the name of the runtime's folder. */
 export const runtimeSchema = z.object({
   kind: z.literal("runtime"),
   platform: name,
@@ -43,7 +43,7 @@ const deliverySchema = z
   .transform(({ builtAt, ...rest }) => ({ ...rest, builtMs: Date.parse(builtAt) }));
 export type Delivery = z.infer<typeof deliverySchema>;
 
-/** Returns the facts of a version, from its delivery.json. Throws when the file is damaged. */
+/** Returns what delivery.json says of a version. Throws when the file is damaged. */
 export function deliveryIn(folder: string): Delivery {
   return deliverySchema.parse(JSON.parse(readFileSync(join(folder, "delivery.json"), "utf8")));
 }
@@ -54,7 +54,7 @@ interface Target {
   readonly custom: unknown;
 }
 
-/** A release with the targets that it is made of. */
+/** A release with the names of its targets. */
 export interface OfferedRelease extends Release {
   readonly target: string;
   readonly runtime: string;
@@ -62,9 +62,8 @@ export interface OfferedRelease extends Release {
 }
 
 /**
- * Returns the releases among the targets. Targets of unknown kinds are left out, because a later
- * publisher may have more kinds. A release whose metadata are wrong is left out too, and reported
- * to `wrong`.
+ * Returns the releases among the targets. A target of an unknown kind is left out, because a later
+ * publisher may have more kinds. A release with wrong metadata is left out and reported to `wrong`.
  */
 export function releasesIn(
   targets: readonly Target[],
@@ -82,7 +81,7 @@ export function releasesIn(
   });
 }
 
-/** Returns the name of a runtime's folder. Throws when the target is none for the platform. */
+/** Returns the name of a runtime's folder. Throws for a target of another kind or platform. */
 export function runtimeNameOf({ path, custom }: Target, platform: string): string {
   const read = runtimeSchema.safeParse(custom);
   if (read.success && read.data.platform === platform) return read.data.name;

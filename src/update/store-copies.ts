@@ -9,17 +9,17 @@ import { isDiskFull, makeRoom } from "./disk-room.ts";
 import { removeHeld, removeWhole, replaceHeld } from "./durable-files.ts";
 
 /*
- * The stores as they were before a switch (docs/updates.md 4.2): both databases with their logs,
- * and the small files that know their marks. All of them are put back, or none: so no store finds
- * that the other one remembers more of it than it holds.
+ * Copies of the stores from before a switch (docs/updates.md 4.2): both databases with their logs,
+ * and the small files that know their marks. All are restored or none, so that no database finds
+ * that the other one remembers more of it than it has.
  */
 
 const databases = ["journal.db", "supervisor.db"] as const;
 
-/** The list of the copies, which is written last: without it the copies are not whole. */
+/** The list of the copies. It is written last: copies without a list are not whole. */
 const listSchema = z.object({
   files: z.array(z.string()),
-  /** The schema to which the previous programs have brought each database. */
+  /** The schema of each database under the previous programs. */
   schemas: z.record(z.string(), z.int()),
 });
 
@@ -29,7 +29,7 @@ const asideIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "stores-given-up");
 const listIn = (dataDirectory: string): string => join(folderIn(dataDirectory), "list.json");
 
-/** Returns the files of the stores that exist, by their path in the data folder. */
+/** Returns the existing files of the stores, as paths in the data folder. */
 function storeFiles(dataDirectory: string): string[] {
   const files = databases.flatMap((name) => [name, `${name}-wal`]);
   const marks = join(dataDirectory, "stores");
@@ -42,8 +42,8 @@ function storeFiles(dataDirectory: string): string[] {
 }
 
 /**
- * Copies the stores, on disk when it returns; no program may have them open. A restore that was cut
- * off is finished first: the new version would finish it, and use up the copy that is restored.
+ * Copies the stores, on disk when this returns; no program may have them open. An interrupted
+ * restore is finished first, because the new version would finish it and use up its copy.
  */
 export function copyStores(dataDirectory: string): void {
   for (const name of databases) finishPutBack(join(dataDirectory, name));
@@ -52,23 +52,23 @@ export function copyStores(dataDirectory: string): void {
   try {
     copyInto(folder, dataDirectory);
   } catch (error) {
-    // On a disk that the copies have filled, the previous programs could not start again.
+    // The previous programs could not start again on a disk that the copies have filled.
     removeWhole(folder);
     throw error;
   }
 }
 
-/** Returns whether whole copies are there. */
+/** Returns whether there are whole copies. */
 export function haveCopies(dataDirectory: string): boolean {
   return existsSync(listIn(dataDirectory));
 }
 
-/** Removes copies that a cut left half way, because the programs may need their room. */
+/** Removes copies that a power cut left unfinished, because programs may need the room. */
 export function clearUnfinishedCopies(dataDirectory: string): void {
   if (!haveCopies(dataDirectory)) removeWhole(folderIn(dataDirectory));
 }
 
-/** Copies files by their paths in the data folder; they are on disk when it returns. */
+/** Copies files by their paths in the data folder; the copies are on disk when this returns. */
 function copyFiles(paths: readonly string[], from: string, to: string): void {
   mkdirSync(join(to, "stores"), { recursive: true, mode: 0o700 });
   for (const path of paths) copySynced(join(from, path), join(to, path));
@@ -89,8 +89,8 @@ function copyInto(folder: string, dataDirectory: string): void {
 }
 
 /**
- * Puts all copies back; may be repeated after a cut, as long as no program was started in between.
- * The stores that the programs of the new version have left are kept under another name, once.
+ * Restores all copies. After a power cut the call may be repeated, as long as no program was
+ * started in between. The stores of the new version are kept under another name.
  */
 export function putStoresBack(dataDirectory: string): void {
   const { files } = readList(dataDirectory);
@@ -98,10 +98,10 @@ export function putStoresBack(dataDirectory: string): void {
     keepAside(dataDirectory);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    // Nothing came on the probation, so only traces of the failure are lost.
+    // No payment came during the probation, so only traces of the failure are lost.
     makeRoom(dataDirectory, { storesToo: false });
   }
-  // SQLite would play an old log into the database that is put back, so each log is removed.
+  // Each log is removed, or SQLite would apply it to the restored database.
   for (const name of databases) {
     for (const ending of ["", "-wal", "-shm"]) {
       removeHeld(join(dataDirectory, `${name}${ending}`));
@@ -121,17 +121,17 @@ function keepAside(dataDirectory: string): void {
   syncFolder(dirname(aside));
 }
 
-/** Removes the stores that an earlier update has kept, before a switch keeps its own. */
+/** Removes the stores that an earlier switch kept, so that the next one can keep its own. */
 export function forgetGivenUpStores(dataDirectory: string): void {
   removeWhole(asideIn(dataDirectory));
 }
 
-/** Returns whether the programs that made the copies can use the stores as they are now. */
+/** Returns whether the programs before the switch can use the present stores. */
 export function areReadableByOlder(dataDirectory: string): boolean {
   return areReadableBy(readList(dataDirectory).schemas, dataDirectory);
 }
 
-/** Returns whether programs that know these schemas can use the stores as they are now. */
+/** Returns whether programs that know the given schemas can use the present stores. */
 export function areReadableBy(
   schemas: Readonly<Record<string, number>>,
   dataDirectory: string,

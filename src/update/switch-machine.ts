@@ -2,23 +2,23 @@ import type { SwitchRecord } from "./update-state.ts";
 
 type SwitchStep = SwitchRecord["step"];
 
-/** The members of the record that its steps change. */
+/** The members of the record that a step changes. */
 type SwitchState = Pick<SwitchRecord, "step" | "probations" | "why" | "bars" | "withStores">;
 
 export type SwitchEvent =
   | { readonly event: "carried-out" }
-  /** `bars`: the programs of the new version were at fault, not power or the terminal. */
+  /** The work failed. `bars`: the programs of the new version were at fault. */
   | { readonly event: "failed"; readonly why: string; readonly bars: boolean }
-  /** A process that worked on it has ended: a power cut, or a limit of the system. */
+  /** The process that worked on the switch ended: a power cut, or a limit of the system. */
   | { readonly event: "cut" }
-  /** The new programs have stopped; may the older ones have their stores, or go on with these? */
+  /** The new programs have stopped: whether payments came, and whether older programs can run. */
   | {
       readonly event: "given-up";
       readonly received: boolean;
       readonly readableByOlder: boolean;
     };
 
-/** A new version that is cut off so often on its probation goes back. */
+/** The number of interrupted probations after which the switch goes back. */
 const PROBATIONS_MAX = 3;
 
 export const switchBegins: SwitchState = {
@@ -29,7 +29,7 @@ export const switchBegins: SwitchState = {
   withStores: false,
 };
 
-/** The next step when the work of a step is done; a step that is missing has no such work. */
+/** The next step after the work of a step; a missing step ends in another way. */
 const afterWork: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   testing: "stopping",
   stopping: "switching",
@@ -40,20 +40,19 @@ const afterWork: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   restarting: "undone",
 };
 
-/** The next step when the work of a step has failed; one that is missing is tried again. */
+/** The next step after a failure; the work of a missing step is tried again. */
 const afterFailure: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   testing: "undone",
-  // Nothing was switched yet, and nothing has run on these stores.
+  // The present version is still named, and no other program has used the stores.
   stopping: "going-back",
   switching: "going-back",
   probation: "giving-up",
 };
 
 /**
- * Returns the record with its next step. Before `switching` nothing of the present version has
- * changed, so whatever fails ends there; from `switching` to `staying` the new version is run or
- * the older one comes back. Throws for an event that the step does not know: a fault of the
- * program.
+ * Returns the record with its next step. Before `switching` the present version is unchanged, so a
+ * failure ends the switch. From `switching` to `staying` the new version runs or the previous one
+ * comes back. Throws for an event that the step cannot have, which is a fault of the program.
  */
 export function nextSwitchState<S extends SwitchState>(record: S, event: SwitchEvent): S {
   const { step, probations } = record;
@@ -70,7 +69,7 @@ export function nextSwitchState<S extends SwitchState>(record: S, event: SwitchE
       return { ...record, ...afterCut(record) };
     case "given-up":
       if (step !== "giving-up") return unknown(record, event);
-      // What came since must not be lost, and programs that cannot read the stores cannot run.
+      // Payments of the probation must not be lost, and older programs must be able to read them.
       if (!event.received) return { ...record, step: "going-back", withStores: true };
       return { ...record, step: event.readableByOlder ? "going-back" : "staying" };
   }

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Metadata, MetadataKind, type TargetFile } from "@tufjs/models";
@@ -11,22 +11,23 @@ import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable
 import { UpdateError } from "./errors.ts";
 import { allowedAddress, downloadTarget, readWebFile, type WebSettings } from "./web-source.ts";
 
-/** The time limit for one file of metadata, which are small. */
+/** The time limit for one file of metadata, which is small. */
 const METADATA_DEADLINE_MS = 5 * 60_000;
 
 interface TufSettings extends MetadataStoreSettings, WebSettings {
   readonly metadataUrl: string;
-  /** Metadata cannot be younger than the program that reads them: its build date, or 0. */
+  /** The build date of the program, or 0: time cannot be earlier than this date. */
   readonly builtMs: number;
-  /** Whether the newest time of fresh metadata counts for later checks (docs/updates.md 2.2). */
+  /** Whether the time at which metadata were fresh is remembered (docs/updates.md 2.2). */
   readonly remembersTime: boolean;
 }
 
 /**
- * Brings the metadata of TUF (theupdateframework.io) up to date and lets `use` work with them.
- * tuf-js verifies; storage, network and the time by which metadata expire are ours. Files that were
- * verified before a failure are kept, as TUF demands: a new root counts although a later file is
- * refused. `offer-policy.ts` decides by channel, platform and share.
+ * Updates the metadata of TUF (theupdateframework.io) and lets `use` work with the verified
+ * targets. tuf-js verifies; this module does storage and network, and sets the time at which
+ * metadata expire. Files that were verified before a failure are stored, as TUF demands: a new root
+ * counts although a later file is refused. `offer-policy.ts` decides by channel, platform and
+ * share.
  */
 export async function withTargets<T>(
   settings: TufSettings,
@@ -36,8 +37,8 @@ export async function withTargets<T>(
   const store = new MetadataStore(settings);
   const work = store.beginWork();
   // A clock that was set back makes no old metadata fresh. A clock that ran ahead does no lasting
-  // harm: its time is remembered only when metadata were fresh at it, and later metadata of the
-  // publisher live longer than these.
+  // harm: its time is remembered only if metadata were fresh at that time, and later metadata of
+  // the publisher expire later.
   const nowMs = Math.max(clock.now(), builtMs, remembersTime ? store.newestMs() : 0);
   let freshMs: number | undefined;
   try {
@@ -52,7 +53,7 @@ export async function withTargets<T>(
       if (error instanceof PersistError) store.abandon();
       else store.commit(freshMs);
     } catch (cause) {
-      // The error that is thrown below says more; the store is as it was.
+      // The store is unchanged; the error that is thrown below says more.
       alarm(`the metadata of updates were not stored: ${(cause as Error).message}`);
     }
     throw readable(error, nowMs);
@@ -81,22 +82,22 @@ function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater
   return updater;
 }
 
-/** The targets of verified metadata, as long as the work with them lasts. */
+/** The targets of verified metadata; usable until the work with them ends. */
 export type TrustedTargets = Readonly<ReturnType<typeof trustedTargets>>;
 
 function trustedTargets(web: TufSettings, updater: Updater, work: string) {
   const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
   const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
   return {
-    /** Every target of the top-level role. */
+    /** All targets of the top-level role. */
     all: Object.values(targets.signed.targets),
-    /** Returns a target, also one of a delegated role, whose metadata are read for it. */
+    /** Returns a target, even of a delegated role, whose metadata are then read. */
     async find(name: string): Promise<TargetFile> {
       const target = await updater.getTargetInfo(name);
       if (target) return target;
       throw new UpdateError("no-target", `the signed metadata name no target ${name}`);
     },
-    /** Downloads a target into `file`, whole and verified, or not at all. */
+    /** Downloads a target into `file`, verified and whole or not at all. */
     download(target: TargetFile, baseUrl: string, file: string): Promise<void> {
       const url = targetUrl(baseUrl, target, root.signed.consistentSnapshot);
       return downloadTarget({ web, url, file, target });
@@ -104,14 +105,14 @@ function trustedTargets(web: TufSettings, updater: Updater, work: string) {
   };
 }
 
-/** Gives tuf-js the time by which metadata expire: it has no setting for that. */
+/** Sets the time by which metadata expire inside tuf-js, which has no setting for this time. */
 function setReferenceTime(updater: Updater, time: Date): void {
   const { trustedSet } = updater as unknown as { trustedSet?: { referenceTime?: unknown } };
   if (!(trustedSet?.referenceTime instanceof Date)) throw new Error("tuf-js keeps time elsewhere");
   trustedSet.referenceTime = time;
 }
 
-/** Returns the address of a target, which may have a hash in its name (TUF 1.0, 6.2). */
+/** Returns the address of a target; its name has a hash in a consistent snapshot (TUF 1.0, 6.2). */
 function targetUrl(baseUrl: string, target: TargetFile, isConsistent: boolean): string {
   const parts = target.path.split("/");
   const name = parts.pop() ?? "";
@@ -120,7 +121,7 @@ function targetUrl(baseUrl: string, target: TargetFile, isConsistent: boolean): 
   return `${baseUrl.replace(/\/+$/, "")}/${path.map(encodedPart).join("/")}`;
 }
 
-/** Returns a part of a path, in which allowed characters stay as they are (RFC 3986, pchar). */
+/** Returns an encoded part of a path; characters that a path may have stay (RFC 3986, pchar). */
 function encodedPart(part: string): string {
   return encodeURIComponent(part).replace(/%(24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent);
 }
@@ -129,7 +130,7 @@ function jsonOf(folder: string, role: string) {
   return JSON.parse(readFileSync(join(folder, `${role}.json`), "utf8"));
 }
 
-/** Returns an error of tuf-js as ours. Of some refused files tuf-js gives the reason as text. */
+/** Returns an error of tuf-js as an UpdateError; some reasons are only in the text of tuf-js. */
 function readable(error: unknown, nowMs: number): unknown {
   if (error instanceof UpdateError || (error as Error).name === "AbortError") return error;
   const message = (error as Error).message.replace(/^Unable to load .*? error (\w+: )*/, "");
@@ -141,11 +142,11 @@ function readable(error: unknown, nowMs: number): unknown {
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
 }
 
-/** The name of the seal among the metadata; without `.json`, so that no role can have it. */
+/** The name of the seal among the metadata; no role can have a name without `.json`. */
 const SEAL = "seal";
 
 const sealSchema = z.object({
-  /** Every file of the folder with its SHA-256. */
+  /** The SHA-256 of every file of the folder, by its name. */
   files: z.record(z.string(), z.string()),
   /** The newest time at which metadata were fresh, or 0 (docs/updates.md 2.2). */
   newestMs: z.number(),
@@ -154,9 +155,9 @@ type Seal = z.infer<typeof sealSchema>;
 
 interface MetadataStoreSettings {
   readonly folder: string;
-  /** The root that a delivery ships, which metadata begin with when nothing else is left. */
+  /** The root of the delivery, with which the metadata begin if no stored metadata are whole. */
   readonly trustedRoot?: Buffer | undefined;
-  /** Called with each damage that was mended. */
+  /** Gets each repaired damage. */
   readonly alarm: (message: string) => void;
 }
 
@@ -179,14 +180,14 @@ export class MetadataStore {
     this.#settings = settings;
   }
 
-  /** Makes and returns a copy to work in, without leftovers of an earlier work. */
+  /** Returns the folder of a new working copy of the metadata. */
   beginWork(): string {
     this.#makeWhole();
     this.#copyToWork(this.#folder);
     return this.#work;
   }
 
-  /** Begins the metadata with this root; other metadata that are there stay. */
+  /** Begins the metadata with a root; other metadata stay. */
   begin(root: Buffer): void {
     this.#finishRename();
     if (existsSync(this.#folder)) this.#copyToWork(this.#folder);
@@ -195,12 +196,12 @@ export class MetadataStore {
     this.commit();
   }
 
-  /** Returns the newest time at which metadata were fresh; 0: none is remembered. */
+  /** Returns the newest time at which metadata were fresh; 0: no such time is remembered. */
   newestMs(): number {
     return sealOf(this.#folder)?.newestMs ?? 0;
   }
 
-  /** Makes the work the store; writes nothing when nothing has changed. */
+  /** Replaces the stored metadata with the working copy; writes nothing without a change. */
   commit(newestMs = this.newestMs()): void {
     const seal: Seal = { files: hashesOf(this.#work), newestMs };
     for (const name of Object.keys(seal.files))
@@ -223,7 +224,7 @@ export class MetadataStore {
     removeWhole(this.#work);
   }
 
-  /** Replaces damaged metadata by their previous copy, or else by the shipped root. */
+  /** Replaces damaged metadata with their previous copy, or else with the root of the delivery. */
   #makeWhole(): void {
     this.#finishRename();
     if (isWhole(this.#folder)) return;
@@ -244,7 +245,7 @@ export class MetadataStore {
     this.commit(isFirst ? 0 : (sealOf(this.#previous)?.newestMs ?? 0));
   }
 
-  /** Ends a commit that a power cut left between its two renames, when there is no folder. */
+  /** Finishes a commit that a power cut interrupted between its two renames. */
   #finishRename(): void {
     if (!existsSync(this.#folder) && isWhole(this.#work)) renameSynced(this.#work, this.#folder);
   }
@@ -273,16 +274,15 @@ function isWhole(folder: string): boolean {
 const sealOf = (folder: string): Seal | undefined =>
   readJsonIfWhole(join(folder, SEAL), sealSchema);
 
-/** Returns the SHA-256 of each file; for a folder, a text that is no hash. */
+/** Returns the SHA-256 of each file, by name; a folder gets a text that is no hash. */
 function hashesOf(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== SEAL);
   return Object.fromEntries(
     entries
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map((entry) => [entry.name, entry.isFile() ? hashOf(join(folder, entry.name)) : "no file"]),
+      .map((entry) => {
+        const path = join(folder, entry.name);
+        return [entry.name, entry.isFile() ? hash("sha256", readFileSync(path)) : "no file"];
+      }),
   );
-}
-
-function hashOf(file: string): string {
-  return createHash("sha256").update(readFileSync(file)).digest("hex");
 }

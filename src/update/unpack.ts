@@ -14,30 +14,30 @@ import { syncFolder, writeSynced } from "../shared/store/store-file.ts";
 import { makeFolder, removeWhole, renameSynced } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
-/** The file that makes a version whole; it is written when all others are on disk. */
+/** The file that marks a version as whole, and is written when all other files are on disk. */
 const MARK = "complete";
 const MARK_BYTES_MAX = 1000;
 const PATH_LENGTH_MAX = 240;
 const DEPTH_MAX = 20;
 
 interface Unpacking {
-  /** A .tar.gz that was verified. */
+  /** The path of a verified .tar.gz. */
   readonly archive: string;
-  /** The folder that is made, whole or not at all. */
+  /** The folder to make, whole or not at all. */
   readonly to: string;
-  /** Whether the archive has to bring the mark of a whole version; a runtime has none. */
+  /** Whether the archive must have the mark of a whole version; a runtime has no mark. */
   readonly hasMark: boolean;
   readonly limits?: typeof limitsByDefault;
 }
 
-/** The limits of an archive; a version unpacks to some 160 MB with its runtime. */
+/** The limits of an archive; a version with its runtime has some 160 MB. */
 const limitsByDefault = { bytesMax: 600_000_000, entriesMax: 20_000 };
 
 /**
  * Unpacks an archive next to the folder and renames the result (docs/updates.md 2.5). Every file is
- * synced, the mark is written last. A folder that is whole already stays as it is; one of an
- * unpacking that was cut off is removed. Refused are links, paths that lead out of the folder,
- * names that Windows cannot have, and more bytes than the limit; nothing of such an archive stays.
+ * synced, the mark is written last. A folder that is already whole stays as it is; the rest of an
+ * earlier unpacking is removed. Links, paths that lead out of the folder, names that Windows cannot
+ * have and too many bytes are refused; nothing of a refused archive stays.
  */
 export async function unpack(unpacking: Unpacking): Promise<void> {
   const { archive, to, hasMark, limits = limitsByDefault } = unpacking;
@@ -61,7 +61,7 @@ export async function unpack(unpacking: Unpacking): Promise<void> {
   }
 }
 
-/** Returns an error of zlib as the refusal of a damaged archive, and any other error as it is. */
+/** Returns an error of zlib as the refusal of a damaged archive; any other error as it is. */
 function asArchiveFault(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (!code?.startsWith("Z_")) return error;
@@ -72,7 +72,7 @@ function refuse(what: string): never {
   throw new UpdateError("archive", `the archive ${what}: refused`);
 }
 
-/** Reads the bytes of an archive in pieces of the length that is asked for. */
+/** Reads the bytes of an archive in pieces of a requested length. */
 class ByteReader {
   readonly #chunks: AsyncIterator<Buffer>;
   #next: Buffer = Buffer.alloc(0);
@@ -88,7 +88,7 @@ class ByteReader {
     return Buffer.concat(pieces);
   }
 
-  /** Yields the next `count` bytes as they come. Throws when the archive ends before them. */
+  /** Yields the next `count` bytes in pieces. Throws when the archive ends before them. */
   async *pieces(count: number): AsyncGenerator<Buffer> {
     for (let left = count; left > 0; ) {
       if (await this.isAtEnd()) refuse("breaks off");
@@ -110,11 +110,11 @@ class ByteReader {
 }
 
 const BLOCK = 512;
-/** The limit of a pax header, which has a few names and numbers. */
+/** The most bytes of a pax header, which has a few names and numbers. */
 const HEADER_BYTES_MAX = 65_536;
 const isEmpty = (block: Buffer): boolean => block.every((byte) => byte === 0);
 
-/** Reads the part of the tar format (IEEE 1003.1) that our archives use: files and folders. */
+/** Unpacks the entries of the tar format (IEEE 1003.1) that are allowed: files and folders. */
 async function unpackEntries(bytes: ByteReader, files: UnpackedFiles): Promise<void> {
   let next: { path?: string; size?: number } = {};
   for (let block = await bytes.take(BLOCK); !isEmpty(block); block = await bytes.take(BLOCK)) {
@@ -137,13 +137,13 @@ async function unpackEntries(bytes: ByteReader, files: UnpackedFiles): Promise<v
     }
     await bytes.take((BLOCK - (size % BLOCK)) % BLOCK);
   }
-  // Two empty blocks end an archive; more may follow them.
+  // Two empty blocks end an archive; more empty blocks may follow.
   do {
     if (!isEmpty(await bytes.take(BLOCK))) refuse("goes on after its end");
   } while (!(await bytes.isAtEnd()));
 }
 
-/** Returns whether an entry is a folder. Throws for all but files and folders. */
+/** Returns whether an entry is a folder. Throws for an entry that is no file and no folder. */
 function isFolderEntry(type: string, path: string): boolean {
   if (type === "0" || type === "\0") return path.endsWith("/");
   if (type === "5") return true;
@@ -176,7 +176,7 @@ function pathIn(block: Buffer): string {
   return prefix === "" ? name : `${prefix}/${name}`;
 }
 
-/** Reads `LENGTH KEY=VALUE\n`, one after the other; only path and size matter here. */
+/** Returns path and size from the records `LENGTH KEY=VALUE\n` of a pax header. */
 function paxRecords(bytes: Buffer): { path?: string; size?: number } {
   const found: { path?: string; size?: number } = {};
   for (let at = 0; at < bytes.length; ) {
@@ -206,9 +206,9 @@ interface TarEntry {
 class UnpackedFiles {
   readonly #root: string;
   readonly #limits: typeof limitsByDefault;
-  /** Folders that were made, below the root; all are ours, so none of them is a link. */
+  /** The paths of the folders made below the root; none of them can be a link. */
   readonly #folders = new Set<string>();
-  /** The names in small letters: Windows ignores the case of names. */
+  /** All names in small letters, because Windows ignores the case of names. */
   readonly #names = new Set<string>();
   #mark: Buffer | undefined;
   #bytes = 0;
@@ -223,7 +223,7 @@ class UnpackedFiles {
   async add({ isFolder, path, size, mode }: TarEntry, bytes: ByteReader): Promise<void> {
     this.#entries += 1;
     if (this.#entries > this.#limits.entriesMax) refuse("holds too many entries");
-    // The size is added before a byte is written, and no entry gets more bytes than its size.
+    // No entry gets more bytes than its size, so the limit can be checked before a byte is written.
     this.#bytes += size;
     if (this.#bytes > this.#limits.bytesMax) refuse("unpacks to more than is allowed");
     const parts = safeParts(path);
@@ -245,7 +245,7 @@ class UnpackedFiles {
     }
   }
 
-  /** Syncs the names of all files and folders. */
+  /** Syncs all folders, and so the names of all files. */
   sync(): void {
     for (const folder of this.#folders) syncFolder(join(this.#root, folder));
     syncFolder(this.#root);
@@ -276,11 +276,11 @@ class UnpackedFiles {
 
 const reserved = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i;
 
-/** Returns the parts of a path. Throws for a path that may lead elsewhere on some system. */
+/** Returns the parts of a path. Throws for a path that could lead out of the folder. */
 function safeParts(path: string): string[] {
   const parts = path.replace(/\/$/, "").split("/");
   const isSafe = (part: string): boolean =>
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the search is for these characters
     part !== "" && part !== "." && part !== ".." && !/[\\:*?"<>|\x00-\x1f\x7f]|[. ]$/.test(part);
   if (path.length > PATH_LENGTH_MAX || parts.length > DEPTH_MAX) refuse("holds too long a path");
   if (parts.every((part) => isSafe(part) && !reserved.test(part))) return parts;

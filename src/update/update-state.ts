@@ -12,8 +12,8 @@ import { readyFileOf, underWayFileOf } from "../shared/version-files.ts";
 import { removeNow, writeJson } from "./durable-files.ts";
 
 /*
- * The memory that an installation has of its updates (docs/updates.md 4.5). Only the holder of the
- * update lock writes the state. A hold and the installation's id are files of their own, because an
+ * What an installation remembers of its updates (docs/updates.md 4.5). Only the holder of the
+ * update lock writes the state. A hold and the installation's id have files of their own: an
  * operator sets a hold while a check or a switch has the lock, and the id never changes.
  */
 
@@ -21,31 +21,38 @@ const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().default(nul
 
 const stateSchema = z.object({
   format: z.literal(1),
-  /** Newer versions that were offered once: a share that is lowered does not take them back. */
+  /** Newer versions that were offered once; a lowered share does not take the offer back. */
   offered: z.array(z.string()).default([]),
-  /** Versions whose programs failed here, or from which an operator went back. */
+  /** Versions whose programs failed on this kiosk, or from which an operator went back. */
   barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })).default([]),
-  /** The last check for an update; null: never. */
+  /** The time of the last check for an update; null: never. */
   checkedMs: orNull(z.number()),
   /** The last time at which metadata were verified as fresh; null: never. */
   freshMs: orNull(z.number()),
   /** The time at which the first of the metadata expires. */
   expiresMs: orNull(z.number()),
-  /** The last check failed, and every check since `sinceMs`. */
+  /** The failure of the last check; every check since `sinceMs` has failed. */
   fault: orNull(z.object({ code: z.string(), message: z.string(), sinceMs: z.number() })),
-  /** A version was ready and was not taken, each time since `sinceMs`: no fault of its own. */
+  /** A version that was ready and not taken, without a fault of its own, at any time since. */
   putOff: orNull(
     z.object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() }),
   ),
-  /** The signed version that was unpacked last, with its target's hashes; null: none yet. */
+  /** The signed version that was unpacked last, with the hashes of its target; null: none yet. */
   laid: orNull(z.object({ version: z.string(), hashes: z.string() })),
 });
 export type UpdateState = z.infer<typeof stateSchema>;
 
-const stateIn = (dataDirectory: string): string =>
-  join(updateFolderOf(dataDirectory), "state.json");
+const fileIn =
+  (name: string) =>
+  (dataDirectory: string): string =>
+    join(updateFolderOf(dataDirectory), name);
 
-/** Reads the state of updates; a damaged one counts as none, and the next write replaces it. */
+const stateIn = fileIn("state.json");
+const holdIn = fileIn("hold.json");
+const idIn = fileIn("installation.json");
+const lastIn = fileIn("last.json");
+
+/** Returns the state of updates; a damaged file counts as none, and the next write replaces it. */
 export function readState(dataDirectory: string): UpdateState {
   return readJsonIfWhole(stateIn(dataDirectory), stateSchema) ?? stateSchema.parse({ format: 1 });
 }
@@ -64,8 +71,8 @@ export function changeState(
 const BARRED_MAX = 20;
 
 /**
- * Remembers the end of a switch: a failure of the programs bars the version, any other reason puts
- * it off. The caller holds the update lock; may be repeated.
+ * Records the outcome of a switch: a failure of its programs bars a version, any other reason puts
+ * the version off. The caller holds the update lock, and may call this again.
  */
 export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   const { to, step, why, bars, atMs } = record;
@@ -80,26 +87,26 @@ export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   });
 }
 
-/** Puts a version off: the next check can find it again. */
+/** Returns the change that puts a version off; the next check can find the version again. */
 export function putOff(
   { putOff: before }: UpdateState,
   version: string,
   why: string,
   atMs: number,
 ): Pick<UpdateState, "putOff"> {
-  // `sinceMs` is that of the first version that was put off: a kiosk that takes none for long needs
-  // an operator.
+  // `sinceMs` stays when another version is put off: a kiosk that takes none for long needs an
+  // operator.
   return { putOff: { version, why, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs } };
 }
 
 const readySchema = z.object({ format: z.literal(1), version: z.string(), atMs: z.number() });
 
-/** Names a version that is whole, for the launcher to take. On disk when it returns. */
+/** Names a whole version for the launcher to take; on disk when this returns. */
 export function writeReady(dataDirectory: string, version: string, atMs: number): void {
   writeJson(readyFileOf(dataDirectory), { format: 1, version, atMs });
 }
 
-/** Returns the version that waits for the launcher; undefined: none does. */
+/** Returns the version that the launcher can take; undefined: none. */
 export function readReady(dataDirectory: string) {
   return readJsonIfWhole(readyFileOf(dataDirectory), readySchema);
 }
@@ -111,20 +118,17 @@ export function forgetReady(dataDirectory: string): void {
 const holdSchema = z.object({
   who: z.string(),
   sinceMs: z.number(),
-  /** null: until an operator ends it. */
+  /** The end of the hold; null: an operator ends it. */
   untilMs: z.number().nullable(),
 });
 export type Hold = z.infer<typeof holdSchema>;
 
-const holdIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "hold.json");
-
-/** Returns the hold of updates; undefined: there is none, or its time is over. */
+/** Returns the hold of updates; undefined: there is no hold, or its time is over. */
 export function readHold(dataDirectory: string, nowMs: number): Hold | undefined {
   const hold = readJsonIfWhole(holdIn(dataDirectory), holdSchema);
   return hold && (hold.untilMs === null || hold.untilMs > nowMs) ? hold : undefined;
 }
 
-/** Writes a hold, on disk when it returns. */
 export function writeHold(dataDirectory: string, hold: Hold): void {
   writeJson(holdIn(dataDirectory), hold);
 }
@@ -133,23 +137,22 @@ export function endHold(dataDirectory: string): void {
   removeNow(holdIn(dataDirectory));
 }
 
-/** Returns the id of a data folder, which is made at the first call and never changes. */
+/** Returns the id of an installation; the first call makes the id, which never changes. */
 export function installationId(dataDirectory: string): string {
-  const file = join(updateFolderOf(dataDirectory), "installation.json");
-  const known = readJsonIfWhole(file, z.object({ id: z.uuid() }));
-  if (known) return known.id;
-  const id = randomUUID();
-  writeJson(file, { id });
+  const known = readJsonIfWhole(idIn(dataDirectory), z.object({ id: z.uuid() }));
+  const id = known?.id ?? randomUUID();
+  if (!known) writeJson(idIn(dataDirectory), { id });
   return id;
 }
 
+/** The most minutes by which the time of a check differs from UPDATE_TIME. */
 const SPREAD_MINUTES = 30;
 const DAY_MINUTES = 24 * 60;
 
 /**
- * Returns the daily time of the check for an update, as hh:mm: up to half an hour before or after
- * `updateTime`, and the same each day, so that the kiosks of a fleet do not all ask at the same
- * moment (docs/updates.md 4.4).
+ * Returns the daily time of the check for an update as hh:mm. It is up to half an hour before or
+ * after `updateTime` and the same each day, so that the kiosks of a fleet do not all ask at once
+ * (docs/updates.md 4.4).
  */
 export function checkTime(updateTime: string, installation: string): string {
   const [hours = 0, minutes = 0] = updateTime.split(":").map(Number);
@@ -159,22 +162,24 @@ export function checkTime(updateTime: string, installation: string): string {
   return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/** How often a check for an update asks whether another process wants its lock. */
+/** The pause after which a check for an update looks up again whether its lock is wanted. */
 const WANTED_EVERY_MS = 500;
-/** The time for which a process waits for the update lock: a check for an update ends sooner. */
+/** The longest wait for the update lock; a check that is asked for its lock ends sooner. */
 const GIVEN_WITHIN_MS = 5_000;
+/** The pause between two attempts to take the update lock. */
 const TRY_EVERY_MS = 50;
-/** How long a process tries to become the one that waits; a check takes that lock for moments. */
+/** The longest wait for the lock of the waiting process, which a check takes for moments only. */
 const CONTENTION_MS = 500;
 
-/** Takes the lock of a process that checks for a version or takes one; undefined: it is taken. */
+/** Takes the lock for checking and taking a version; undefined: another process has the lock. */
 export function tryUpdateLock(dataDirectory: string): ExclusiveLock | undefined {
   return takeExclusiveLock(join(openRunDirectory(dataDirectory), "update.lock"), 0);
 }
 
 /**
- * Takes the update lock, also from a check for an update: that may last hours on a slow line, so it
- * gives way, and the next check continues its downloads. undefined: a version is being taken.
+ * Takes the update lock, even from a check for an update. A check may last hours on a slow line, so
+ * it gives the lock up, and the next check continues its downloads. undefined: the lock stayed
+ * taken, because a version is being taken.
  */
 export async function takeUpdateLock(
   dataDirectory: string,
@@ -190,11 +195,11 @@ export async function takeUpdateLock(
   );
 }
 
-/** Returns the file of the lock that a waiting process holds; its end frees the lock. */
+/** Returns the file of the lock of the waiting process; the end of a process frees its lock. */
 const wantedIn = (dataDirectory: string): string =>
   join(openRunDirectory(dataDirectory), "update-wanted.lock");
 
-/** Aborts when another process waits for the update lock, which the caller holds until `over`. */
+/** Returns a signal that aborts when another process waits for the lock; `over` ends the watch. */
 export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSignal): AbortSignal {
   const wanted = new AbortController();
   const watch = async (): Promise<void> => {
@@ -205,77 +210,75 @@ export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSigna
       else wanted.abort();
     }
   };
-  watch().catch(() => undefined); // `over` has ended the pause
+  watch().catch(() => undefined); // `over` ends the pause by an error
   return wanted.signal;
 }
 
-/** The steps of an update; each is on disk before its work begins (docs/updates.md 4.2). */
+/** The steps of a switch; each is on disk before its work begins (docs/updates.md 4.2). */
 const steps = [
-  /** The new version is whole and is tested, while the programs of the present one run on. */
+  /** The new version is tested while the programs of the present version run. */
   "testing",
-  /** The programs are stopped and the stores copied. */
+  /** The programs are stopped, and the databases are copied. */
   "stopping",
   /** The copies are whole; the files that name the version are being written. */
   "switching",
   /** The new programs are started and accept no payment. */
   "probation",
-  /** The new version has failed, or was cut off too often: its programs are stopped. */
+  /** The new version failed or was cut off too often; its programs are stopped. */
   "giving-up",
-  /** The file that names the version is put back, and the stores where that is needed. */
+  /** The previous version is named again, and its databases are restored if necessary. */
   "going-back",
-  /** The previous programs are started; from here on they may take payments. */
+  /** The previous programs are started, and may take payments. */
   "restarting",
-  /** The new version stays; the mark of the probation goes. */
+  /** The new version stays; the mark of the probation is removed. */
   "staying",
   "done",
   "undone",
 ] as const;
 
-/** Read by the launchers of both versions, so its form does not change (docs/updates.md 4.2). */
+/** The record of a switch. Launchers of two versions read it, so its form never changes. */
 const recordSchema = z.object({
   format: z.literal(1),
   from: z.string(),
   to: z.string(),
   beganMs: z.number(),
-  /** When the present step began. */
+  /** The time at which the present step began. */
   atMs: z.number(),
-  /** Whether the terminal was connected before. */
+  /** Whether the terminal was connected before the switch. */
   linkWasUp: z.boolean(),
   step: z.enum(steps),
-  /** How often the probation was begun. */
+  /** The number of times the probation was begun. */
   probations: z.int(),
-  /** Why the update goes back, or is refused; for people. */
+  /** Why the switch goes back or is refused, for people. */
   why: z.string().nullable(),
-  /** Whether the version itself failed here, so that only an operator takes it again. */
+  /** Whether the version itself failed, so that only an operator can take it again. */
   bars: z.boolean(),
-  /** Whether going back puts the stores back too. */
+  /** Whether going back restores the databases too. */
   withStores: z.boolean(),
 });
 export type SwitchRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** The reason of a switch back that an operator asked for, which is no failure. */
+/** The reason of a switch back that an operator asked for. */
 export const BY_OPERATOR = "an operator went back";
-
-const lastIn = (dataDirectory: string): string => join(updateFolderOf(dataDirectory), "last.json");
 
 export function isOver({ step }: SwitchRecord): boolean {
   return step === "done" || step === "undone";
 }
 
-/** Writes the record of an update, on disk when it returns. An ended one is kept as the last. */
+/** Writes the record of a switch, on disk when this returns. An ended switch becomes the last. */
 export function writeSwitch(dataDirectory: string, record: SwitchRecord): void {
   const underWay = underWayFileOf(dataDirectory);
   writeJson(isOver(record) ? lastIn(dataDirectory) : underWay, record);
   if (isOver(record)) removeNow(underWay);
 }
 
-/** Returns the update that is under way; undefined: none. Throws for a damaged record. */
+/** Returns the switch that is under way; undefined: none. Throws for a damaged record. */
 export function readSwitch(dataDirectory: string): SwitchRecord | undefined {
   const file = underWayFileOf(dataDirectory);
   return existsSync(file) ? recordSchema.parse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
 }
 
-/** Returns the last update that has ended; undefined: none, or its record is damaged. */
+/** Returns the last switch that has ended; undefined: none, or its record is damaged. */
 export function readLastSwitch(dataDirectory: string): SwitchRecord | undefined {
   return readOr(undefined, () => readJsonIfWhole(lastIn(dataDirectory), recordSchema));
 }

@@ -1,4 +1,5 @@
 import { createHash, getHashes } from "node:crypto";
+import { once } from "node:events";
 import {
   closeSync,
   createReadStream,
@@ -10,6 +11,7 @@ import {
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { basename, dirname, join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { TargetFile } from "@tufjs/models";
 import { isLoopback } from "../shared/config/config-field.ts";
@@ -19,61 +21,63 @@ import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.t
 import { UpdateError } from "./errors.ts";
 
 export interface WebSettings {
-  /** PEM text that replaces the certificates of the system (`UPDATE_CA_FILE`). */
+  /** The certificates in PEM that replace those of the system (`UPDATE_CA_FILE`). */
   readonly ca?: string | undefined;
   readonly clock: Clock;
-  /** Ends what is being read; a later download goes on where this one was ended. */
+  /** Ends a read; a later download continues where the read ended. */
   readonly signal?: AbortSignal | undefined;
-  /** The time in which `WINDOW_BYTES_MIN` have to come, and in which an answer has to begin. */
+  /** The time in which an answer has to begin, and then `WINDOW_BYTES_MIN` have to come. */
   readonly windowMs?: number;
 }
 
 const WINDOW_MS = 30_000;
-/** The least bytes of a window: a slow mobile line brings more, a stalling server does not. */
+/** The fewest bytes of a window: a slow mobile line brings more, a server that stalls does not. */
 const WINDOW_BYTES_MIN = 4096;
 
+/** The limits of one read. */
 interface Reading {
-  /** An answer of more bytes is refused, as soon as they are announced or have come. */
+  /** The most bytes of a file; a longer one is refused when its length or its bytes come. */
   readonly lengthMax: number;
-  /** Bytes that are there already; the server may answer with the whole file all the same. */
+  /** The bytes that are there already; a server may answer with the whole file even so. */
   readonly from?: number;
-  /** The whole answer has to be there within this time. */
+  /** The time within which the whole answer has to be there. */
   readonly deadlineMs?: number;
 }
 
-/** Reads a small file of a web server, whole, as {@link openWebFile} does. */
+/** Reads a small file of a web server whole, with the checks of {@link openWebFile}. */
 export async function readWebFile(
   settings: WebSettings,
   url: string,
   reading: Reading,
 ): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of (await openWebFile(settings, url, reading)).body) chunks.push(chunk);
-  return Buffer.concat(chunks);
+  return buffer((await openWebFile(settings, url, reading)).body);
 }
 
 /**
- * Asks a static web server for a file (docs/updates.md 2.4). Redirects are refused, because they
- * lead to a server that nobody has configured. Every failure ends the connection. `offset`: where
- * in the file the body begins; 0: the server sends all of it. `hasLength`: without a length the end
- * of the body may be a broken line. `body` is read to its end or left by `break`; both end the
- * connection.
+ * Asks a static web server for a file (docs/updates.md 2.4). A redirect is refused, because it
+ * leads to a server that nobody has configured. Every failure ends the connection. `offset`: the
+ * byte of the file at which the body begins; 0: the server sends the whole file. `hasLength`:
+ * whether the server gave a length; without it the end of the body may be a broken line. The end of
+ * `body`, or a `break` out of it, ends the connection.
  */
 async function openWebFile(settings: WebSettings, url: string, reading: Reading) {
   const { from = 0, lengthMax, deadlineMs } = reading;
   const { ca, signal } = settings;
   const address = allowedAddress(url);
   const send = address.protocol === "https:" ? httpsRequest : httpRequest;
-  const range = from > 0 ? { range: `bytes=${from}-` } : {};
+  const range = from > 0 && { range: `bytes=${from}-` };
+  const headers = { "accept-encoding": "identity", ...range };
   const request = send(address, {
     agent: false,
-    headers: { "accept-encoding": "identity", ...range },
-    ...(ca === undefined ? {} : { ca }),
-    ...(signal ? { signal } : {}),
+    headers,
+    ...(ca !== undefined && { ca }),
+    ...(signal && { signal }),
   });
+  // The body throws an error that comes after the answer.
+  request.on("error", () => undefined);
   const watch = watchOver(request, address, settings, deadlineMs);
   try {
-    const response = await answerOf(request);
+    const [response] = (await once(request.end(), "response")) as [IncomingMessage];
     const offset = offsetOf(response, address, from);
     const length = response.headers["content-length"];
     if (offset + Number(length ?? 0) > lengthMax) throw tooLong(address, lengthMax);
@@ -86,7 +90,7 @@ async function openWebFile(settings: WebSettings, url: string, reading: Reading)
   }
 }
 
-/** Returns the address. Throws unless it is https, or http to this machine. */
+/** Returns the address. Throws for an address that is neither https nor http to this machine. */
 export function allowedAddress(url: string): URL {
   const address = URL.parse(url);
   if (address?.protocol === "https:") return address;
@@ -96,7 +100,7 @@ export function allowedAddress(url: string): URL {
 
 type Watch = ReturnType<typeof watchOver>;
 
-/** Ends a request whose answer stalls or takes longer than its deadline. */
+/** Ends a request whose answer stalls, or takes longer than its deadline. */
 function watchOver(
   request: ClientRequest,
   address: URL,
@@ -106,7 +110,7 @@ function watchOver(
   const timers: { window?: Timer; deadline?: Timer } = {};
   const watch = {
     bytes: 0,
-    /** Why the watch ended the request; the connection itself only reports that it is gone. */
+    /** Why the watch ended the request: the connection itself reports no reason. */
     fault: undefined as UpdateError | undefined,
     end(): void {
       timers.window?.clear();
@@ -133,15 +137,6 @@ function watchOver(
     );
   }
   return watch;
-}
-
-function answerOf(request: ClientRequest): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    // This listener stays as long as the request: an error after the answer is thrown by the body.
-    request.on("error", reject);
-    request.once("response", resolve);
-    request.end();
-  });
 }
 
 function offsetOf(response: IncomingMessage, address: URL, from: number): number {
@@ -188,7 +183,7 @@ async function* bodyOf(
   }
 }
 
-/** Returns an error as an UpdateError; the abort of a caller's signal stays as it is. */
+/** Returns an error as an UpdateError, and the abort of a caller's signal as it is. */
 function asUpdateError(error: unknown, address: URL): unknown {
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (error instanceof UpdateError || name === "AbortError") return error;
@@ -199,19 +194,19 @@ function asUpdateError(error: unknown, address: URL): unknown {
 interface Download {
   readonly web: WebSettings;
   readonly url: string;
-  /** Where the file is at the end, whole and verified. */
+  /** The path of the whole and verified file. */
   readonly file: string;
   /** Length and hashes of the file as the signed metadata give them. */
   readonly target: Pick<TargetFile, "path" | "length" | "hashes">;
 }
 
-/** How often one download goes on after a broken line; the next download goes on as well. */
+/** The most attempts of one download on lines that break; the next download continues it. */
 const ATTEMPTS_MAX = 5;
 
 /**
- * Downloads a target, unless the verified file is there (docs/updates.md 2.3). A part that came
- * before the line broke is kept next to the file and continued; a file whose length or hash is not
- * the signed one is removed.
+ * Downloads a target, unless the verified file is there (docs/updates.md 2.3). A partial file of a
+ * broken line stays next to the file and is continued; a file with another length or hash than the
+ * signed ones is removed.
  */
 export async function downloadTarget(download: Download): Promise<void> {
   const { file, target } = download;
@@ -223,7 +218,7 @@ export async function downloadTarget(download: Download): Promise<void> {
   await completePart(download, part);
   let fault = await faultOf(part, target);
   if (fault !== undefined && hadPart) {
-    // The old part may be wrong, so the file is read once more from its beginning.
+    // The older partial file may be wrong, so the whole file is read once more.
     removeWhole(part);
     await completePart(download, part);
     fault = await faultOf(part, target);
@@ -249,7 +244,7 @@ async function completePart(download: Download, part: string): Promise<void> {
   }
 }
 
-/** Reads the rest of a file after the part, which is on disk when this resolves. */
+/** Reads the rest of a file into its partial file, which is on disk when the promise resolves. */
 async function readOn({ web, url, target }: Download, part: string, from: number) {
   const handle = openSync(part, from > 0 ? "r+" : "w", 0o600);
   try {
@@ -272,7 +267,7 @@ async function readOn({ web, url, target }: Download, part: string, from: number
   }
 }
 
-/** Returns what is wrong with a file; undefined: length and hashes are the signed ones. */
+/** Returns what is wrong with a file; undefined: it has the signed length and hashes. */
 async function faultOf(file: string, target: Download["target"]): Promise<UpdateError | undefined> {
   const size = sizeOf(file);
   if (size !== target.length) {
