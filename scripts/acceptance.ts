@@ -28,10 +28,10 @@ import { projectRoot } from "../src/shared/version-files.ts";
 import { misused, readArguments } from "./command-line.ts";
 
 interface Part {
-  /** The program, by its path in the project. */
+  /** The path of the program in the project. */
   readonly program: string;
   readonly words: readonly string[];
-  /** Words that make the part short. */
+  /** The arguments with which the part takes less time. */
   readonly quick: readonly string[];
 }
 
@@ -41,7 +41,7 @@ const knowledge = (family: string): Part => ({
   quick: ["--family", family, "--faults", "1", "--worlds", "2"],
 });
 
-/** Each takes less than an hour on two processors that have nothing else to do. */
+/** The parts of the acceptance; each takes less than an hour on two idle processors. */
 const parts: Readonly<Record<string, Part>> = {
   tests: {
     program: "node_modules/vitest/vitest.mjs",
@@ -127,7 +127,7 @@ async function run(name: string, { program, words, quick }: Part): Promise<void>
   process.stdout.write(`${name} ...\n`);
   const child = spawn(process.execPath, [program, ...(values.quick ? quick : words)], {
     cwd: projectRoot,
-    // The tests try their tables as a whole, those that look for a mutation too.
+    // With TEST_SCOPE the tests run their tables in full, also the tests of mutations.
     env: { ...process.env, ...(values.quick ? {} : { TEST_SCOPE: "whole" }) },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -154,7 +154,7 @@ function publish(name: string): void {
   const lines = readFileSync(join(values.to, newest.run, `${name}.txt`), "utf8")
     .trim()
     .split("\n");
-  // Of the tests only their number is of use to a reader.
+  // Of the tests only the last line, their number, is printed.
   const printed = name === "tests" ? lines.slice(-1) : lines;
   const words = [
     `# Acceptance: ${name}`,

@@ -16,7 +16,7 @@ const { values } = readArguments({ options: { pairs: { type: "string", default: 
 const pairs = Number(values.pairs);
 const WARM_UP = 500;
 
-/** CONNACK without properties. */
+/** The bytes of a CONNACK of MQTT without properties. */
 const accepted = Buffer.from("2003000000", "hex");
 let connections = 0;
 const sockets = new Set<Socket>();
@@ -79,7 +79,7 @@ async function made(config: Readonly<Record<string, string>>) {
   return { at, terminal };
 }
 
-/** Milliseconds of each pair, with the fleet first. */
+/** Returns the milliseconds of each pair of payments, the one with a fleet first. */
 async function inTurn(name: string, count: number): Promise<[number, number][]> {
   const times: [number, number][] = [];
   const pay = ({ at }: typeof without, i: number) =>

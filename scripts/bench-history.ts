@@ -28,8 +28,8 @@ const LOGIN = "kiosk:secret";
 const statuses = ["Success", "Approved", "Declined", "Cancelled", "Failed", "Reversed", "Unknown"];
 
 /**
- * A tick each millisecond: processor time between two ticks, the system's part included, is that of
- * what ran between them.
+ * The code of a watcher with a tick each millisecond, which measures the processor time (user and
+ * system) between two ticks.
  */
 const watcher = `
   import { writeFileSync } from "node:fs";
@@ -103,7 +103,7 @@ async function start(name: string, folder: string, port: number): Promise<Runnin
   return { name, folder, port, process: running, orders };
 }
 
-/** One order that is whole and one that is archived. */
+/** Returns the ids of an order in the journal and of an order in the archive. */
 function someOrders(path: string): string[] {
   const journal = new Journal(path);
   const [whole] = journal.attempts.list({ sinceMs: 0, status: null, limit: 1, before: null });
@@ -120,7 +120,7 @@ async function isListening(port: number): Promise<boolean> {
   );
 }
 
-/** Each call with the paths for the two journals. */
+/** Returns the name of each call, with its paths for the two journals. */
 function callsOf([first, second]: readonly Running[]): (readonly [string, string, string])[] {
   const same = [
     "/version",

@@ -68,7 +68,7 @@ class Asker {
     this.#socket.on("close", () => this.#end.reject(new Error(`ended: ${this.#got}`)));
   }
 
-  /** One whole answer of success. */
+  /** Sends one request and resolves with its complete answer, which must be a success. */
   ask(): Promise<void> {
     this.#got = "";
     this.#end = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ async function listening(port: number): Promise<void> {
   while (!(await ask())) await sleep(systemClock, "start", 100);
 }
 
-/** In slices, one after the other, so that whatever else the machine does strikes both. */
+/** Measures both servers in alternating slices, so that other load affects both. */
 async function compareVersion(): Promise<void> {
   const slices = Math.ceil((Number(values.seconds) * 1_000) / SLICE_MS);
   const [ours, bare]: [number[], number[]] = [[], []];
@@ -139,7 +139,7 @@ async function compareVersion(): Promise<void> {
   print("processor time of one", `${words}: ${(ofBare / ofOurs).toFixed(2)} x`);
 }
 
-/** Processor time so far, in user and system mode, in hundredths of a second (proc(5)). */
+/** Returns the processor time of a process so far, in user and system mode (proc(5)). */
 function processorMs({ pid }: ChildProcess): number {
   const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[11]) + Number(fields[12])) * 10;

@@ -51,11 +51,11 @@ const items = Number(values.items);
 const answerAfterMs = Number(values["answer-after"]);
 if (!Number.isInteger(items) || items < 1 || !(answerAfterMs >= 0)) misused();
 
-/** What a commit of eight results and eight claims writes into the log, as counted. */
+/** The pages that a commit of eight results and eight claims writes to the log, as counted. */
 const COMMIT_PAGES = 11;
-/** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
+/** The unit of processor time in Linux: a hundredth of a second (sysconf _SC_CLK_TCK). */
 const TICK_MS = 10;
-/** The loop is looked at so often; Node counts the pause between two looks as a delay. */
+/** The interval of measuring the event loop; Node.js counts the interval as a delay. */
 const LOOP_LOOKS_MS = 2;
 
 const answer =
@@ -133,7 +133,7 @@ function fillQueue(): void {
   database.exec("PRAGMA synchronous = OFF"); // nobody needs this queue after a power cut
   for (let i = 0; i < items; i++) store.add(sample(i), systemClock.now());
   database.close();
-  // A queue that has waited is on disk: the first sync of the drain would wait for all of it.
+  // Synced before the drain, as a queue that has waited is; the first sync would wait for all.
   const file = openSync(join(folder, "supervisor.db"), "r+");
   fsyncSync(file);
   closeSync(file);
@@ -180,7 +180,7 @@ interface Drained {
   readonly idleMb: number;
   readonly peakMb: number;
   readonly cpuMs: number;
-  /** The longest time that its main thread did not come round. */
+  /** The longest time in which the main thread served no event. */
   readonly stallMs: number;
 }
 
@@ -219,8 +219,8 @@ async function drain(): Promise<Drained> {
 }
 
 /**
- * The supervisor watches its own loop: from the first signal, which comes with the first order, to
- * the second one.
+ * Returns an environment in which the supervisor measures its event loop from a first signal, which
+ * comes with the first order, to a second one.
  */
 function watched(): Record<string, string> {
   const code = `import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -241,7 +241,7 @@ function watched(): Record<string, string> {
   return { NODE_OPTIONS: `--import=${pathToFileURL(file).href}` };
 }
 
-/** Over as many kept connections as the outbox has. */
+/** Posts the bodies over as many keep-alive connections as the outbox has. */
 async function postAll(url: string, bodies: readonly Received[]): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: WINDOW_MAX });
   const startedMs = systemClock.monotonicMs();
@@ -256,7 +256,7 @@ async function postAll(url: string, bodies: readonly Received[]): Promise<number
 
 interface Synced {
   readonly ms: number;
-  /** What the disk alone makes a queue wait. */
+  /** The longest time of one sync of the disk. */
   readonly longestSyncMs: number;
 }
 
@@ -293,7 +293,7 @@ function postOne(agent: Agent, url: string, { path, headers, body }: Received): 
   });
 }
 
-/** Resident memory; 0 where there is no /proc. */
+/** Returns the resident memory of a process in MB; 0 on a system without /proc. */
 function residentMb(pid: number | undefined): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -303,7 +303,7 @@ function residentMb(pid: number | undefined): number {
   }
 }
 
-/** Processor time so far, in user and system mode; 0 where there is no /proc. */
+/** Returns the processor time of a process so far; 0 on a system without /proc. */
 function processorMs(pid: number | undefined): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];

@@ -36,7 +36,7 @@ try {
   rmSync(folder, { recursive: true });
 }
 
-/** A tick each millisecond: a late one comes behind a turn of the chore. */
+/** Starts a tick each millisecond; a late tick shows how long a turn of the retention took. */
 function watchTurns(longest: { wallMs: number; processorMs: number }): NodeJS.Timeout {
   let [at, used] = [systemClock.monotonicMs(), process.threadCpuUsage()];
   return setInterval(() => {

@@ -23,12 +23,12 @@ const { values } = readArguments({ options: { rounds: { type: "string", default:
 const rounds = Number(values.rounds);
 if (!Number.isInteger(rounds) || rounds < 1) misused();
 
-/** What a start leaves behind is gone by then. */
+/** The time after a start until memory is read, when the garbage of the start is collected. */
 const SETTLE_MS = 1_000;
 const NS_PER_MS = 1_000_000;
 const KB_PER_MB = 1_024;
 const TICK_MS = 10;
-/** So many that the ticks of the kernel do not matter. */
+/** The number of checks of the keep-alive, many because the kernel counts in ticks of 10 ms. */
 const LOOKS = 20;
 
 const bareServer = `
@@ -51,7 +51,7 @@ interface Server {
 interface Measured {
   readonly cpuMs: number;
   readonly residentMb: number;
-  /** Of it, what no file is behind. */
+  /** The part of the memory that is not mapped from a file. */
   readonly anonymousMb: number;
 }
 
@@ -116,7 +116,7 @@ async function measureServers(): Promise<void> {
   }
 }
 
-/** Starts it, waits until it is ready, and ends it. */
+/** Starts a process, waits until it is ready, and ends it. */
 async function measured(args: readonly string[]): Promise<Measured> {
   const child = start(args);
   await ready(child);
@@ -127,7 +127,7 @@ async function measured(args: readonly string[]): Promise<Measured> {
   return { cpuMs, ...memory };
 }
 
-/** One look of the keep-alive at two programs that answer, against a Node.js that does nothing. */
+/** Measures a check by the keep-alive of two programs that answer, against an empty Node.js. */
 async function measureLooks(): Promise<void> {
   const running = programs.map((program) => start([bundled(program), "--data", data]));
   await Promise.all(programs.map((program) => answering(program)));
@@ -194,7 +194,7 @@ async function end(child: ChildProcess): Promise<void> {
   await ended;
 }
 
-/** What its threads have spent on a processor so far (Linux). */
+/** Returns the processor time of all threads of a process so far (Linux). */
 function processorMs(pid = 0): number {
   const tasks = readdirSync(`/proc/${pid}/task`);
   const ns = tasks.map((task) =>
@@ -203,7 +203,7 @@ function processorMs(pid = 0): number {
   return ns.reduce((sum, each) => sum + each, 0) / NS_PER_MS;
 }
 
-/** What children that have ended have spent (proc(5): cutime and cstime, in ticks of 10 ms). */
+/** Returns the processor time of ended children (proc(5): cutime, cstime, in ticks of 10 ms). */
 function childrenMs(): number {
   const fields = readFileSync("/proc/self/stat", "utf8").split(") ")[1]?.split(" ") ?? [];
   return (Number(fields[13]) + Number(fields[14])) * TICK_MS;

@@ -25,7 +25,7 @@ import { misused, readArguments } from "./command-line.ts";
 const { values } = readArguments({
   options: {
     payments: { type: "string", default: "1000" },
-    // Before anything counts: the runtime compiles what runs often, and a kiosk runs for months.
+    // Payments before the measured ones: Node.js compiles code that runs often.
     "warm-up": { type: "string", default: "1000" },
     line: { type: "string", default: "tcp" },
     simulators: { type: "boolean", default: false },
@@ -41,11 +41,11 @@ if (!counts.every((n) => Number.isInteger(n) && n > 0) || (line !== "tcp" && lin
 }
 const simulated = values.simulators || line === "pty";
 
-/** Linux counts in hundredths of a second (sysconf _SC_CLK_TCK). */
+/** The unit of processor time in Linux: a hundredth of a second (sysconf _SC_CLK_TCK). */
 const TICK_MS = 10;
-/** Payments of which the writes are counted, after the others. */
+/** The number of last payments whose writes to the disk are counted. */
 const COUNTED = 10;
-/** Later than what the connector writes behind its answer. */
+/** The pause after a payment, in which the connector has written all that follows its answer. */
 const IDLE_MS = 1_500;
 
 const terminal = await startFakeTerminal();
@@ -136,7 +136,7 @@ async function inTurn(sides: readonly Side[], count: number, name: string): Prom
   }
 }
 
-/** Lets the product pay twice, and plays what it said then. The address of the floor. */
+/** Records two payments of the product for the floor to replay; returns the floor's address. */
 async function startFloor(): Promise<string> {
   const registration = terminal.heard().find((hex) => hex.startsWith("0600")) ?? "";
   const url = `${at.url}/payment`;
@@ -170,7 +170,7 @@ async function startFloorProgram(role: string): Promise<number> {
   return Number(told.toString("utf8").split(" ")[1]);
 }
 
-/** The commands among what was said to a terminal: the rest is acknowledgements. */
+/** Returns the commands among the messages to a terminal, without the acknowledgements. */
 function commandsOf(heard: readonly string[]): string[] {
   return heard.map((hex) => (hex.startsWith("800000") ? hex.slice(6) : hex)).filter(Boolean);
 }
@@ -180,7 +180,7 @@ interface Written {
   pages: number;
 }
 
-/** Of both databases, for each payment: up to its answer, and with what is written behind it. */
+/** Counts the writes of both databases for a payment: up to its answer, and in all. */
 async function countWrites(): Promise<{ readonly before: Written; readonly all: Written }> {
   const databases = ["journal.db", "supervisor.db"].map((name) => join(at.data, name));
   const sums = { before: { commits: 0, pages: 0 }, all: { commits: 0, pages: 0 } };
@@ -217,7 +217,7 @@ function floorPids(): number[] {
   return floorPrograms.flatMap(({ pid }) => pid ?? []);
 }
 
-/** User and system time of a process, all threads (Linux). */
+/** Returns user and system time of all threads of a process, in milliseconds (Linux). */
 function cpuMsOf(pid: number): number {
   const [, rest = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ");
   const fields = rest.split(" ");

@@ -11,7 +11,7 @@ import { packageFiles } from "../src/shared/process/page-packages.ts";
 import { programEntries, projectRoot } from "../src/shared/version-files.ts";
 import { readArguments } from "./command-line.ts";
 
-/** They load machine code that is chosen by a path of their own. */
+/** The packages that stay outside of bundles, because they load machine code by a path. */
 export const nativePackages = ["@serialport/bindings-cpp", "@lydell/node-pty"];
 /** The files that programs read at run time (src/shared/version-files.ts). */
 const assets = [
@@ -28,11 +28,11 @@ const assets = [
 interface Bundle {
   readonly files: number;
   readonly bytes: number;
-  /** The folders of the packages in it, below node_modules, in order. */
+  /** The sorted folders, below node_modules, of the packages in the bundle. */
   readonly packages: readonly string[];
 }
 
-/** Makes the folder anew. Rejects when a program cannot be bundled. */
+/** Writes the bundle to an emptied folder. Rejects when a program cannot be bundled. */
 export async function makeBundle(out: string): Promise<Bundle> {
   rmSync(out, { recursive: true, force: true });
   for (const file of globSync(assets, { cwd: projectRoot })) {
@@ -62,7 +62,7 @@ export async function makeBundle(out: string): Promise<Bundle> {
     entryFileNames: "[name].js",
     chunkFileNames: "part-[name]-[hash].js",
     codeSplitting: {
-      // The keep-alive loads one file besides its entry.
+      // The keep-alive loads its entry and one further file.
       groups: [
         {
           name: "look",
@@ -99,11 +99,11 @@ function oneByte(code: string): string {
   for (const [raw] of code.matchAll(/String\.raw`[^`]*`/g)) {
     if (!escaped.includes(raw)) throw new Error(`characters above ASCII in ${raw}`);
   }
-  // A table of characters is shorter as it is.
+  // A table of characters stays as it is, because its escaped form is far longer.
   return escaped.length < 2 * code.length ? escaped : code;
 }
 
-/** `node_modules/a/node_modules/@b/c` of a module in it. */
+/** Returns the package folder of a module, such as `node_modules/a/node_modules/@b/c`. */
 function packageOf(id: string): string | undefined {
   return /(?:^|[\\/])(node_modules[\\/](?:.*[\\/]node_modules[\\/])?(?:@[^\\/]+[\\/])?[^\\/]+)/
     .exec(id)?.[1]

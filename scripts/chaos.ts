@@ -33,7 +33,7 @@ if (![runs, strikes, seed].every((number) => Number.isInteger(number) && Number(
 }
 
 const IMAGES_EACH = "10";
-/** Of the simulated runs. */
+/** The share of simulated runs with a one-way terminal. */
 const UNASKED_SHARE = 0.4;
 
 const startedMs = systemClock.monotonicMs();
@@ -89,7 +89,7 @@ function powerCuts(): string[] {
   ];
 }
 
-/** Every core has its share of the seeds; in some runs the terminal cannot be asked. */
+/** Simulates runs on all processors, a share of the runs with a one-way terminal. */
 async function simulate(count: number, from: number): Promise<Tally> {
   const unasked = Math.round(count * UNASKED_SHARE);
   const [asked, others] = [from * 1_000_000, UNASKED_SEEDS + from * 1_000_000];
@@ -129,7 +129,7 @@ async function kill(count: number, from: number): Promise<KillResult[]> {
   ]);
 }
 
-/** Runs one of our programs to its end and reads its last word; what it tells goes on. */
+/** Runs a script to its end, prints its standard error, and returns its output, which is JSON. */
 async function program<T>(main: string, given: readonly string[]): Promise<T> {
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [main, ...given], {
     cwd: projectRoot,

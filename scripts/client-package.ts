@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, "..");
 const sources = join(root, "src", "client");
 const out = join(sources, "dist");
 
-/** The parts of the package, without the file that puts them together. */
+/** The modules of the package, without its index. */
 const parts = ["answer-types", "client", "customer-messages"];
 
 rmSync(out, { recursive: true, force: true });
@@ -77,7 +77,7 @@ function writeTypes(): void {
   rmSync(made, { recursive: true });
 }
 
-/** A JSON Schema, as docs/openapi.json writes it. */
+/** A JSON Schema of docs/openapi.json. */
 interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -92,7 +92,7 @@ interface Schema {
   readonly description?: string;
 }
 
-/** The file of the types of the answers, with the names of src/client/answer-types.ts. */
+/** Returns the types of the answers, with the names in src/client/answer-types.ts. */
 function answerTypes(): string {
   const {
     paths,
@@ -120,7 +120,7 @@ export type EventMembers = ${typeOf({ ...all, required })};
 `;
 }
 
-/** A schema as a type of TypeScript; all errors have one type. */
+/** Returns a schema as a type of TypeScript; all errors have one type. */
 function typeText(schema: Schema, named: Readonly<Record<string, Schema>>): string {
   const { $ref, const: value, items, type } = schema;
   const inner = (one: Schema): string => typeText(one, named);

@@ -2,20 +2,20 @@ import { readFileSync } from "node:fs";
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { exitCodes } from "../src/shared/process/exit-codes.ts";
 
-/** The calls that the comment at the beginning of the program's file names. */
+/** Returns how the program is called, from the comment at the beginning of its file. */
 function usage(): string {
   const [comment = ""] = readFileSync(String(process.argv[1]), "utf8").split(" */", 1);
   const calls = [...comment.matchAll(/^ \* {3}(.*)$/gm)].map(([, call]) => call);
   return `usage: ${calls.join("\n       ")}\n`;
 }
 
-/** Ends the program: it cannot be called so. `because`: whole lines. */
+/** Ends the program with its usage; `because`: lines that say what is wrong with the call. */
 export function misused(because = ""): never {
   process.stderr.write(because + usage());
   process.exit(exitCodes.usage);
 }
 
-/** The words of the call, as `parseArgs` gives them; `--help` ends the program with its usage. */
+/** Returns the arguments as `parseArgs` does; `--help` ends the program with its usage. */
 export function readArguments<const T extends ParseArgsConfig>(
   config: T,
 ): ReturnType<typeof parseArgs<T>> {

@@ -1,4 +1,4 @@
-/** Laws of the codec: `npm test` tries them in small, `npm run fuzz:concert` in large. */
+/** Properties of the codec; `npm test` checks them with few inputs, `npm run fuzz:concert` many. */
 import { deepStrictEqual, notStrictEqual, ok } from "node:assert/strict";
 import fc from "fast-check";
 import {
@@ -28,7 +28,7 @@ import {
 import type { Reading } from "../src/tp-manager/terminal/one-way/dialogue.ts";
 import { decodeFrame } from "../test/concert/frames.ts";
 
-/** A record that compares like a literal. */
+/** Returns records with the prototype of a literal, so that deepStrictEqual compares them. */
 function record<T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<T> {
   return fc.record<T>(model, { noNullPrototype: true });
 }
@@ -86,7 +86,7 @@ const tags: fc.Arbitrary<readonly Tagged[]> = fc
   )
   .map((list) => list.toSorted(([a], [b]) => Number(b === "CZ") - Number(a === "CZ")));
 
-/** The reason of a refusal; undefined without one. Any other error is a fault of the codec. */
+/** Returns the code with which the codec refuses; undefined: it does not. Throws other errors. */
 function codeOf(action: () => unknown): string | undefined {
   try {
     action();
@@ -134,13 +134,13 @@ const order = {
   reference: "K123456789",
 };
 
-/** The only words that a terminal may end a payment with. */
+/** Returns what a reply says of a payment. */
 function wordOf(reading: Reading): "charged" | "not charged" | "nothing" {
   if (reading.reading !== "result" || reading.end !== "known") return "nothing";
   return reading.report.good ? "charged" : "not charged";
 }
 
-/** A reply of tags with a state and a reason that may be anything. */
+/** States of a transaction, known ones and any other text. */
 const state = fc.oneof(fc.constantFrom("10", "01", "11", "00", "1", "010"), fc.string());
 const reason = fc.oneof(
   fc.nat(20).map((number) => String(number).padStart(2, "0")),
@@ -190,7 +190,7 @@ export const concertProperties = {
       if (word === "charged") deepStrictEqual(ae, "10");
       if (word === "not charged") deepStrictEqual(ae, "01");
       if (["00", "07"].includes(af)) notStrictEqual(word, "not charged");
-      // A reply that was cut never denies a charge.
+      // A reply that was cut off never says "not charged".
       const part = bytes.subarray(0, Math.max(bytes.length - 1 - (cut % bytes.length), 0));
       if (readTagged(part).fault) notStrictEqual(wordOf(withTags.read(part, order)), "not charged");
     },

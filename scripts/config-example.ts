@@ -18,7 +18,7 @@ interface Row {
   readonly schema: z.ZodType;
   readonly help: string;
   readonly example: string;
-  /** As it would be written; undefined for a name without which a program does not start. */
+  /** The default as a line of the file has it; undefined: the setting is required. */
   readonly fallback: string | undefined;
   readonly required: boolean;
 }
@@ -67,7 +67,7 @@ function rowsOf(fields: ConfigFields): Row[] {
   });
 }
 
-/** The default in the form it has in the file; undefined for a name that may be missing. */
+/** Returns the default as the file has it; undefined: the setting may be missing. */
 function fallbackOf(schema: z.ZodType): string | undefined {
   const value = defaultIn(schema);
   if (value === undefined) return undefined;
@@ -75,7 +75,7 @@ function fallbackOf(schema: z.ZodType): string | undefined {
   return Array.isArray(value) ? value.join(" ") : String(value);
 }
 
-/** As it was written in the schema: before the transformations that follow it. */
+/** Returns the default as the schema has it, before its transformations. */
 function defaultIn(schema: z.core.$ZodType): unknown {
   if (schema instanceof z.ZodDefault) return schema.def.defaultValue;
   return schema instanceof z.ZodPipe ? defaultIn(schema.def.in) : undefined;

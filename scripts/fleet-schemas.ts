@@ -15,7 +15,7 @@ import {
 
 const names = Object.keys(fleetDocuments) as FleetName[];
 
-/** The files by their path. */
+/** Returns the texts of the files in docs/fleet, by path. */
 export function fleetFiles(): Record<string, string> {
   const schemas = names.map((name) => [`docs/fleet/${name}.schema.json`, schemaOf(name)] as const);
   const files = [...schemas, ["docs/fleet/asyncapi.json", asyncApi()] as const];

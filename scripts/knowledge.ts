@@ -118,14 +118,14 @@ function table(heads: readonly string[], counts: ReadonlyMap<string, number>): s
   ];
 }
 
-/** Nobody waits for the end of the night to see what is wrong. */
+/** Prints a broken law at once, because a run may take hours. */
 function tellAtOnce(scope: Scope, { law, order, story }: Walked["found"][number]): void {
   const day = story.choices[0]?.taken ?? "";
   const way = [day, ...story.faults].join(" | ");
   process.stderr.write(`${scope.family}, ${nameOf(scope)}: ${law} (${order}): ${way}\n`);
 }
 
-/** A line of progress now and then. */
+/** Prints a line of progress, not too often. */
 function say(what: string): void {
   if (nowMs() - saidMs < SAID_EACH_MS) return;
   saidMs = nowMs();

@@ -26,14 +26,14 @@ const path = join(folder, "journal.db");
 mkdirSync(folder, { recursive: true });
 for (const ending of ["", "-wal", "-shm"]) rmSync(`${path}${ending}`, { force: true });
 
-/** The gateway has it, and the journal knows. */
+/** The order that is paid and sent to the gateway, of which all others are copies. */
 const PAID = "template";
 await sellOnce();
 
 const journal = new Journal(path);
 const { database } = journal;
 database.exec("PRAGMA synchronous = OFF; PRAGMA cache_size = -400000");
-/** Without the column that SQLite computes. */
+/** Returns a row without the column that SQLite computes. */
 const stored = ({ status: _, ...row }: Row): Row => row;
 const rowsOf = (table: string, id: string): Row[] =>
   (database.prepare(`SELECT * FROM ${table} WHERE transaction_id = ?`).all(id) as Row[]).map(
@@ -65,7 +65,7 @@ async function sellOnce(): Promise<void> {
   }
 }
 
-/** The rows with the ids and numbers of the orders `from` to `to`. */
+/** Returns the rows of the orders `from` to `to`, each with ids and numbers of its own. */
 function multiply(tables: Readonly<Record<string, readonly Row[]>>, from: number, to: number) {
   const writers = Object.entries(tables).flatMap(([table, rows]) =>
     rows.map((row) => writer(database, table, row)),
@@ -76,7 +76,7 @@ function multiply(tables: Readonly<Record<string, readonly Row[]>>, from: number
 }
 
 function writer(to: DatabaseSync, table: string, row: Row): (number: number) => void {
-  // Without the columns that SQLite makes itself.
+  // Columns that SQLite computes cannot be written.
   const columns = to
     .prepare(`SELECT name FROM pragma_table_info('${table}') WHERE name <> 'id'`)
     .all()

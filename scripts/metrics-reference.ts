@@ -10,14 +10,14 @@ interface Figure {
   readonly help: string;
 }
 
-/** Nothing is counted: the names and what they mean are asked for. */
+/** Sources of metrics with no values, because only names and meanings are read. */
 const idle = {
   clock: systemClock,
   hub: { subscribe: () => () => undefined },
   arbiter: { notReadyReasons: [], ambiguousOrders: [] },
   journal: {},
   handOff: {},
-  // Some figures appear with the first look for an update.
+  // Some metrics appear with the first check for an update.
   supervisor: async () => ({ outbox: { pending: 0, parked: 0 }, updates: { checkedMs: 0 } }),
 } as unknown as Parts[0];
 const terminal = {
@@ -25,7 +25,7 @@ const terminal = {
   faults: { linksLost: 0, protocolFaults: 0 },
 } as unknown as Parts[1];
 
-/** Every figure of the connector's own. */
+/** Returns all metrics of the connector. */
 export async function metricsForReference(): Promise<readonly Figure[]> {
   const metrics = new Metrics(idle, terminal);
   await metrics.text();

@@ -68,14 +68,14 @@ interface TestResults {
   }>;
 }
 
-/** The tests that fail; a file that does not load has noticed nothing. */
+/** Returns the tests that fail; undefined: none, or a test file that does not load. */
 async function tested(tree: string, { tests }: Mutation): Promise<Found | undefined> {
   const results = join(tree, "results.json");
   const json = ["--reporter=json", `--outputFile=${results}`];
   const vitest = join(tree, "node_modules/vitest/vitest.mjs");
   const startedMs = systemClock.monotonicMs();
   const run = [vitest, "run", "--project", "main", "--project", "measuring", ...json, ...tests];
-  // Failing tests are what is looked for; the file of results says which.
+  // A run with failing tests rejects; the file of results names the tests.
   const hasFailed = await promisify(execFile)(process.execPath, run, {
     cwd: tree,
     env: { ...process.env, TEST_SCOPE: "whole" },
@@ -123,7 +123,7 @@ async function killed(tree: string): Promise<Found | undefined> {
   return { after: `${results.length} kills`, by: first.violations };
 }
 
-/** What git knows of this tree, with one thing missing. */
+/** Returns a copy of the tree, as git has it, without one safety measure. */
 function mutatedCopy({ removes, edits }: Mutation): string {
   const tree = mkdtempSync(join(tmpdir(), "utc-mutation-"));
   const list = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];

@@ -1,4 +1,4 @@
-/** Writes the OpenAPI document of the local API. `npm run readme` writes, a test compares. */
+/** Writes the OpenAPI document of the local API, for `npm run readme`; a test compares the file. */
 import { writeFileSync } from "node:fs";
 import { openApiFile } from "../src/tp-manager/http/calls/program-calls.ts";
 import { openApiDocument } from "../src/tp-manager/http/openapi/document.ts";

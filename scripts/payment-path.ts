@@ -56,7 +56,7 @@ try {
   await at.stop();
 }
 
-/** One question to the inspector, and its result. */
+/** Sends one request to the inspector and returns the result. */
 async function ask(inspector: WebSocket, id: number, method: string, params = {}) {
   const answered = Promise.withResolvers<unknown>();
   const listener = ({ data }: MessageEvent): void => {
@@ -76,7 +76,7 @@ function tell({ result }: Coverage): void {
     .map(({ url, functions }) => ({
       path: relative(projectRoot, fileURLToPath(url)),
       called: functions.flatMap(({ functionName, ranges: [whole] }) =>
-        // From its first character on: the file itself, not a function of it.
+        // A range from the first character is the file itself, not a function.
         whole && whole.count > 0 && whole.startOffset > 0
           ? [{ name: functionName || "(without a name)", calls: whole.count }]
           : [],

@@ -38,7 +38,7 @@ const say = (word: string): Promise<Response> =>
     body: JSON.stringify({ word, within: 20 }),
   });
 
-/** A small file: the pages have few colours. */
+/** Takes a picture of a page and reduces its colours, so that the file is small. */
 async function picture(page: Page, name: string): Promise<void> {
   const path = join(folder, `${name}.png`);
   await page.screenshot({ path });

@@ -32,7 +32,7 @@ import { protocolPart } from "../src/tp-manager/terminal/registry.ts";
 import { choicesOf } from "./config-choices.ts";
 import { metricsForReference } from "./metrics-reference.ts";
 
-/** Which page has which generated parts. */
+/** The generated parts of each page, by name. */
 const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> =
   {
     "docs/reference.md": {
@@ -48,10 +48,10 @@ const partsOf: Readonly<Record<string, Readonly<Record<string, () => string | Pr
     "docs/matching.md": { evidence, assumptions },
   };
 
-/** The pages that have generated parts, from the root of the repository. */
+/** The paths, from the root of the repository, of pages with generated parts. */
 export const generatedPages: readonly string[] = Object.keys(partsOf);
 
-/** A page with its generated parts made anew. */
+/** Returns the text of a page with its generated parts made again. */
 export async function withGeneratedParts(page: string, text: string): Promise<string> {
   let made = text;
   for (const [name, part] of Object.entries(partsOf[page] ?? {})) {
@@ -104,7 +104,7 @@ function configuration(): string {
     .join("\n");
 }
 
-/** The default as it would stand in the file; "required" where a program does not start without. */
+/** Returns the default as the file has it; "required" if a program does not start without. */
 function defaultOf(schema: z.ZodType): string {
   const { requiredBy } = metaOf(schema);
   if (requiredBy) return `required by ${requiredBy.join(" and ")}`;
@@ -207,7 +207,7 @@ function events(): string {
   return table(["Event", "id", "Meaning", "Members, besides `at`"], rows);
 }
 
-/** From the figures themselves. */
+/** Returns the table of metrics. */
 async function metrics(): Promise<string> {
   const rows = (await metricsForReference()).map(({ name, type, labels, help }) => [
     `\`${name}\``,

@@ -97,7 +97,7 @@ async function release(
   process.stdout.write(`${file}\n  ${size} MB, sha256 ${hash}\n`);
 }
 
-/** What never changes in an update. */
+/** Writes the files at the root of a delivery, which no update changes. */
 function layOutRoot(root: string): void {
   mkdirSync(join(root, "versions"), { recursive: true });
   mkdirSync(join(root, "data"));
@@ -112,13 +112,13 @@ function layOutRoot(root: string): void {
   writeFileSync(join(root, "current"), `${version}\n`);
 }
 
-/** The setup file to be filled in names the publisher's address. */
+/** Returns the example of the setup file with the publisher's address. */
 function exampleWithUpdates(): string {
   const text = readFileSync(join(projectRoot, "data", "config.example.txt"), "utf8");
   return updateUrl === null ? text : text.replace(/^#UPDATE_URL=$/m, `UPDATE_URL=${updateUrl}`);
 }
 
-/** The runtime lies by its content, so that versions share it. Answers its name. */
+/** Writes the runtime to a folder named by its hash, which versions share; returns the name. */
 function layOutRuntime(root: string, platform: Platform, packages: string): string {
   const folder = join(packages, "node_modules", platform.runtimePackage);
   const program = join(folder, platform.runtime);
@@ -132,7 +132,7 @@ function layOutRuntime(root: string, platform: Platform, packages: string): stri
   return hash;
 }
 
-/** The package for Windows has none; the text is that of any other platform's. */
+/** Returns the licence of the runtime; the package for Windows lacks it, another one has it. */
 function runtimeLicence(folder: string): string {
   const others = Object.values(platforms).map(({ runtimePackage }) =>
     join(projectRoot, "node_modules", runtimePackage),
@@ -158,13 +158,13 @@ function layOutVersion(
   const program = { name: "unattended-terminal-connector", version, type: "module" };
   const files = {
     "package.json": { ...program, license: "Apache-2.0" },
-    // A kiosk's clock is never believed to be before that time (docs/updates.md 2.2).
+    // The earliest time that an updater takes a kiosk's clock for (docs/updates.md 2.2).
     "delivery.json": {
       version,
       platform: `${platform.os}-${platform.cpu}`,
       updateUrl,
       builtAt: date.toISOString(),
-      // Tells which versions can read the stores (docs/updates.md 4.2).
+      // The versions of the stores that these programs can read (docs/updates.md 4.2).
       schemas: { "journal.db": migrations.length, "supervisor.db": supervisorMigrations.length },
     },
   };

@@ -51,7 +51,7 @@ function client() {
 
 const FILE_NAME_MAX = 200;
 
-/** Inside the folder whatever the target is called, and the same at every call. */
+/** Returns the path of a target, always inside the folder and always the same. */
 function fileOf(target: string): string {
   const name = encodeURIComponent(target).replace(/^\.+$/, "dots");
   const isLong = name.length > FILE_NAME_MAX;

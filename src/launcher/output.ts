@@ -25,9 +25,7 @@ export function createOutput() {
       out.row(FINDING, name, mood, verdict, says),
     /** Prints a text as it stands, to be copied or read by a program. */
     text: (text: string): void => out.text(text),
-    /** Prints a sentence for people. */
     note: (text: string): void => out.lines(text, "plain"),
-    /** Prints an error to standard error. */
     fault: (text: string): void => err.lines(text, "bad"),
     heading: (text: string): void => out.text(`\n${out.paint("bold", text)}`),
   };

@@ -18,7 +18,6 @@ import { stopHere } from "./stop.ts";
 const ANSWER_WITHIN_MS = 3_000;
 /** When one program has ended, the time in which the other one may print its fault. */
 const LAST_OUTPUT_MS = 1_000;
-/** The pause between two checks for a version that waits. */
 const READY_CHECK_MS = 5_000;
 /** A program that ends sooner after the start has failed to start. */
 const STARTING_MS = 10_000;
@@ -42,7 +41,11 @@ export async function runForeground(context: CommandContext): Promise<number> {
   }
   const children = await withLaunchLock(context, async () => {
     await finishUpdateFirst(context);
-    for (const spec of specs) await refuseSecondCopy(context, spec);
+    for (const spec of specs) {
+      const { state } = await programState(spec, context.clock, ANSWER_WITHIN_MS);
+      const why = `${spec.name} is already running: stop it first (./launch.sh stop)`;
+      if (state !== "stopped") throw new ProgramExit(exitCodes.alreadyRunning, why);
+    }
     forgetStop(dataDirectory);
     await closeFolder(context);
     return specs.map(startChild);
@@ -137,14 +140,6 @@ async function finishUpdateFirst(context: CommandContext): Promise<void> {
   throw new ProgramExit(exitCodes.unavailable, "another version is named: it runs next");
 }
 
-async function refuseSecondCopy({ clock }: CommandContext, spec: ProgramSpec): Promise<void> {
-  if ((await programState(spec, clock, ANSWER_WITHIN_MS)).state === "stopped") return;
-  throw new ProgramExit(
-    exitCodes.alreadyRunning,
-    `${spec.name} is already running: stop it first (./launch.sh stop)`,
-  );
-}
-
 function startChild(spec: ProgramSpec) {
   const launch = { ...spec, args: [...spec.args, "--foreground"] };
   const child = spawnProcess(launch, { stdio: ["ignore", "pipe", "pipe"] });
@@ -195,14 +190,18 @@ export async function beatWatchdog(
 ): Promise<void> {
   const limitMs = Number(process.env["WATCHDOG_USEC"]) / MICROSECONDS;
   if (!process.env["NOTIFY_SOCKET"] || !(limitMs > 0)) return;
-  const { clock } = context;
+  const { clock, output } = context;
   const begunMs = clock.monotonicMs();
   let haveAnswered = false;
   while (!over.aborted) {
     const answer = await doAnswer(context);
     haveAnswered ||= answer;
     const isStarting = !haveAnswered && clock.monotonicMs() - begunMs < MIGRATION_MS;
-    if (answer || isStarting || isAtWork()) await beat(context);
+    if (answer || isStarting || isAtWork()) {
+      const options = { timeout: BEAT_WITHIN_MS };
+      const beat = promisify(execFile)("systemd-notify", ["WATCHDOG=1"], options);
+      await beat.catch((error: Error) => output.fault(`systemd-notify: ${error.message}`));
+    }
     await sleep(clock, "watchdog", limitMs / BEATS, over).catch(() => undefined);
   }
 }
@@ -211,11 +210,4 @@ async function doAnswer({ dataDirectory, clock }: CommandContext): Promise<boole
   const asked = programSpecs(dataDirectory).map((spec) => askStatus(spec, clock, BEAT_WITHIN_MS));
   const answers = await Promise.allSettled(asked);
   return answers.every(({ status }) => status === "fulfilled");
-}
-
-async function beat({ output }: CommandContext): Promise<void> {
-  const options = { timeout: BEAT_WITHIN_MS };
-  await promisify(execFile)("systemd-notify", ["WATCHDOG=1"], options).catch((error: Error) =>
-    output.fault(`systemd-notify: ${error.message}`),
-  );
 }

@@ -15,7 +15,6 @@ import {
   failed,
   isCrashLoop,
   isPaused,
-  type KeepAliveMemory,
   kindWithoutCode,
   noFailure,
   pauseMs,
@@ -111,18 +110,14 @@ class Repair {
       if (record) memory.programs[name] = record;
       else delete memory.programs[name];
     }
-    this.#keep(memory);
-    return outcomes.find(({ exitCode }) => exitCode !== exitCodes.ok)?.exitCode ?? exitCodes.ok;
-  }
-
-  /** Writes the memory of failures. On a full disk the pauses are lost, and the probes go on. */
-  #keep(memory: KeepAliveMemory): void {
     try {
       writeMemory(this.#run, memory);
     } catch (error) {
-      const storage = storageFault(error, this.#context.dataDirectory);
+      // On a full disk the pauses are lost, and the probes go on.
+      const storage = storageFault(error, dataDirectory);
       this.#report(storage ?? `not kept: ${(error as Error).message}`);
     }
+    return outcomes.find(({ exitCode }) => exitCode !== exitCodes.ok)?.exitCode ?? exitCodes.ok;
   }
 
   async #repair(spec: ProgramSpec, before: FailureRecord) {

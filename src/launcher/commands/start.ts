@@ -90,7 +90,6 @@ async function reportWarnings(context: CommandContext): Promise<void> {
   }
 }
 
-/** Starts the demo's simulators that do not run, and returns the started ones. */
 async function startSimulators(context: CommandContext): Promise<ProcessSpec[]> {
   const started = await Promise.all(
     simulatorSpecs(context.dataDirectory).map(async (spec) => {

@@ -94,7 +94,6 @@ async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): P
   }
 }
 
-/** Ends a hold, fetches the newest version and takes it; returns the exit code. */
 async function takeNow(context: CommandContext): Promise<number> {
   const { dataDirectory, output } = context;
   endHold(dataDirectory);

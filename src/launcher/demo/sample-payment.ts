@@ -25,7 +25,6 @@ const answerSchema = z.tuple([
     receipt: z.object({ primaryAccountNumber: z.string() }),
   }),
 ]);
-/** The answer to a refused payment. */
 const refusalSchema = z.tuple([
   z.object({
     status: z.literal("Failed"),
@@ -141,12 +140,10 @@ interface CurlCall {
 /** Returns a curl command for a person to copy into the shell of this machine. */
 export function curlLine({ url, netrcFile, json }: CurlCall): string {
   const args = ["curl", "-s"];
-  if (netrcFile !== undefined) args.push("--netrc-file", shortPath(netrcFile));
+  if (netrcFile !== undefined) {
+    const short = relative(process.cwd(), netrcFile);
+    args.push("--netrc-file", short.startsWith("..") ? netrcFile : short);
+  }
   if (json !== undefined) args.push("-H", "Content-Type: application/json", "-d", json);
   return [...args, url].map(shellArgument).join(" ");
-}
-
-function shortPath(path: string): string {
-  const short = relative(process.cwd(), path);
-  return short.startsWith("..") ? path : short;
 }

@@ -1,9 +1,10 @@
 import { randomBytes, randomInt } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { exitCodes, ProgramExit } from "../../shared/process/exit-codes.ts";
 import { settingsIn } from "../../shared/process/installation.ts";
+import { replaceSynced } from "../../shared/store/store-file.ts";
 import { poll } from "../../shared/time.ts";
 import {
   assetFile,
@@ -31,7 +32,6 @@ const portsSchema = z.object({
 export type DemoPorts = z.infer<typeof portsSchema>;
 const usualPorts: DemoPorts = portsSchema.parse({});
 
-/** What the folder of a demo stores; without a protocol the terminal speaks ZVT. */
 const setupSchema = portsSchema.extend({ protocol: z.string().optional() });
 export type DemoSetup = z.infer<typeof setupSchema>;
 
@@ -68,15 +68,15 @@ export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
 export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const { ports, config, netrc, gatewayAccount } = demoFiles(dataDirectory);
-  writePrivate(ports, `${JSON.stringify(setup)}\n`);
+  replaceSynced(ports, `${JSON.stringify(setup)}\n`);
   if (!keepConfig || !existsSync(config)) {
-    writePrivate(config, configText(setup, keptPasswords(config)));
+    replaceSynced(config, configText(setup, keptPasswords(config)));
   }
   const passwords = keptPasswords(config);
-  writePrivate(netrc, netrcText(passwords));
+  replaceSynced(netrc, netrcText(passwords));
   const websites = [{ id: WEBSITE_ID, currency: "EUR" }];
   const account = { login: GATEWAY_LOGIN, password: passwords.gateway, websites };
-  writePrivate(gatewayAccount, `${JSON.stringify(account)}\n`);
+  replaceSynced(gatewayAccount, `${JSON.stringify(account)}\n`);
 }
 
 /** Returns the password of a login of the local API. Throws if the setup file has none. */
@@ -89,7 +89,6 @@ export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
 
 type Passwords = ReturnType<typeof keptPasswords>;
 
-/** Returns the passwords of a setup file; a missing one is empty. */
 function keptPasswords(configFile: string) {
   const value = settingsIn(configFile);
   return {
@@ -150,16 +149,9 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** Writes a file that others cannot read; after a crash the file is complete or as before. */
-function writePrivate(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text, { mode: 0o600 });
-  renameSync(`${path}.new`, path);
-}
-
 const READY_WITHIN_MS = 30_000;
 const ASK_EVERY_MS = 50;
 
-/** One simulator; the simulator writes its ready file when it can be used. */
 type SimulatorSpec = ReturnType<typeof simulatorSpec>;
 
 function simulatorSpec(

@@ -10,7 +10,6 @@ const ANSWER_WITHIN_MS = 10_000;
 const WRONG_CREDENTIALS = 1_000_001;
 /** The gateway's codes that it answers only to an accepted login (docs/gateway.md 4.5). */
 const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
-/** The number of a transaction that cannot exist. */
 const NO_TRANSACTION = "0";
 
 type Settings = Pick<Config, "GATEWAY_URL" | "GATEWAY_LOGIN" | "GATEWAY_PWD">;
@@ -32,7 +31,9 @@ export async function checkGateway(
     });
     const dateMs = Date.parse(answer.headers.date ?? "");
     const nowMs = Number.isNaN(dateMs) ? undefined : dateMs;
-    return { finding: judged(url, answer.status, codeOf(answer.text)), nowMs };
+    // An answer without a code is a page of some server in between.
+    const { data } = z.object({ code: z.number() }).safeParse(parseJson(answer.text));
+    return { finding: judged(url, answer.status, data?.code), nowMs };
   } catch (error) {
     return { finding: unreachable(url, error as Error), nowMs: undefined };
   }
@@ -59,9 +60,4 @@ function unreachable(url: string, error: Error): Finding {
   const isNameless = /ENOTFOUND|EAI_AGAIN/.test(code);
   const why = isNameless ? "gateway-no-name" : "gateway-out-of-reach";
   return finding(why, { url, detail: message || code });
-}
-
-/** Returns the gateway's code; undefined: the answer is a page of some server in between. */
-function codeOf(body: string): number | undefined {
-  return z.object({ code: z.number() }).safeParse(parseJson(body)).data?.code;
 }

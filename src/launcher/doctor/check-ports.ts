@@ -92,7 +92,7 @@ export async function checkSerialPort(
   if (!stat.isCharacterDevice()) {
     return finding("serial-no-port", { port: path, ports: portNames(ports) });
   }
-  return checkOpening(path, stat, ownPid) ?? usable(found ?? plain(path));
+  return checkOpening(path, stat, ownPid) ?? usable(found ?? { path, usb: null, stableNames: [] });
 }
 
 function checkOpening(path: string, stat: Stats, ownPid: number | undefined): Finding | undefined {
@@ -104,13 +104,6 @@ function checkOpening(path: string, stat: Stats, ownPid: number | undefined): Fi
   const other = usersOfDevice(path).find(({ pid }) => pid !== ownPid);
   if (!other) return undefined;
   return finding("serial-in-use", { port: path, pid: other.pid, program: other.command });
-}
-
-/** The groups of a user by /etc/group, and those of this process, which it got at login. */
-interface Membership {
-  readonly user: string;
-  readonly groupFile: string;
-  readonly processGroups: readonly number[];
 }
 
 export function notAllowed(port: string, gid: number, who = membership()): Finding {
@@ -126,7 +119,8 @@ export function notAllowed(port: string, gid: number, who = membership()): Findi
   return finding("serial-not-allowed", { user: who.user, port, group });
 }
 
-function membership(): Membership {
+/** Returns the text of /etc/group, and the groups that this process got at login. */
+function membership() {
   return {
     user: userName(),
     groupFile: readFileSync("/etc/group", "utf8"),
@@ -144,10 +138,6 @@ function portNames(ports: readonly SerialPortFound[]): string {
     usb ? `${path} (${usbAddress(usb)}${usb.product ? `, ${usb.product}` : ""})` : path,
   );
   return names.join(" or ");
-}
-
-function plain(path: string): SerialPortFound {
-  return { path, usb: null, stableNames: [] };
 }
 
 /** Returns the finding of a usable port; /dev/ttyUSB0 can be another adapter after a restart. */

@@ -90,7 +90,6 @@ export async function checkSchedule(dataDirectory: string): Promise<Finding> {
   return finding("schedule-missing", { install });
 }
 
-/** Returns the file of a systemd unit that runs our launch.sh. */
 function systemdUnitOfOurs(): string | undefined {
   const folder = "/etc/systemd/system";
   const script = scriptPath("launch").replaceAll("%", "%%").replaceAll("$", "$$$$");

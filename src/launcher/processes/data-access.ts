@@ -63,7 +63,6 @@ function accessOf(saved: string, own: string) {
     .filter(([, kind]) => kind === "A" || kind === "XA")
     .map(([, , sid = ""]) => short[sid] ?? sid);
   const three = new Set([own, SYSTEM, ADMINISTRATORS]);
-  /** The other accounts that may use the folder. */
   const others = [...new Set(sids.filter((sid) => !three.has(sid)))];
   return {
     /** Whether everybody on this machine may use the folder; true without a list of rights. */

@@ -26,7 +26,7 @@ const memorySchema = z.object({
   configMs: z.number(),
   programs: z.partialRecord(z.enum(["tp-manager", "supervisor"]), failureSchema),
 });
-export type KeepAliveMemory = z.infer<typeof memorySchema>;
+type KeepAliveMemory = z.infer<typeof memorySchema>;
 
 const MINUTE_MS = 60_000;
 /** The time after its launch from which a running program counts as well again. */

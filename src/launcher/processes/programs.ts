@@ -44,17 +44,10 @@ export type ProgramState<P extends Program = Program> =
     }
   | { readonly state: "stopped" };
 
-export interface ProgramStates {
-  readonly tpManager: ProgramState<"tp-manager">;
-  readonly supervisor: ProgramState<"supervisor">;
-}
+export type ProgramStates = Awaited<ReturnType<typeof programStates>>;
 
 /** Returns the states of both programs, as {@link programState} does. */
-export async function programStates(
-  dataDirectory: string,
-  clock: Clock,
-  answerWithinMs: number,
-): Promise<ProgramStates> {
+export async function programStates(dataDirectory: string, clock: Clock, answerWithinMs: number) {
   const ask = <P extends Program>(name: P) =>
     programState(programSpec(name, dataDirectory), clock, answerWithinMs);
   const [tpManager, supervisor] = await Promise.all([ask("tp-manager"), ask("supervisor")]);
@@ -238,10 +231,9 @@ export async function stopProgram(
   const listens = before.state === "running" || before.failure === "refused";
   const ask = () => askStop(spec, clock, ANSWER_WITHIN_MS).then(() => true, whenSilent);
   if (listens && (await ask())) {
-    const gone = (): boolean => !pids.some(isRunning);
-    if (await until(gone, clock, QUICK_MS)) return "stopped";
+    if (await haveEnded(pids, clock, QUICK_MS)) return "stopped";
     onSlow();
-    if (await until(gone, clock, POLITE_WITHIN_MS)) return "stopped";
+    if (await haveEnded(pids, clock, POLITE_WITHIN_MS)) return "stopped";
   }
   return await stopProcess(spec, clock);
 }
@@ -250,16 +242,15 @@ export async function stopProgram(
 export async function stopProcess(spec: ProcessSpec, clock: Clock): Promise<Stopped> {
   let pids = findProcesses(spec);
   if (pids.length === 0) return "was-not-running";
-  const gone = (): boolean => !pids.some(isRunning);
   // Windows has no SIGTERM for other processes: the signal would be a kill without a deadline.
   const gentle = process.platform !== "win32";
   if (gentle) {
     send(pids, "SIGTERM");
-    if (await until(gone, clock, TERMINATE_WITHIN_MS)) return "stopped";
+    if (await haveEnded(pids, clock, TERMINATE_WITHIN_MS)) return "stopped";
   }
   pids = findProcesses(spec);
   send(pids, "SIGKILL");
-  if (!(await until(gone, clock, KILL_WITHIN_MS))) return "still-running";
+  if (!(await haveEnded(pids, clock, KILL_WITHIN_MS))) return "still-running";
   // A simulator takes no messages, so on Windows a kill is the ordinary way to stop it.
   const only = !gentle && spec.name !== "tp-manager" && spec.name !== "supervisor";
   return only ? "stopped" : "killed";
@@ -276,6 +267,7 @@ function send(pids: readonly number[], signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
-async function until(done: () => boolean, clock: Clock, withinMs: number): Promise<boolean> {
-  return (await poll(clock, "stop", CHECK_EVERY_MS, withinMs, () => done() || undefined)) === true;
+async function haveEnded(pids: readonly number[], clock: Clock, withinMs: number) {
+  const gone = (): true | undefined => !pids.some(isRunning) || undefined;
+  return (await poll(clock, "stop", CHECK_EVERY_MS, withinMs, gone)) === true;
 }

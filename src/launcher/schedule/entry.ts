@@ -21,7 +21,6 @@ export interface Schedule {
 
 export function keepAliveEntry(dataDirectory: string) {
   return {
-    /** The absolute path of always-up.sh or always-up.cmd. */
     script: scriptPath("always-up"),
     dataDirectory,
     args: dataArguments(dataDirectory),

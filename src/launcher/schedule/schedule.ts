@@ -101,7 +101,6 @@ function bytes(line: string): string {
   return Buffer.from(line, "utf8").toString("latin1");
 }
 
-/** Returns the text of a line in latin1. */
 function utf8Of(line: string): string {
   return Buffer.from(line, "latin1").toString("utf8");
 }

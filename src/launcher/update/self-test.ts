@@ -5,10 +5,12 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { exitCodes } from "../../shared/process/exit-codes.ts";
 import { updateFolderOf } from "../../shared/process/probation.ts";
+import { readOr } from "../../shared/read-or.ts";
 import { isFull } from "../../shared/store/storage-fault.ts";
 import { copySynced } from "../../shared/store/store-file.ts";
 import { programFile, programFileOf } from "../../shared/version-files.ts";
 import { removeWhole } from "../../update/durable-files.ts";
+import type { SwitchEvent } from "../../update/switch-machine.ts";
 import type { CommandContext } from "../output.ts";
 import { programNames } from "../processes/process-table.ts";
 import { isWhole, runtimeOf } from "./versions.ts";
@@ -18,13 +20,11 @@ const TEST_WITHIN_MS = 10 * 60_000;
 /** The number of last characters of a failed program's output that the reason contains. */
 const OUTPUT_CHARACTERS = 400;
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
+const { PRIORITY_BELOW_NORMAL } = constants.priority;
 const stores = ["journal", "supervisor"] as const;
 
-interface Failure {
-  readonly why: string;
-  /** Whether the programs of the version are at fault. */
-  readonly bars: boolean;
-}
+/** Why a test failed; `bars`: whether the programs of the version are at fault. */
+type Failure = Omit<Extract<SwitchEvent, { event: "failed" }>, "event">;
 
 /**
  * Tests a new version while the present one runs (docs/updates.md 4.1), and returns why the test
@@ -87,19 +87,13 @@ async function run(runtime: string, args: readonly string[]) {
     maxBuffer: OUTPUT_BYTES_MAX,
     windowsHide: true,
   });
-  giveWay(running.child.pid);
+  const { pid } = running.child;
+  // Throws when the process has ended already.
+  if (pid !== undefined) readOr(undefined, () => setPriority(pid, PRIORITY_BELOW_NORMAL));
   // Of an error, `code` is the exit code or the code of a failed start.
   const end: Partial<ExecFileException> = await running.catch((error: ExecFileException) => error);
   const { code = 0, stdout = "", stderr = "", message = "", killed } = end;
   const printed = `${stdout}${stderr}`.slice(-OUTPUT_CHARACTERS).trim();
   if (killed) return { code: null, output: "it did not end in time" };
   return { code, output: printed || message };
-}
-
-function giveWay(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // The process has ended already.
-  }
 }

@@ -42,7 +42,6 @@ const ANSWER_WITHIN_MS = 5_000;
 /** The number of unanswered questions after which tp-manager counts as dead, not as busy. */
 const SILENT_ANSWERS = 3;
 
-/** Returns whether a version waits that may be taken now. */
 function isToBeTaken(context: CommandContext): boolean {
   const { dataDirectory } = context;
   return isDelivery && readReady(dataDirectory) !== undefined && heldBy(context) === undefined;

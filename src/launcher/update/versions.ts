@@ -135,7 +135,6 @@ export interface SwitchSite extends CommandContext {
   readonly root: string;
   /** Stops the programs of any version. Throws when one cannot be stopped. */
   stop(): Promise<void>;
-  /** Starts the programs that do not run. */
   start(version: string): Promise<unknown>;
   /** Starts the new version on its probation and resolves with the result. */
   prove(record: SwitchRecord): Promise<SwitchEvent>;
@@ -168,18 +167,16 @@ function startVersion(context: CommandContext, version: string): Promise<Started
   return startPrograms(context, specs);
 }
 
-/** Starts a version and waits until both programs answer with the terminal as before. */
 async function prove(
   context: CommandContext,
   { to, linkWasUp }: SwitchRecord,
 ): Promise<SwitchEvent> {
   const { clock } = context;
   for (const { program, result, exitCode, reason } of await startVersion(context, to)) {
-    const why = { silent: `${program} does not answer`, ended: `${program} ended: ${reason}` };
-    if (result === "silent") return { event: "failed", why: why.silent, bars: true };
+    if (result !== "silent" && result !== "ended") continue;
+    const why = result === "ended" ? `${program} ended: ${reason}` : `${program} does not answer`;
     // A full disk or a taken port is no fault of a version.
-    const bars = isOwnFault(exitCode);
-    if (result === "ended") return { event: "failed", why: why.ended, bars };
+    return { event: "failed", why, bars: result === "silent" || isOwnFault(exitCode) };
   }
   let link: string | undefined;
   let wellSinceMs: number | undefined;
@@ -191,9 +188,10 @@ async function prove(
     return (wellSinceMs !== undefined && nowMs - wellSinceMs >= STEADY_MS) || undefined;
   });
   if (isSteady) return { event: "carried-out" };
-  const isAway = link !== undefined && link !== "connected";
-  const why = isAway ? "the terminal was not reached again" : "a program does not answer";
-  return { event: "failed", why, bars: !isAway };
+  if (link === undefined || link === "connected") {
+    return { event: "failed", why: "a program does not answer", bars: true };
+  }
+  return { event: "failed", why: "the terminal was not reached again", bars: false };
 }
 
 /** Returns the state of the link to the terminal; undefined: a program does not answer. */
@@ -245,8 +243,7 @@ export async function leaveToReader(
 
 /** Returns whether a version can read the stores; undefined: its schemas cannot be read. */
 function canRead(root: string, version: string, dataDirectory: string): boolean | undefined {
-  return readOr(undefined, () => {
-    const { schemas } = deliveryIn(versionFolder(version, root));
-    return schemas && areReadableBy(schemas, dataDirectory);
-  });
+  const folder = versionFolder(version, root);
+  const schemas = readOr(undefined, () => deliveryIn(folder).schemas);
+  return schemas && readOr(undefined, () => areReadableBy(schemas, dataDirectory));
 }
