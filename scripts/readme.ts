@@ -18,9 +18,9 @@ import { findingTable } from "../src/shared/catalog/findings.ts";
 import { metaOf } from "../src/shared/config/config-field.ts";
 import { sharedParts } from "../src/shared/config/schema.ts";
 import { projectRoot } from "../src/shared/version-files.ts";
-import { eventTable } from "../src/tp-manager/attempts/event-table.ts";
+import { eventTable, isKept } from "../src/tp-manager/attempts/event-table.ts";
 import { calls } from "../src/tp-manager/http/calls/calls.ts";
-import { textsOf } from "../src/tp-manager/http/openapi/document.ts";
+import { textsOf, textsOfEvent } from "../src/tp-manager/http/openapi/document.ts";
 import {
   assumptionNames,
   assumptionTable,
@@ -196,10 +196,10 @@ function findings(): string {
 }
 
 function events(): string {
-  const rows = Object.entries(eventTable).map(([name, { kept, meaning, data }]) => [
+  const rows = Object.entries(eventTable).map(([name, data]) => [
     `\`${name}\``,
-    kept ? "yes" : "no",
-    meaning,
+    isKept(name) ? "yes" : "no",
+    textsOfEvent(name)[""] ?? "",
     Object.keys(data.shape)
       .map((member) => `\`${member}\``)
       .join(" "),

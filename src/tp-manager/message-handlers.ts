@@ -7,7 +7,6 @@ import type {
 import { versionNumber } from "../shared/process/installation.ts";
 import type { Clock } from "../shared/time.ts";
 import type { TerminalArbiter } from "./arbiter/terminal-arbiter.ts";
-import { isInDoubt } from "./attempts/phase-table.ts";
 import type { TerminalWatch } from "./http/events/terminal-watch.ts";
 import { ownConditions } from "./http/status/facts.ts";
 import type { Journal } from "./journal/journal.ts";
@@ -38,7 +37,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
   const { attempts, handOffs, events, resync } = journal;
   const payments = () => ({
     running: arbiter.lease.current === undefined ? 0 : 1,
-    inDoubt: attempts.unfinished().filter(({ state }) => isInDoubt(state)).length,
+    inDoubt: attempts.countInDoubt(),
     notHandedOver: handOffs.countPendingHandOffs(),
   });
   return {

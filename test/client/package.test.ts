@@ -93,7 +93,7 @@ test("needs nothing of Node.js, and holds nothing but its build", () => {
 test("its types are those of the document, member by member", async () => {
   const answerOf = (path: string): unknown => examplesOf(path).answer;
   const { attempts } = answerOf("/payment/{orderId}") as { readonly attempts: unknown[] };
-  const events = Object.entries(eventTable).map(([name, { data }]) => [name, sampleOf(data)]);
+  const events = Object.entries(eventTable).map(([name, data]) => [name, sampleOf(data)]);
   const values = Object.entries({
     PaymentAnswer: answerOf("/payment"),
     Attempt: attempts[0],

@@ -86,8 +86,8 @@ export const matchingMutations: readonly Mutation[] = [
     answers,
     [
       match,
-      "return records.nextCommand(transactionId) === lostSince;",
-      'return records.nextCommand(transactionId) === lostSince && transactionId === "";',
+      "view.records.nextCommand(attempt.transactionId) === lostSince;",
+      "view.records.nextCommand(attempt.transactionId) === lostSince && first === undefined;",
     ],
   ),
   oneEdit("the doubt about a record without a time", ["matching", "it names no time"], answers, [

@@ -400,7 +400,7 @@ export const mutations: readonly Mutation[] = [
     tests: ["test/tp-manager/http/answer-read.test.ts"],
     edits: [
       {
-        file: `${room}/http/answer-arrival.ts`,
+        file: `${room}/http/calls/payment-calls.ts`,
         from: '  raw.once("finish", () => {\n    try {',
         to: "  queueMicrotask(() => {\n    void raw;\n    try {",
       },

@@ -42,8 +42,8 @@ export const oneWayMutations: readonly Mutation[] = [
     [lies],
     [
       rule,
-      "  if (echoes && isForeign(report)) return",
-      "  if (echoes && isForeign(report) && result.isEarly) return",
+      "  if (echoes && isForeign) return",
+      "  if (echoes && isForeign && result.isEarly) return",
     ],
   ),
   mutation(
@@ -121,8 +121,8 @@ export const oneWayMutations: readonly Mutation[] = [
     [late],
     [
       rule,
-      "  return sent.find((one) => agrees(one, report) && hasLeft(one)) === attempt;",
-      "  return sent.some((one) => agrees(one, report) && hasLeft(one) && one === attempt);",
+      "sent.find((one) => agrees(one, report) && attempts.canHaveLeft(one)) === attempt;",
+      "sent.includes(attempt) && agrees(attempt, report) && attempts.canHaveLeft(attempt);",
     ],
   ),
   mutation(
@@ -196,9 +196,9 @@ export const oneWayMutations: readonly Mutation[] = [
     "looked for among all that are not put away",
     [late],
     [
-      "src/tp-manager/arbiter/one-way.ts",
-      "    for (const id of attempts.ids()) {",
-      "    for (const { transactionId: id } of attempts.unfinished()) {",
+      rule,
+      "  for (const id of attempts.ids()) {",
+      "  for (const { transactionId: id } of attempts.unfinished()) {",
     ],
   ),
 ];

@@ -328,8 +328,8 @@ export const verdictMutations: readonly Mutation[] = [
     ["test/tp-manager/matching/inquiry.test.ts"],
     [
       doubt,
-      "return last?.report.good ? last : (earlier ?? null);",
-      "return last?.report.good ? last : null;",
+      "const good = last?.report.good ? last : earlier;",
+      "const good = last?.report.good ? last : null;",
     ],
   ),
   oneEdit(

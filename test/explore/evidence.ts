@@ -1,11 +1,7 @@
 import type { UnmatchedRow } from "../../src/tp-manager/attempts/findings.ts";
 import type { Attempt } from "../../src/tp-manager/attempts/payment.ts";
 import { isInDoubt } from "../../src/tp-manager/attempts/phase-table.ts";
-import {
-  type Answer,
-  type Effect,
-  notChargedOrdersIn,
-} from "../../src/tp-manager/matching/answer.ts";
+import { type Answer, notChargedOrdersIn } from "../../src/tp-manager/matching/answer.ts";
 import { assumptionsOf } from "../../src/tp-manager/matching/assumptions.ts";
 import type { Inquiry, Probe } from "../../src/tp-manager/matching/facts.ts";
 import type { Matcher } from "../../src/tp-manager/matching/matcher.ts";
@@ -79,7 +75,7 @@ export class Evidence {
   }
 
   /** What follows when the terminal keeps an unmatched transaction. */
-  effectsOf(world: World, unmatched: number): Effect[] {
+  effectsOf(world: World, unmatched: number): ReturnType<Judges["effectsOf"]> {
     return this.#judges.effectsOf(this.#whose(world, unmatched));
   }
 

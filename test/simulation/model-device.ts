@@ -1,5 +1,4 @@
 import { sleep } from "../../src/shared/time.ts";
-import { EMPTY_GAP_MS } from "../../src/tp-manager/matching/facts.ts";
 import type {
   AbortReason,
   ClosingTotals,
@@ -33,7 +32,7 @@ const REPORT_TIMEOUT_MS = 5_000;
 const LATE_REVERSAL_MS = 8_000;
 const REBOOT_MS = 20_000;
 /** A closing asks the host; a memory is cleared at the menu, or by a start. */
-const EMPTYING_MS = EMPTY_GAP_MS;
+const EMPTYING_MS = 10_000;
 
 interface Running {
   readonly register: Register;

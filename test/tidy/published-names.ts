@@ -17,7 +17,7 @@ export function publishedNames(): Set<string> {
     .map((path): unknown => JSON.parse(readFileSync(`${root}/${path}`, "utf8")));
   const messages = { ...supervisorMessages, ...tpManagerMessages, ...fleetMessages };
   const schemas = Object.values(messages).flatMap(({ request, response }) => [request, response]);
-  const events = Object.values(eventTable).map(({ data }) => data);
+  const events = Object.values(eventTable);
   return new Set([
     ...documents.flatMap((document) => namesOf(document)),
     ...[...schemas, ...events].flatMap((schema) =>

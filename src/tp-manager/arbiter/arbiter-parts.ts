@@ -35,7 +35,6 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly matcher: Matcher;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** Publishes an event to the clients of `GET /events`. */
   readonly announce?: Announce | undefined;
   /** Called when an attempt became charged or reversed, so that the hand-off begins. */
   readonly settled: () => void;

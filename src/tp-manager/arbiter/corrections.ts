@@ -1,9 +1,8 @@
 import type { Charged } from "../../shared/catalog/errors.ts";
 import type { AttemptInput } from "../attempts/attempt-input.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { type Attempt, isCharged } from "../attempts/payment.ts";
-import { chargedOf } from "../attempts/phase-table.ts";
+import { chargedOf, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
 import { givesBack } from "../attempts/reversal-machine.ts";
 import {
   type Answer,
@@ -54,8 +53,8 @@ export const chargedBy = (proof: Proof) => ({
  * ours waits for that reversal: the terminal reversed the sale after it had refused to, or a person
  * reversed it at the terminal's keys (docs/rules/16-fresh.md). If the sale stayed charged, the
  * gateway would refund the money a second time. Call this only after two probes have shown the
- * reversal. Returns the id of the sale's order, or undefined when no sale is certain. Throws when
- * the journal fails.
+ * reversal. Returns the id of the sale's order; undefined: no sale is certain. Throws when the
+ * journal fails.
  */
 export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
   const attempt = givenBack(now, parts);

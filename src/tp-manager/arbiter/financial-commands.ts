@@ -141,10 +141,8 @@ export class FinancialCommands {
     const { log, settled, recovery } = this.#parts;
     const end = await run.catch((error: unknown) => {
       const { transactionId } = begun;
-      log.error(
-        { transactionId, err: error, alarm: "journal" },
-        "the outcome of a financial command could not be written to the disk",
-      );
+      const text = "the outcome of a financial command could not be written to the disk";
+      log.error({ transactionId, err: error, alarm: "journal" }, text);
       void recovery.doubted(begun, unwritten);
       throw new AppError("STORAGE_FAILED", undefined, { charged: "unknown", cause: error });
     });

@@ -66,9 +66,8 @@ interface Open {
 /**
  * Asks the terminal about everything that only the terminal can clear up, with one probe for all
  * questions that are due (docs/rules/15-not-yet.md). A terminal that is disconnected, busy, locked,
- * out of order or replaced by another has not answered: the questions wait and are asked again when
- * its state changes, and at growing pauses. Between two probes, only questions with `blocks` delay
- * financial commands.
+ * out of order or replaced has not answered: the questions wait and are asked again when its state
+ * changes, and at growing pauses. Between two probes, only questions with `blocks` delay commands.
  */
 export class Inquiries {
   readonly #parts: InquiryParts;
@@ -262,10 +261,8 @@ export class Inquiries {
       this.#isLockedOut = false;
     } catch (error) {
       if (!(error instanceof TerminalUnavailable)) throw error;
-      log.debug(
-        { reason: error.message },
-        "the terminal did not answer what its last transaction is",
-      );
+      const text = "the terminal did not answer what its last transaction is";
+      log.debug({ reason: error.message }, text);
       this.#isLockedOut = error.reason === "out-of-order";
       this.#vainState = this.#stateKey;
       for (const open of due) this.#askLater(open);

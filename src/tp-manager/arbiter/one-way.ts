@@ -3,7 +3,6 @@ import { AttemptWriter } from "../attempts/attempt-writer.ts";
 import { storage } from "../attempts/failures.ts";
 import {
   type Attempt,
-  type AttemptStep,
   isCharged,
   isNotCharged,
   isPaying,
@@ -16,13 +15,14 @@ import { type Answer, effectsOf, textOfProof } from "../matching/answer.ts";
 import { finalOf, type Learned } from "../matching/assumptions.ts";
 import {
   ambiguousWith,
+  attemptsNamed,
   contradicting,
   echoFact,
   isSameResult,
   lateResult,
-  type OneWayJournal,
   type OneWayLine,
   resultInPayment,
+  SETTLED_RESULT,
 } from "../matching/one-way.ts";
 import type { OneWayResult, TransactionReport } from "../terminal/terminal.ts";
 import type { ArbiterTools } from "./arbiter-parts.ts";
@@ -34,10 +34,6 @@ import {
   putInDoubt,
 } from "./corrections.ts";
 import { aboutWhom, alarmOf } from "./unmatched.ts";
-
-/** The kind of event for a result that agrees with the operator's settlement of its order. */
-const SETTLED_RESULT = "told-settled";
-const settledResults = [SETTLED_RESULT, "told-after-charge"];
 
 /**
  * Handles the results of a one-way terminal (docs/rules/25-one-way.md): finds the order of each
@@ -60,7 +56,7 @@ export class OneWay {
   /** Whether a result that arrived during the payment `running` belongs to that payment. */
   isOf(running: Attempt, { report, ...rest }: OneWayResult): boolean {
     const result = { ...rest, report: this.withContradictions(report) };
-    const answer = resultInPayment(result, running, this.#journal(), this.#line);
+    const answer = resultInPayment(result, running, this.#parts, this.#line);
     const { transactionId, request } = running;
     if (answer.answer === "many") {
       this.#parts.log.warn(
@@ -94,17 +90,15 @@ export class OneWay {
       }
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      log.warn(
-        { err: error },
-        "could not write to the journal what a result shows of the terminal",
-      );
+      const text = "could not write to the journal what a result shows of the terminal";
+      log.warn({ err: error }, text);
     }
   }
 
   /**
    * Stores that a person has settled an order by a result which itself decided nothing. No further
-   * result of the order is awaited, and results of this terminal need not carry the facts that
-   * others carried.
+   * result of the order is awaited, and results of this terminal need not carry facts that others
+   * did.
    */
   settled({ state: before, transactionId, request }: Attempt, { state }: Attempt): void {
     const { learned } = this;
@@ -135,7 +129,7 @@ export class OneWay {
    */
   get ambiguousOrders(): readonly Attempt[] {
     const { namesNoPayment = false } = this.#parts.terminal.capabilities;
-    return ambiguousWith(this.#journal(), { ...this.#line, namesNothing: namesNoPayment });
+    return ambiguousWith(this.#parts, { ...this.#line, namesNothing: namesNoPayment });
   }
 
   /** Handles a late result. Returns whether it is on disk; never throws for a failing journal. */
@@ -143,7 +137,7 @@ export class OneWay {
     const { log } = this.#parts;
     try {
       const report = this.withContradictions(received);
-      const answer = lateResult({ ...rest, report }, this.#journal(), this.#line);
+      const answer = lateResult({ ...rest, report }, this.#parts, this.#line);
       if (answer.answer === "known") {
         const { orderId } = answer;
         log.warn({ orderId }, "the terminal reported a stored result again");
@@ -194,7 +188,7 @@ export class OneWay {
   begin(): void {
     const { terminalLog, clock } = this.#parts;
     const kept = new Set(terminalLog.heldReferences().filter(isReference));
-    for (const attempt of this.#named(kept)) {
+    for (const attempt of attemptsNamed(kept, this.#parts)) {
       if (!isNotCharged(attempt.state)) continue;
       const because = "it was kept apart from the order";
       const rows = terminalLog.heldAs(referenceOf(attempt.transactionId));
@@ -265,11 +259,8 @@ export class OneWay {
     const { inquiries, settled } = this.#parts;
     const { state } = writer.advance({ input: "late-result", report, judgement, because });
     if (judgement === "disagrees") alarmMismatch(writer, report, "it cannot be refused");
-    writer.log(
-      "warn",
-      { judgement },
-      `the terminal reported the result late; the attempt is now ${state.phase}`,
-    );
+    const text = `the terminal reported the result late; the attempt is now ${state.phase}`;
+    writer.log("warn", { judgement }, text);
     inquiries.reconsider();
     if (!isCharged(state)) return;
     alarmDifference(writer, report);
@@ -317,48 +308,8 @@ export class OneWay {
     log.error({ ...alarmOf(report, answer, "held"), ...detail }, text + aboutWhom(answer));
   }
 
-  /** Returns the attempts that the given references name, however old the attempts are. */
-  #named(references: ReadonlySet<string>): Attempt[] {
-    const { attempts } = this.#parts;
-    const left = new Set(references);
-    const named: string[] = [];
-    for (const id of attempts.ids()) {
-      if (left.size === 0) break;
-      if (left.delete(referenceOf(id))) named.push(id);
-    }
-    return named.flatMap((id) => attempts.read(id) ?? []);
-  }
-
   get #line(): OneWayLine {
     const { sharesLine: isShared = false } = this.#parts.terminal.capabilities;
     return { isShared, holds: this.#parts.matcher.assumptions, learned: this.learned };
   }
-
-  #journal(): OneWayJournal {
-    const { attempts, terminalLog, clock } = this.#parts;
-    return {
-      get open() {
-        return attempts.unfinished();
-      },
-      get kept() {
-        return terminalLog.unmatched(1)[0];
-      },
-      newest: () => attempts.newest(),
-      hasLeft: (attempt) => attempts.canHaveLeft(attempt),
-      lastResult: ({ transactionId }) => lastResultIn(attempts.events(transactionId)),
-      hasSettledResult: ({ state, transactionId }) =>
-        "settled" in state &&
-        attempts.events(transactionId).some(({ kind }) => settledResults.includes(kind)),
-      named: (reference) => this.#named(new Set([reference]))[0],
-      nowMs: clock.now(),
-    };
-  }
-}
-
-function lastResultIn(steps: readonly AttemptStep[]) {
-  for (const { atMs, detail } of steps.toReversed()) {
-    const { report } = detail as { readonly report?: TransactionReport };
-    if (report?.resultCode != null) return { atMs, report };
-  }
-  return undefined;
 }

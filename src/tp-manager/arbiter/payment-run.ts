@@ -234,11 +234,8 @@ export class PaymentRun {
       if (error instanceof BrokenInvariant) throw error;
       // Without a decision the terminal itself reverses the sale a little later (docs/zvt.md 8.2).
       const detail = { err: error, alarm: "journal" } as const;
-      this.writer.log(
-        "error",
-        detail,
-        "could not write to the journal that the time for the goods is over",
-      );
+      const text = "could not write to the journal that the time for the goods is over";
+      this.writer.log("error", detail, text);
     }
   }
 }

@@ -101,10 +101,8 @@ export class Reconciler {
   #alarm({ id, atMs }: Reconciliation, { terminal, gateway }: ClosingBody): void {
     const { log } = this.#parts;
     const about = { reconciliation: id, at: isoTime(atMs) };
-    log.info(
-      { ...about, terminal, gateway: gateway.sums },
-      `the end of day was compared with the journal: ${terminal.result}`,
-    );
+    const text = `the end of day was compared with the journal: ${terminal.result}`;
+    log.info({ ...about, terminal, gateway: gateway.sums }, text);
     if (terminal.result === "differs") {
       log.error(
         { alarm: "terminal-difference", ...about, ...aboutOne(terminal.suspects) },

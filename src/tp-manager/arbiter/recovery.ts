@@ -1,9 +1,8 @@
 import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { NoteKind, WrittenEvent } from "../attempts/attempt-event.ts";
 import { AttemptWriter } from "../attempts/attempt-writer.ts";
-import { PAYMENT_UNKNOWN } from "../attempts/event-table.ts";
 import { type Attempt, type Detail, isCharged, REVERSAL_BEGINS } from "../attempts/payment.ts";
-import { isInDoubt, isRunning } from "../attempts/phase-table.ts";
+import { isInDoubt, isRunning, PAYMENT_UNKNOWN } from "../attempts/phase-table.ts";
 import { candidatesIn, type Proof, RULES_VERSION } from "../matching/answer.ts";
 import { anyTerminal, compareReports, compareStored } from "../matching/comparison.ts";
 import { type EarlierProbe, isProbedInTime, type Probe } from "../matching/facts.ts";
@@ -24,10 +23,9 @@ const heardEnds = ["end-completed", "end-aborted"];
 type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
 
 /**
- * Finds out what became of attempts in doubt by asking the terminal. Recovery never repeats a
- * financial command (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md).
- * This class says what is asked about an attempt and writes the verdict; Inquiries says when to
- * probe.
+ * Finds out what became of attempts in doubt by asking the terminal, and never repeats a financial
+ * command (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md). This
+ * class says what is asked about an attempt and writes the verdict; Inquiries says when to probe.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
@@ -58,7 +56,6 @@ export class Recovery {
     return inquiries.ask(this.#questionOf(attempt, !this.#wasUnsettled(transactionId)));
   }
 
-  /** Asks the terminal again about every attempt in doubt. */
   askAgain(): void {
     for (const { transactionId } of this.#parts.attempts.unfinished()) {
       void this.recover(transactionId);
@@ -278,7 +275,6 @@ function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   writer.log("error", detail, "the terminal charged more than the goods that came out were worth");
 }
 
-/** Returns the state of an attempt in doubt, or undefined for any other attempt. */
 function inDoubtStateOf({ state }: Attempt) {
   return isInDoubt(state) ? state : undefined;
 }

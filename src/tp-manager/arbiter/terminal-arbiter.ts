@@ -45,7 +45,6 @@ export class TerminalArbiter {
     readonly lastAnswer: LastAnswer;
     readonly unmatched: Unmatched;
   };
-  /** The state of the terminal and its events, as the driver reports them. */
   readonly terminal: TerminalFacts;
   /** Which work has the terminal now. */
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
@@ -59,11 +58,8 @@ export class TerminalArbiter {
   readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned">;
   readonly recovery: Pick<Recovery, "recover">;
   readonly unmatched: Pick<Unmatched, "lateReport">;
-  /** Pays an order or reverses a sale. */
   readonly commands: FinancialCommands;
-  /** Cancels the payment that has the terminal, or decides about its goods. */
   readonly running: RunningPayment;
-  /** Restarts the terminal or runs its end of day. */
   readonly upkeep: Upkeep;
 
   constructor(parts: ArbiterParts) {

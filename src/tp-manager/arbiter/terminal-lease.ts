@@ -39,8 +39,7 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
 /**
  * Gives the terminal to one piece of work at a time, prepared, and only when no attempt is in doubt
  * before and after the preparation (docs/rules/05-evidence.md). There is no other way to the wire.
- * A lease lasts until its work has ended on the wire, even when no caller waits for the work any
- * more.
+ * A lease lasts until its work has ended on the wire, even when no caller waits for the work.
  */
 export class TerminalLease {
   readonly #terminal: HeldTerminal;
@@ -170,7 +169,6 @@ export class TerminalLease {
     this.assertNothingInDoubt();
   }
 
-  /** Resolves when no work has the terminal. */
   async whenFree(): Promise<void> {
     while (this.#current) await this.#current.ended.then(undefined, () => undefined);
   }
@@ -179,7 +177,6 @@ export class TerminalLease {
 export interface NotReadyReason {
   /** The error code that `POST /payment` would answer. */
   readonly code: ErrorCode;
-  /** The reason as a text for an operator. */
   readonly says: string;
   /** The message in the payment's error answer; without this member the code's own message. */
   readonly message?: string;

@@ -30,8 +30,7 @@ import type { Question } from "./inquiries.ts";
  * (docs/rules/04-approval.md, docs/rules/19-late.md): a result that the terminal reports although
  * no payment runs, which the driver refuses on the wire, and a sale that the terminal has stored
  * and never reported. Each is stored and raises an alarm, and the terminal is asked whether it
- * still has the transaction. No payment begins meanwhile, because the next sale would hide the
- * answer.
+ * still has the transaction. No payment begins meanwhile: the next sale would hide the answer.
  */
 export class Unmatched {
   readonly #parts: ArbiterTools;
@@ -168,8 +167,7 @@ export class Unmatched {
 
   /**
    * Resolves when the terminal has been asked about a late result that may charge the order
-   * (docs/rules/19-late.md). Returns undefined when there is no such result, or when the journal
-   * cannot be read.
+   * (docs/rules/19-late.md). undefined: there is no such result, or the journal cannot be read.
    */
   lateReport(orderId: string): Promise<void> | undefined {
     return this.#read(() => {
@@ -210,10 +208,8 @@ export class Unmatched {
       const id = terminalLog.keepUnmatched(unmatched, isSame);
       return id === undefined ? "repeated" : { id, ...unmatched };
     } catch (error) {
-      log.error(
-        { err: error, alarm: "journal" },
-        "could not write an unmatched transaction to the journal",
-      );
+      const text = "could not write an unmatched transaction to the journal";
+      log.error({ err: error, alarm: "journal" }, text);
       return { id: null, ...unmatched };
     }
   }

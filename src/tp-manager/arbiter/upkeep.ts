@@ -20,8 +20,8 @@ export class Upkeep {
 
   /**
    * Restarts the terminal and waits until it answers again. Throws {@link AppError}. The terminal
-   * is not asked for its status before, because a restart must also be possible when it does not
-   * answer.
+   * is not asked for its status first, because a terminal that does not answer must be restarted
+   * too.
    */
   async reset(): Promise<void> {
     const { lease, clock, resetLimitMs } = this.#parts;
@@ -96,9 +96,8 @@ export class Upkeep {
   }
 
   /**
-   * Returns the last transaction of a locked terminal, or undefined when the terminal refuses the
-   * question until its end of day, or has left it unanswered so often that the terminal would stay
-   * locked for ever.
+   * Returns the last transaction of a locked terminal; undefined: the terminal refuses the question
+   * until its end of day, or has left it unanswered too often and would stay locked for ever.
    */
   async #lastUnderLock(): Promise<LastTransaction | undefined> {
     const { terminal, prepareMs, clock, log } = this.#parts;

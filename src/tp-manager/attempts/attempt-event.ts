@@ -39,8 +39,7 @@ const noteKinds = [
 export type NoteKind = (typeof noteKinds)[number];
 
 /**
- * The import of a sale that the supervisor knows and a lost or restored journal lacked
- * (docs/rules/17-loss.md).
+ * The import of a sale that the supervisor knows and the journal lacked (docs/rules/17-loss.md).
  */
 interface Imported {
   readonly input: "imported";
@@ -184,7 +183,6 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
 interface StepOwner {
   readonly request: PaymentRequest;
   readonly final: AttemptState;
-  /** Returns the transaction that was handed off or imported. */
   readonly handedOff: () => Transaction | null;
 }
 

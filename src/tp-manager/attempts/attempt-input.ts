@@ -66,7 +66,6 @@ interface Reported {
 
 /** Why a verdict was given. It is stored with the verdict, which is given only once. */
 interface Grounds {
-  /** The reason as a text for people. */
   readonly because: string;
   /** The facts of the proof. `rules` is the version of the rules that gave the verdict. */
   readonly proof?: Proof & { readonly rules: number };

@@ -24,7 +24,6 @@ interface WriterParts {
   readonly attempts: AttemptRows;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** Sends a prompt to the clients of `GET /events`. */
   readonly announce?: Announce | undefined;
 }
 
@@ -70,11 +69,8 @@ export class AttemptWriter {
       fold([...this.unwritten, event], this.#attempt.state);
     } catch (error) {
       // This is a fault of the program, and repeating the event would not help.
-      this.log(
-        "error",
-        { err: error, input: input.input },
-        "an event from the wire is not possible in the attempt's state",
-      );
+      const text = "an event from the wire is not possible in the attempt's state";
+      this.log("error", { err: error, input: input.input }, text);
       return;
     }
     this.unwritten.push(event);
@@ -133,11 +129,8 @@ export class AttemptWriter {
       const atMs = this.#parts.clock.now();
       this.#parts.attempts.addEvent(this.#attempt.transactionId, { atMs, kind, detail });
     } catch (error) {
-      this.log(
-        "error",
-        { err: error, kind },
-        "could not write a note about the attempt to the journal",
-      );
+      const text = "could not write a note about the attempt to the journal";
+      this.log("error", { err: error, kind }, text);
     }
   }
 

@@ -3,6 +3,7 @@ import { BrokenInvariant } from "../../shared/invariant.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { compareReports } from "../matching/comparison.ts";
 import { type AttemptEvent, eventOf, fold, nothingKnown } from "./attempt-event.ts";
+import auditRules from "./audit-rules-en.json" with { type: "json" };
 import {
   type AttemptState,
   type AttemptStep,
@@ -22,23 +23,7 @@ import { isInDoubt, phaseTable } from "./phase-table.ts";
  * (docs/design.md 9.6). Pure. Older versions may have been more careful than the present machines,
  * so an attempt that they left in doubt where the machines are certain is no fault.
  */
-/** The names of the rules, each with the sentence that describes its fault. */
-export const auditRules = {
-  "illegal-step": "a step that its phase does not have",
-  "other-end": "the steps lead to another end than the journal has",
-  "charged-without-proof": "charged without an agreeing report and a good end, and without proof",
-  "not-charged-after-approval": "not charged after an approval that was acknowledged, no proof",
-  "wrong-amount": "charged with another amount or currency than was asked for",
-  "reversed-amount": "reversed with another amount, or another sale, than was charged",
-  "command-twice": "a financial command of it was sent twice",
-  "charged-twice": "two attempts of one order were charged",
-  "same-sale-twice": "one sale of the terminal stands for two attempts",
-  "hand-off-missing": "charged, and no row hands it off",
-  "hand-off-wrong": "handed off with another amount, or without having been charged",
-  "phase-column": "the searched phase is not that of the state",
-  "card-number": "a card number that is not masked",
-  unreadable: "a record that cannot be read",
-} as const;
+/** The name of a rule; audit-rules-en.json has the sentence that describes its fault. */
 export type AuditRule = keyof typeof auditRules;
 
 export interface AuditFault {
@@ -48,7 +33,6 @@ export interface AuditFault {
   readonly says: string;
 }
 
-/** One attempt as the journal stores it. */
 interface AuditedAttempt {
   readonly transactionId: string;
   readonly orderId: string;

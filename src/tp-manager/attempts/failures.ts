@@ -26,6 +26,16 @@ export function failureOf(error: unknown): AppError | undefined {
   return undefined;
 }
 
+/** Returns the error for a request with a fault in one field. `text`: the error's own message. */
+export function invalid(
+  field: string,
+  message: string,
+  { text = `${field} ${message}`, charged }: { text?: string; charged?: Charged } = {},
+): AppError {
+  const details = { faults: [{ field, message }] };
+  return new AppError("REQUEST_INVALID", text, { details, ...(charged && { charged }) });
+}
+
 /**
  * Runs `work` and turns what it throws into STORAGE_FAILED; `charged` is what is known of the
  * requested order then (docs/rules/10-charged.md).

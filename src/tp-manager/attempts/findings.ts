@@ -25,7 +25,6 @@ export interface UnmatchedRow {
   /** When it was reported or found, in epoch milliseconds. */
   readonly atMs: number;
   readonly report: TransactionReport;
-  /** The terminal that made the transaction. */
   readonly identity: TerminalIdentity;
   /**
    * Whether the terminal had stored the transaction without reporting it and no order here can have

@@ -239,7 +239,7 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
 
 /**
  * Keeps a cancelled payment in doubt until the terminal was asked once, because an approval may
- * cross our cancel (docs/rules/22-heard-end.md). If goods were withheld, there was nothing left to
+ * cross our cancel (docs/rules/22-heard-end.md). If goods were withheld, nothing was left to
  * approve.
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {

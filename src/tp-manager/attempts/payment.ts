@@ -9,6 +9,7 @@ import {
   type GoodsDecision,
   type TransactionReport,
 } from "../terminal/terminal.ts";
+import inDoubtTexts from "./in-doubt-en.json" with { type: "json" };
 
 /** A payment request whose members have been checked. */
 export interface PaymentRequest {
@@ -54,7 +55,6 @@ export type Judgement =
   | "not-good"
   /** The report is good but of another amount or currency. It is refused on the wire. */
   | "disagrees"
-  /** The report has no result code. */
   | "no-result";
 
 export interface JudgedReport {
@@ -155,30 +155,10 @@ interface ReversedState {
   readonly report: TransactionReport;
 }
 
-/** Why an attempt is in doubt. The texts are stored and answered, so they never change. */
-const inDoubtTexts = {
-  "sale-after-end": "the terminal told a sale too late, which can be of this order or of another",
-  "other-sale-after-end":
-    "the terminal told a sale too late, and not surely the one that was asked for",
-  interrupted: "the connector stopped while the payment ran",
-  "result-without-command": "the terminal reported a result and then: ",
-  "cancel-crossed": "the terminal says that it was cancelled; it is asked once",
-  "no-report": "the terminal ended as good without reporting a result",
-  "part-unreported": "the terminal ended the sale without telling the part that was decided",
-  "kept-without-goods": "the terminal kept a sale although no goods were said to have come out",
-  "two-sales": "the terminal reported two sales in one payment",
-  disagreement: "the terminal's reports do not agree with what was asked or with each other",
-  "no-result-code": "the terminal reported no result code",
-  "refused-after-approval": "the terminal approved and then ended with ",
-  "unclear-report": "the terminal's report is not clear and it ended with ",
-  "reversal-interrupted": "the connector stopped while the reversal ran",
-  "reversal-unreported": "the terminal ended the reversal without a clear report",
-  "reversal-without-command": "the terminal reported a reversal and then: ",
-  /** The terminal's end was not received, and the driver gives the text. */
-  lost: "",
-} as const;
-
-/** Returns the text of a reason. `said`: what the terminal or its driver says of the end. */
+/**
+ * Returns why an attempt is in doubt. The texts are stored and answered, so they never change.
+ * `said`: what the terminal, or for the reason "lost" its driver, says of the end.
+ */
 export function whyInDoubt(reason: keyof typeof inDoubtTexts, said = ""): string {
   return inDoubtTexts[reason] + said;
 }
@@ -213,7 +193,6 @@ export interface Attempt {
   readonly number: number;
   readonly request: PaymentRequest;
   readonly state: AttemptState;
-  /** When the attempt began, in epoch milliseconds. */
   readonly startedAtMs: number;
   readonly endedAtMs: number | null;
   /** The terminal before the command; null when the terminal could not be prepared. */
@@ -305,22 +284,17 @@ export function nextReport(
   return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
 
+/** Returns the test whether a state is of one phase. */
+const isIn =
+  <P extends AttemptPhase>(phase: P) =>
+  (state: AttemptState): state is Extract<AttemptState, { readonly phase: P }> =>
+    state.phase === phase;
+
 /** Whether the command of the payment may be running at the terminal. */
-export function isPaying(state: AttemptState): state is SentState {
-  return state.phase === "sent";
-}
-
-export function isCharged(state: AttemptState): state is ChargedState {
-  return state.phase === "charged";
-}
-
-export function isNotCharged(state: AttemptState): state is NotChargedState {
-  return state.phase === "not-charged";
-}
-
-export function isReversed(state: AttemptState): state is ReversedState {
-  return state.phase === "reversed";
-}
+export const isPaying = isIn("sent");
+export const isCharged = isIn("charged");
+export const isNotCharged = isIn("not-charged");
+export const isReversed = isIn("reversed");
 
 /** Returns the sale that was charged, whether or not it was paid back. */
 export function saleOf(state: AttemptState): Sale | undefined {

@@ -126,9 +126,7 @@ export const variantTable = {
   /** An operator's finding that a second finding may still correct. */
   "settled charged": { of: "charged", settle: ["not-charged"] },
   "settled not-charged": { of: "not-charged", settle: ["charged"] },
-  /** A part of the money was paid back. */
   "part-returned": { of: "charged", reversal: "REVERSAL_REFUSED" },
-  /** All of the money was paid back. */
   returned: {
     of: "charged",
     charged: "no",
@@ -209,6 +207,9 @@ function stateOf(state: AttemptState): EventData<"payment">["state"] {
   if (isPaying(state)) return isApproved(state) ? "approved" : "running";
   return isNotCharged(state) ? state.outcome.status : state.phase;
 }
+
+/** The alarm about an order that recovery could not settle. It ends when the order is settled. */
+export const PAYMENT_UNKNOWN = "payment-unknown";
 
 /** The name of the alarm about {@link isReturnedTwice}. */
 export const RETURNED_TWICE = "returned-twice";

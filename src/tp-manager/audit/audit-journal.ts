@@ -7,10 +7,10 @@ import {
   type AuditRule,
   auditAttempt,
   auditOrder,
-  auditRules,
   auditSameNumbers,
   faultOf,
 } from "../attempts/audit-rules.ts";
+import auditRules from "../attempts/audit-rules-en.json" with { type: "json" };
 import type { AttemptStep } from "../attempts/payment.ts";
 
 type Row = Record<string, SQLInputValue>;
@@ -67,17 +67,11 @@ const PART_ROWS = 20_000;
 
 /** Returns the parts of an audit of this file, which can be run in any order and in parallel. */
 export function partsOf(path: string): AuditPart[] {
-  const database = openForReading(path);
-  try {
-    const last = Number(database.prepare(texts.lastRow).get()?.["last"]);
-    const count = Math.ceil(last / PART_ROWS);
-    const ranges = Array.from({ length: count }, (_, index) => {
-      return { after: index * PART_ROWS, upTo: (index + 1) * PART_ROWS };
-    });
-    return ["others", ...ranges];
-  } finally {
-    database.close();
-  }
+  const last = reading(path, (file) => Number(file.prepare(texts.lastRow).get()?.["last"]));
+  const ranges = Array.from({ length: Math.ceil(last / PART_ROWS) }, (_, index) => {
+    return { after: index * PART_ROWS, upTo: (index + 1) * PART_ROWS };
+  });
+  return ["others", ...ranges];
 }
 
 /**
@@ -85,14 +79,20 @@ export function partsOf(path: string): AuditPart[] {
  * only read. Give a copy, because a journal in use changes meanwhile.
  */
 export function auditPart(path: string, part: AuditPart): AuditReport {
-  const database = openForReading(path);
-  try {
-    const audit = new Audit(database);
+  return reading(path, (file) => {
+    const audit = new Audit(file);
     if (part === "others") audit.readOthers();
     else audit.readAttempts(part.after, part.upTo);
     return audit.report;
+  });
+}
+
+function reading<T>(path: string, work: (file: DatabaseSync) => T): T {
+  const file = openForReading(path);
+  try {
+    return work(file);
   } finally {
-    database.close();
+    file.close();
   }
 }
 

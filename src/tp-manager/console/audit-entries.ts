@@ -4,8 +4,8 @@ import { NAME_CHARACTERS_MAX } from "../../shared/masking/legible.ts";
 import { maskPansInText, maskPansInUrl } from "../../shared/masking/mask.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { storage } from "../attempts/failures.ts";
-import { checked, fault, legible } from "../http/body/input.ts";
+import { invalid, storage } from "../attempts/failures.ts";
+import { checked, legible } from "../http/body/input.ts";
 import { isActing } from "../http/call.ts";
 import type { AuditEntryRows } from "../journal/operator-rows.ts";
 
@@ -54,10 +54,8 @@ export function keepAuditEntries(
       const code = statusCode === 200 ? null : codeIn(payload);
       if (act !== null) entries.end(act, statusCode, code);
     } catch (error) {
-      log.error(
-        { err: error, act },
-        "could not write the outcome of an operator's change to the journal",
-      );
+      const text = "could not write the outcome of an operator's change to the journal";
+      log.error({ err: error, act }, text);
     }
     done();
   });
@@ -90,6 +88,6 @@ function decoded(name: string, header: string | readonly string[] | undefined): 
   try {
     return decodeURIComponent(String(header)).trim();
   } catch {
-    throw fault(name, "must be encoded like a part of an address");
+    throw invalid(name, "must be encoded like a part of an address");
   }
 }

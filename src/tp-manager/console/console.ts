@@ -6,8 +6,12 @@ import { checked } from "../http/body/input.ts";
 import { refuseLogin } from "../http/door/access.ts";
 import { Credentials } from "../http/door/credentials.ts";
 import { pageLimits } from "../http/door/server-limits.ts";
-import { installSessionDoor, tokenOf } from "../http/door/session-door.ts";
-import { SESSION_IDLE_MS, type Sessions } from "../http/door/sessions.ts";
+import {
+  installSessionDoor,
+  SESSION_IDLE_MS,
+  type Sessions,
+  tokenOf,
+} from "../http/door/sessions.ts";
 import { send } from "../http/envelope.ts";
 import { serveFiles } from "../http/static-files.ts";
 import { keepAuditEntries } from "./audit-entries.ts";

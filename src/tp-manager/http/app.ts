@@ -24,7 +24,6 @@ declare module "fastify" {
     about: About | null;
   }
   interface FastifyContextConfig {
-    /** The call that a route belongs to. */
     call?: AnyCall;
   }
   interface FastifyInstance {

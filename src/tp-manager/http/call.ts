@@ -29,14 +29,12 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
   : unknown;
 
 /**
- * One call of the local API: the only place that says what it is. Routing, `Allow`, roles, the rule
- * about a browser's address bar, validation, the OpenAPI document and docs/reference.md derive from
- * it.
+ * One call of the local API. Routing, `Allow`, roles, the rule about a browser's address bar,
+ * validation, the OpenAPI document and docs/reference.md derive from this record alone.
  */
 interface CallRecord<Path extends string, Body, Query, Answer> {
   /** As OpenAPI writes it: `/payment/{orderId}`. */
   readonly path: Path;
-  /** Another path by which the call can be made. */
   readonly alias?: string;
   /** The former path of a renamed call, which still works and is deprecated. */
   readonly formerPath?: string;
@@ -124,7 +122,6 @@ export interface CallContext {
   readonly requestStop: (why: string) => void;
 }
 
-/** One checked request for a call. */
 interface Call<Path extends string, Body, Query> {
   readonly params: ParamsOf<Path>;
   readonly query: Query;

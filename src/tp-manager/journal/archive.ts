@@ -112,10 +112,9 @@ export class Archive extends rows("archive", {
   readonly #listed = this.statements.prepare("archived listed", listed);
 
   /**
-   * Archives those of the next `limit` old attempts whose orders allow it, the oldest first and in
-   * one transaction, beginning after `after`. Returns how many attempts were archived, and as
-   * `next` where the next step begins; `next` is undefined when every order that is old enough was
-   * checked.
+   * Archives those of the next `limit` old attempts after `after` whose orders allow it, in one
+   * transaction. Returns how many orders were archived, and in `next` where the next step begins;
+   * `next` is undefined when every old order was checked.
    */
   putAway(beforeMs: number, limit: number, after = oldest) {
     return this.statements.transaction(() => {
@@ -205,10 +204,7 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/**
- * Returns the chore that archives orders older than JOURNAL_DAYS (`days`). `learn` asks the
- * supervisor for a delivery state.
- */
+/** Returns the chore that archives orders older than `days`. `learn` asks for a delivery state. */
 export function archiveChore(
   archive: Archive,
   days: number,

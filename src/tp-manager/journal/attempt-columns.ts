@@ -118,8 +118,7 @@ type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
  * Returns the SQL that lists a table's rows since `?3`, newest first, after the start time `?1` and
- * the position `?2`. Each listing of one status reads its own index only; the listing of all
- * statuses merges them.
+ * the position `?2`. A listing of one status reads its own index only; that of all merges them.
  */
 export function listings(
   table: string,

@@ -42,7 +42,6 @@ const LATER_MAX = 5_000;
 /** The number of ids that are read at once, and (below) a text that sorts after every id. */
 const IDS = 500;
 const LAST_ID = "~";
-/** The number of attempts that are read at once. */
 const PAGE = 50;
 const NEVER = Number.MAX_SAFE_INTEGER;
 

@@ -59,7 +59,6 @@ export class EventRows extends rows("events", {
     });
   }
 
-  /** Stores an alarm for `GET /events`. */
   raise(alarm: EventData<"alarm">, atMs: number): void {
     this.commit((emit) => emit("alarm", alarm, atMs));
   }
@@ -76,7 +75,6 @@ export class EventRows extends rows("events", {
     return this.sql.after.all(id, limit).map(eventOf);
   }
 
-  /** Returns the newest alarms, newest first. */
   alarms(limit: number): KeptEvent[] {
     return this.sql.alarms.all(limit).map(eventOf);
   }

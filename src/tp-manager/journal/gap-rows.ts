@@ -20,7 +20,7 @@ export type JournalGap = NonNullable<ReturnType<GapRows["open"]>>;
  * How long the program has to run before a journal gap can be closed. A kiosk repeats only orders
  * of the same day. Only running time counts, because the clock can be set.
  */
-export const GAP_MIN_MS = 24 * 3_600_000;
+const GAP_MIN_MS = 24 * 3_600_000;
 
 /** The SQL for the numbers of the next attempt and of the next end of day. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
@@ -143,8 +143,7 @@ export class GapRows extends rows("gaps", {
 
   /**
    * Whether the terminal has reversed a sale that is newer than the newest charge or reversal that
-   * it reported to this journal itself. Attempts begun later explain such a sale only if they asked
-   * for its amount.
+   * it reported itself. Attempts begun later explain such a sale only if they asked for its amount.
    */
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;

@@ -75,7 +75,6 @@ export class HandOffRows extends rows("handOffs", {
       get transaction(): Transaction {
         return readJson(row["body"]);
       },
-      /** Whether the supervisor has stored the transaction. */
       acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
       /** Whether the supervisor refused it last, so that an answer does not wait for it. */
       isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
@@ -108,14 +107,12 @@ export class HandOffRows extends rows("handOffs", {
     return Number(this.sql.countPending.get()?.["n"]);
   }
 
-  /** Returns how many of the pending hand-offs the supervisor refuses. */
   countRefused(): number {
     return Number(this.sql.countRefused.get()?.["n"]);
   }
 
   /**
-   * Returns orders that ended uncharged while the gateway has them and no operator acknowledged so,
-   * oldest first.
+   * Returns orders that ended uncharged, are at the gateway and wait for an operator, oldest first.
    */
   standingAtGateway(sinceMs: number, limit: number): string[] {
     return this.sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));

@@ -29,7 +29,6 @@ export class Journal {
   /** The database, for tests only; the programs use the parts. */
   readonly database: DatabaseSync;
   readonly statements: Statements;
-  /** Shows whether the file can be written to. */
   readonly proof: WriteProof;
   readonly events: EventRows;
   readonly alarms: AlarmRows;

@@ -1,9 +1,8 @@
-import { FLEET_REQUEST } from "../../shared/ipc/contract.ts";
+import { FLEET_REQUEST, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { EventData } from "../attempts/event-table.ts";
 import type { AcknowledgedKind, SettledUnmatched } from "../attempts/findings.ts";
 import type { Reconciliation } from "../attempts/reconciliation/reconciliation-policy.ts";
-import type { AlarmTaker, SupervisorAlarms } from "../supervisor/polls.ts";
 import type { TelecollectionEnd } from "../terminal/terminal.ts";
 import { isUnread, readJson } from "./attempt-columns.ts";
 import type { AttemptRows } from "./attempt-rows.ts";
@@ -123,7 +122,6 @@ export class AcknowledgedRows extends rows("acknowledged", {
     });
   }
 
-  /** Returns when an item was acknowledged; null when it was not. */
   acknowledgedAtMs(kind: AcknowledgedKind, item: string): number | null {
     return timeOf(this.sql.at.get(storedKind(kind), item));
   }
@@ -140,12 +138,10 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return count === 0 ? null : { count, sinceMs: Number(row?.["since"]) };
   }
 
-  /** Returns the unmatched transactions that wait for an operator, newest first. */
   waitingUnmatched(limit: number): SettledUnmatched[] {
     return this.sql.allUnmatched.all(limit).map(unmatchedOf);
   }
 
-  /** Returns the differences that wait for an operator, newest first. */
   waitingDifferences(limit: number): Reconciliation[] {
     return this.sql.differences.all(limit).map(reconciliationOf);
   }
@@ -167,25 +163,24 @@ function timeOf(row: Row | undefined): number | null {
 }
 
 /** Stores which alarms of the supervisor, and requests of the fleet, are events of the journal. */
-export class AlarmRows
-  extends rows("alarms", {
-    last: "SELECT * FROM alarm_taken ORDER BY taken DESC LIMIT 1",
-    lastOf: "SELECT last_id FROM alarm_taken WHERE origin = ?",
-    raisedHere: `SELECT 1 FROM event WHERE name = 'alarm' AND json_extract(data, '$.alarm') = ?
+export class AlarmRows extends rows("alarms", {
+  last: "SELECT * FROM alarm_taken ORDER BY taken DESC LIMIT 1",
+  lastOf: "SELECT last_id FROM alarm_taken WHERE origin = ?",
+  raisedHere: `SELECT 1 FROM event WHERE name = 'alarm' AND json_extract(data, '$.alarm') = ?
     AND json_extract(data, '$.transactionId') = ?
     AND ifnull(json_extract(data, '$.source'), 'tp-manager') = 'tp-manager'`,
-    remember: `INSERT INTO alarm_taken (origin, last_id, taken)
+  remember: `INSERT INTO alarm_taken (origin, last_id, taken)
       VALUES (?1, ?2, (SELECT ifnull(max(taken), 0) + 1 FROM alarm_taken))
     ON CONFLICT (origin) DO UPDATE SET last_id = ?2, taken = excluded.taken`,
-  })<{ events: EventRows }>
-  implements AlarmTaker
-{
-  get last(): AlarmTaker["last"] {
+})<{ events: EventRows }> {
+  /** The database and the id of the last stored alarm; undefined before the first alarm. */
+  get last() {
     const row = this.sql.last.get();
     return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };
   }
 
-  take({ origin, alarms }: SupervisorAlarms): void {
+  /** Stores alarms in one commit with the events that they become. */
+  take({ origin, alarms }: SupervisorAnswer<"alarms">): void {
     // Usually there is nothing new, and then nothing is written to the disk.
     if (alarms.length === 0 && this.last?.origin === origin) return;
     this.parts.events.commit((emit) => {
@@ -273,7 +268,6 @@ interface AuditEntry {
   readonly id: number;
   readonly atMs: number;
   readonly login: string;
-  /** The person's name, as typed. */
   readonly name: string;
   readonly reason: string;
   /** The method and the path of the call to the local API. */

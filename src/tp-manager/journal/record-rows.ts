@@ -15,8 +15,7 @@ export interface KnownRecord {
   readonly transactionId: string | null;
   /**
    * How the record was found. "step": in a payment's events. "unmatched": of no attempt for
-   * certain. "of-no-order": no order here can have made it. "baseline": stored before a command of
-   * ours.
+   * certain. "of-no-order": no order here made it. "baseline": stored before a command of ours.
    */
   readonly source: "step" | "unmatched" | "of-no-order" | "baseline";
   /** When the record was first stored here, in epoch milliseconds. */

@@ -6,7 +6,7 @@ import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
 import { checked } from "../http/body/input.ts";
 import { refuseLogin } from "../http/door/access.ts";
 import { pageLimits } from "../http/door/server-limits.ts";
-import { installSessionDoor } from "../http/door/session-door.ts";
+import { installSessionDoor } from "../http/door/sessions.ts";
 import { send } from "../http/envelope.ts";
 import { serveApp } from "./app-files.ts";
 

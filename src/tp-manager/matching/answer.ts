@@ -1,5 +1,6 @@
 import { type Attempt, isNotCharged, saleOf } from "../attempts/payment.ts";
 import { chargedOf } from "../attempts/phase-table.ts";
+import whyNotOne from "./answer-en.json" with { type: "json" };
 import type { Assumption } from "./assumptions.ts";
 
 /**
@@ -24,24 +25,7 @@ export interface Candidate {
   readonly as: "sale" | "reversal";
 }
 
-/** The reasons why a record does not belong to one attempt for certain. */
-const whyNotOne = {
-  retold: "it cannot be distinguished from an earlier record",
-  "several orders": "it can be that of several orders",
-  outsider: "others are paid at this terminal too",
-  "lost order": "an order that was lost with the journal agrees with it too",
-  "never probed": "what the terminal had stored before is not known",
-  untimed: "it carries no time",
-  later: "other commands were sent since",
-  closed: "an end of day may have run since",
-  settled: "a person had settled it as not charged",
-  "in doubt": "an order whose own result has not come can have it as well",
-  "foreign reference": "it carries another reference than this terminal gives back for ours",
-  unclear: "the terminal does not show whether it keeps it",
-  "not granted": "its proof rests on what is not taken for granted here",
-  repeated: "it is the last result once more, and carries no reference",
-  "names nothing": "it carries no reference of ours",
-} as const;
+/** Why a record does not belong to one attempt for certain; answer-en.json has the texts. */
 export type WhyNotOne = keyof typeof whyNotOne;
 
 /** The matcher's answer: which attempts a record of the terminal can belong to. */
@@ -63,7 +47,6 @@ export type Answer =
       /** The candidates, newest first. */
       readonly candidates: readonly Candidate[];
       readonly why: WhyNotOne;
-      /** The reason as a text for people. */
       readonly because: string;
     }
   /** No candidate. `near`: attempts that agree but for one fact, for an alarm's text only. */
@@ -114,7 +97,7 @@ export function textOfProof({ facts, assumes }: Proof): string {
  * (docs/matching.md, "What follows"). Attempts in doubt are settled by recovery, charged attempts
  * stay charged, and a known record changes nothing.
  */
-export type Effect =
+type Effect =
   | { readonly effect: "charge"; readonly attempt: Attempt; readonly proof: Proof }
   /** The order becomes unknown until a person settles it. */
   | { readonly effect: "doubt"; readonly attempt: Attempt; readonly because: string };

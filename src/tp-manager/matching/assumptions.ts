@@ -111,8 +111,7 @@ const echoes = factNames.filter((fact) => factTable[fact].of === "echoes-referen
 
 /**
  * Returns for people the assumptions that this installation makes or has switched off, and what its
- * terminal has shown, in the order of their tables. `learned` is undefined while the terminal is
- * unknown.
+ * terminal has shown, in the order of their tables. `learned` undefined: no terminal is known.
  */
 export function takenForGranted(
   terminal: { readonly lastTransaction: boolean; readonly namesNoPayment?: true },

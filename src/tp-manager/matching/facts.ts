@@ -5,7 +5,6 @@ import {
   currencyNumericOf,
   goodsWindowSeconds,
   type InDoubtState,
-  type JudgedReport,
   type PaymentRequest,
   type ReversalInDoubtState,
 } from "../attempts/payment.ts";
@@ -59,19 +58,17 @@ export interface Inquiry extends InquiryTimes {
   readonly sale: TransactionReport | null;
   /**
    * Whether no transaction can have been stored and closed unnoticed since the command may have
-   * left ({@link isProbedInTime}). Needed only for a storage that was empty before and is empty
-   * now.
+   * left ({@link isProbedInTime}). Needed only for a storage that is empty and was empty before.
    */
   readonly isWatched?: boolean;
   /** Whether a probe has shown a transaction in a storage that was empty before the command. */
   readonly wasStored?: boolean;
 }
 
-/** The request that a record of a sale must agree with. */
 type Asked = ReturnType<typeof askedOf>;
 
 /** What the terminal reported on the wire while the command ran. */
-export interface WireEvidence {
+interface WireEvidence {
   /** The good result that the terminal reported last, or the unmatched transaction itself. */
   readonly good: TransactionReport | null;
   /** Whether that good result was refused on the wire. */
@@ -90,8 +87,7 @@ export interface WireEvidence {
   readonly second: TransactionReport | null;
   /**
    * How the command ended. "unheard": the line or the process was lost, or the end says nothing.
-   * "bad": the terminal reported a failure after another report. "only-bad": it reported nothing
-   * but the failure.
+   * "bad": the terminal reported a failure after another report. "only-bad": only the failure.
    */
   readonly end: "unheard" | "bad" | "only-bad";
 }
@@ -164,7 +160,7 @@ export type Facts = ReturnType<typeof factsOf>;
  * no terminal charges a card, stores the sale and closes its day by itself; while it does any of
  * these it is busy and answers no probe.
  */
-export const EMPTY_GAP_MS = 10_000;
+const EMPTY_GAP_MS = 10_000;
 /** The pause between probes of an empty storage; short enough that a late probe still counts. */
 export const EMPTY_PROBES_MS = 4_000;
 
@@ -321,8 +317,7 @@ function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean 
  * Whether the number of the next sale shows that the command in doubt used up no receipt number,
  * which a stored sale would have. null when that command itself reported a number, because the sale
  * may lie between the two or a number was given twice. For an empty storage the earlier numbers
- * decide, except that a next number near 1 shows nothing: a terminal that closes by itself may
- * restart its numbers.
+ * decide, except that a number near 1 shows nothing: a terminal's own closing may restart numbers.
  */
 function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
@@ -372,9 +367,11 @@ export function inquiryOfAttempt(
   const { baseline, request } = attempt;
   const times = { ...given, limitMs: saleLimitMs(request, given.limitMs) };
   invariant(baseline, "an attempt in doubt has a baseline");
-  const good = goodOf(state);
+  const { last, earlier = null } = state;
+  // A good report counts even if a later report contradicted it.
+  const good = last?.report.good ? last : earlier;
   const order = { amountMinor: request.amountMinor, currencyNumeric: request.currency.numeric };
-  const onlyBad = state.last === null || state.last.judgement === "not-good";
+  const onlyBad = last === null || last.judgement === "not-good";
   const heard: WireEvidence = {
     good: good?.report ?? null,
     refused: good !== null && judgeReport(order, good.report) === "disagrees",
@@ -382,7 +379,7 @@ export function inquiryOfAttempt(
     acknowledged: good?.acknowledged === true,
     earlierAckArrived: state.tookBefore === true,
     ackMayHaveArrived: state.perhapsTaken === true,
-    unclear: state.last?.judgement === "no-result",
+    unclear: last?.judgement === "no-result",
     second: state.second ?? null,
     end: !state.heard ? "unheard" : onlyBad && !good && !state.second ? "only-bad" : "bad",
   };
@@ -395,11 +392,6 @@ export function inquiryOfAttempt(
     asked: askedOf(attempt, times.limitMs),
     sale: null,
   };
-}
-
-/** Returns the good report that counts, even if a later report contradicted it. */
-function goodOf({ last, earlier }: InDoubtState): JudgedReport | null {
-  return last?.report.good ? last : (earlier ?? null);
 }
 
 function inquiryOfReversal(

@@ -73,12 +73,10 @@ interface Facts {
   readonly sale: ReportedResult;
   /** Whether an unmatched transaction was stored since the sale. */
   readonly unmatched: boolean;
-  /** Whether another till uses the terminal too. */
   readonly isShared: boolean;
   readonly later: readonly Attempt[];
   /** Other attempts at this terminal that did anything since the sale. */
   readonly touched: readonly Attempt[];
-  /** The results of those attempts. */
   readonly results: readonly TransactionReport[];
 }
 

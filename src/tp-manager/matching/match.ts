@@ -108,10 +108,12 @@ function whyNotOne(
   }: Pick<Candidates, "newest" | "isNew"> & { isShared: boolean; view: JournalView },
 ): WhyNotOne | undefined {
   const [first] = left;
+  const isBeforeLoss = ({ attempt }: Fitting): boolean =>
+    view.records.nextCommand(attempt.transactionId) === lostSince;
   if (new Set(left.map(({ attempt }) => attempt.request.orderId)).size > 1) return "several orders";
   if (isShared) return "outsider";
   if (!isNew) return "never probed";
-  if (left.some(({ attempt }) => isBeforeLoss(attempt, view))) return "lost order";
+  if (left.some(isBeforeLoss)) return "lost order";
   if (left.some(({ candidacy }) => candidacy === "untimed")) return "untimed";
   if (first?.attempt.transactionId !== newest?.transactionId) return "later";
   if (!first || !isNotCharged(first.attempt.state)) return undefined;
@@ -139,10 +141,6 @@ function proofOf(only: Fitting): Proof {
     facts: [`it is new, and agrees with order ${attempt.request.orderId} alone by ${what}`],
     assumes: ["sole-user", "storage-real", "own-time", "fresh-storage", ...believed],
   };
-}
-
-function isBeforeLoss({ transactionId }: Attempt, { records }: JournalView): boolean {
-  return records.nextCommand(transactionId) === lostSince;
 }
 
 /**
@@ -238,8 +236,7 @@ function ownRecord(attempt: Attempt): Answer & { answer: "one" } {
 }
 
 /**
- * Whether the attempt's command reported the record, with an amount that was not requested and is
- * not its charge.
+ * Whether the attempt's command reported the record, of an amount neither requested nor charged.
  */
 function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boolean {
   const sale = saleOf(attempt.state)?.report;

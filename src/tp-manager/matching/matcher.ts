@@ -78,7 +78,6 @@ export class Matcher {
     return match({ record, source, atMs, identity, limitMs }, this.#parts, assumptions);
   }
 
-  /** Returns the attempts that an unmatched transaction can belong to. */
   whoseUnmatched({ report, identity, atMs }: UnmatchedRow): Answer {
     return this.whose(report, "late", identity, atMs);
   }
@@ -190,10 +189,7 @@ export class Matcher {
     return this.#parts.learned(identity).has("stores-reversals");
   }
 
-  /**
-   * Returns the assumptions for people. While a named terminal is disconnected, it is not known
-   * which one it is.
-   */
+  /** Returns the assumptions for people. A disconnected terminal that has a name is not known. */
   takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">) {
     const { assumptions, learned, terminal } = this.#parts;
     const { capabilities } = terminal;
@@ -231,7 +227,6 @@ export class Matcher {
     };
   }
 
-  /** Returns what is known about an unmatched transaction. */
   ofUnmatched(row: UnmatchedRow, probe: Probe): Known {
     const { terminalLog, assumptions: holds } = this.#parts;
     const { id } = row;

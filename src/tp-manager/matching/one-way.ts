@@ -1,5 +1,4 @@
 import type { ErrorCode } from "../../shared/catalog/errors.ts";
-import type { UnmatchedRow } from "../attempts/findings.ts";
 import {
   type Attempt,
   type AttemptState,
@@ -10,6 +9,7 @@ import {
 } from "../attempts/payment.ts";
 import { isInDoubt } from "../attempts/phase-table.ts";
 import { isReference, namesOurs, referenceOf } from "../attempts/reference-policy.ts";
+import type { Journal } from "../journal/journal.ts";
 import type { OneWayResult, TransactionReport } from "../terminal/terminal.ts";
 import { type Answer, many, type Near, type WhyNotOne } from "./answer.ts";
 import {
@@ -20,30 +20,11 @@ import {
   type Learned,
 } from "./assumptions.ts";
 
-/** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Pure. */
+/** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Only reads. */
 
-/** What the rules read of the journal. */
-export interface OneWayJournal {
-  /** The attempts that have not ended. */
-  readonly open: readonly Attempt[];
-  /** Yields every attempt, newest first. */
-  newest(): Iterable<Attempt>;
-  /** Whether a command of the attempt can have reached the terminal. */
-  hasLeft(attempt: Attempt): boolean;
-  /** Returns the last result that came for the attempt. */
-  lastResult(attempt: Attempt): DatedReport | undefined;
-  /** Whether a person has settled the attempt and its result has come as well. */
-  hasSettledResult(attempt: Attempt): boolean;
-  /** Returns the attempt that a reference of ours names. */
-  named(reference: string): Attempt | undefined;
-  /** The newest result that belonged to no order. */
-  readonly kept: Pick<UnmatchedRow, "atMs" | "report"> | undefined;
-  readonly nowMs: number;
-}
-
-interface DatedReport {
-  readonly atMs: number;
-  readonly report: TransactionReport;
+/** What the rules read of the journal, and the time. Their functions throw when it fails. */
+interface OneWayJournal extends Pick<Journal, "attempts" | "terminalLog"> {
+  readonly clock: { now(): number };
 }
 
 /** The line to the terminal, and what is known of it. */
@@ -53,6 +34,10 @@ export interface OneWayLine {
   readonly holds: Assumptions;
   readonly learned: Pick<Learned, "has">;
 }
+
+/** The kind of event for a result that agrees with the operator's settlement of its order. */
+export const SETTLED_RESULT = "told-settled";
+const settledResults = [SETTLED_RESULT, "told-after-charge"];
 
 /** The time within which a terminal that missed our ACK repeats its result. */
 const REPEAT_MS = 30_000;
@@ -82,7 +67,9 @@ export function resultInPayment(
   const echoes = line.learned.has(echoFact(report));
   const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
   if (owed.length > 0 && mayBeLate) return several([running, ...owed], "in doubt");
-  if (echoes && isForeign(report)) return several([running], "foreign reference");
+  // Zeros or blanks only fill the field of the reference.
+  const isForeign = report.reference != null && !/^(.?)\1*$/.test(report.reference);
+  if (echoes && isForeign) return several([running], "foreign reference");
   // Compares the result with the last one: byte by byte, or by its members if bytes are missing.
   const isAgain = result.isAgain ?? wasReportedBefore(report, recent, journal);
   if (isAgain && echoes) return several([running], "repeated");
@@ -98,7 +85,7 @@ export function lateResult(result: OneWayResult, journal: OneWayJournal, line: O
   const { report, cameFor = report.reference } = result;
   const sure = sureOf(report, line.holds);
   if (cameFor && isReference(cameFor)) {
-    const named = journal.named(cameFor);
+    const [named] = attemptsNamed(new Set([cameFor]), journal);
     if (!named) return { answer: "none", near: [] };
     return sure(named, result.cameFor ? "the result came within the payment" : carriesIts);
   }
@@ -113,7 +100,9 @@ export function lateResult(result: OneWayResult, journal: OneWayJournal, line: O
   }
   const isOpen = ({ state }: Attempt): boolean => isPaying(state) || isInDoubt(state);
   const fitting = recent.sent.filter(
-    (one) => agrees(one, report) && (isOpen(one) || isOwedBy(one, report, recent)),
+    (one) =>
+      agrees(one, report) &&
+      (isOpen(one) || (recent.owed.includes(one) && agreesWithSettlement(one, report))),
   );
   const denied = report.good ? deniedBefore(report, recent, journal) : [];
   const only = fitting.find(({ state }) => !isPaying(state));
@@ -139,7 +128,7 @@ export function ambiguousWith(
   journal: OneWayJournal,
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
-  if (!line.isShared || journal.open.length === 0) return [];
+  if (!line.isShared || journal.attempts.unfinished().length === 0) return [];
   // A settlement ends the wait for a result, because a kiosk with one price must go on selling.
   const open = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
   if (open.length === 0) return [];
@@ -216,10 +205,6 @@ function agreesWithSettlement({ state }: Attempt, { good }: TransactionReport): 
   return isInDoubt(state) || isCharged(state) === good;
 }
 
-function isOwedBy(attempt: Attempt, report: TransactionReport, { owed }: Recent): boolean {
-  return owed.includes(attempt) && agreesWithSettlement(attempt, report);
-}
-
 function agrees(
   { request }: Attempt,
   { amountMinor, currencyNumeric }: TransactionReport,
@@ -228,21 +213,17 @@ function agrees(
   return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
 }
 
-/** Whether the result has a foreign reference; zeros or blanks only fill the field. */
-function isForeign({ reference }: TransactionReport): boolean {
-  return reference != null && !/^(.?)\1*$/.test(reference);
-}
-
 /** Whether this same result came before, for a recent attempt or as the last one of no order. */
 function wasReportedBefore(
   report: TransactionReport,
   { sent }: Recent,
-  { lastResult, kept }: OneWayJournal,
+  journal: OneWayJournal,
   except?: Attempt,
 ): boolean {
+  const [kept] = journal.terminalLog.unmatched(1);
   let isKeptNewer = kept !== undefined;
   for (const attempt of sent) {
-    const own = attempt === except ? undefined : lastResult(attempt);
+    const own = attempt === except ? undefined : lastResult(attempt, journal);
     if (own && isSameResult(own.report, report)) return true;
     if (own && kept && kept.atMs < attempt.startedAtMs) isKeptNewer = false;
   }
@@ -253,11 +234,11 @@ function wasReportedBefore(
 function repeatedAfterRestart(
   report: TransactionReport,
   { sent }: Recent,
-  { lastResult, hasLeft, nowMs }: OneWayJournal,
+  journal: OneWayJournal,
 ): Attempt | undefined {
-  const newest = sent.find(hasLeft);
-  const last = newest && lastResult(newest);
-  const agoMs = last ? nowMs - last.atMs : REPEAT_MS;
+  const newest = sent.find((one) => journal.attempts.canHaveLeft(one));
+  const last = newest && lastResult(newest, journal);
+  const agoMs = last ? journal.clock.now() - last.atMs : REPEAT_MS;
   return last && agoMs >= 0 && agoMs < REPEAT_MS && isSameResult(last.report, report)
     ? newest
     : undefined;
@@ -268,9 +249,9 @@ function isNewestOf(
   attempt: Attempt,
   report: TransactionReport,
   { sent }: Recent,
-  { hasLeft }: OneWayJournal,
+  { attempts }: OneWayJournal,
 ): boolean {
-  return sent.find((one) => agrees(one, report) && hasLeft(one)) === attempt;
+  return sent.find((one) => agrees(one, report) && attempts.canHaveLeft(one)) === attempt;
 }
 
 /**
@@ -281,12 +262,12 @@ function isNewestOf(
 function deniedBefore(
   report: TransactionReport,
   { sent }: Recent,
-  { lastResult, hasLeft }: OneWayJournal,
+  journal: OneWayJournal,
 ): Attempt[] {
   const denied: Attempt[] = [];
-  for (const attempt of sent.filter(hasLeft)) {
+  for (const attempt of sent.filter((one) => journal.attempts.canHaveLeft(one))) {
     const { state, request } = attempt;
-    const last = lastResult(attempt);
+    const last = lastResult(attempt, journal);
     if (isCharged(state) || (last && isSameResult(last.report, report))) break;
     const amountMinor = report.amountMinor ?? request.amountMinor;
     if (isNotCharged(state) && agrees(attempt, { ...report, amountMinor })) denied.push(attempt);
@@ -298,10 +279,11 @@ function deniedBefore(
 /** Returns the orders in doubt that have another amount, or that a later result has passed. */
 function nearOf(
   report: TransactionReport,
-  { open }: OneWayJournal,
+  { attempts }: OneWayJournal,
   fitting: readonly Attempt[],
 ): Near[] {
-  return open
+  return attempts
+    .unfinished()
     .filter((one) => isInDoubt(one.state) && !fitting.includes(one))
     .map((attempt) => ({
       attempt,
@@ -310,20 +292,18 @@ function nearOf(
 }
 
 /** Whether the newest result has no reference of ours; false before the first result. */
-function newestNamesNothing({ newest, kept }: OneWayJournal): boolean {
+function newestNamesNothing({ attempts, terminalLog }: OneWayJournal): boolean {
+  const [kept] = terminalLog.unmatched(1);
   const isNameless = (reference: string | null | undefined): boolean =>
     reference === null || (reference !== undefined && !isReference(reference));
-  for (const { state, startedAtMs } of newest()) {
-    const { reference, resultCode } = lastReportOf(state) ?? {};
+  for (const { state, startedAtMs } of attempts.newest()) {
+    const last = "last" in state ? state.last?.report : undefined;
+    const { reference, resultCode } = endReportOf(state) ?? last ?? {};
     if (reference === undefined || resultCode == null) continue;
     const isKeptNewer = kept && kept.report.resultCode !== null && kept.atMs >= startedAtMs;
     return isNameless(isKeptNewer ? kept.report.reference : reference) || isNameless(reference);
   }
   return kept !== undefined && kept.report.resultCode !== null && isNameless(kept.report.reference);
-}
-
-function lastReportOf(state: Attempt["state"]): TransactionReport | undefined {
-  return endReportOf(state) ?? ("last" in state ? state.last?.report : undefined);
 }
 
 /** Whether two results have the same content; a one-way terminal's result has no number. */
@@ -352,20 +332,19 @@ interface Recent {
 
 /**
  * Returns the recent attempts without `running`. If results come in order, no attempt before the
- * last one that had its own result awaits one; without that assumption every unfinished attempt
- * does.
+ * last one that had its own result awaits one; otherwise every unfinished attempt does.
  */
 function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt): Recent {
   const isOrdered = holds.has("ordered-results");
   const sent: Attempt[] = [];
   const owed: Attempt[] = [];
-  let waiting = journal.open.filter(
-    ({ transactionId }) => transactionId !== running?.transactionId,
-  );
-  for (const attempt of journal.newest()) {
+  let waiting = journal.attempts
+    .unfinished()
+    .filter(({ transactionId }) => transactionId !== running?.transactionId);
+  for (const attempt of journal.attempts.newest()) {
     if (attempt.transactionId === running?.transactionId) continue;
     sent.push(attempt);
-    const had = hadItsResult(attempt) || journal.hasSettledResult(attempt);
+    const had = hadItsResult(attempt) || hasSettledResult(attempt, journal);
     if (!had && isWaitedFor(attempt)) owed.push(attempt);
     waiting = waiting.filter(({ transactionId }) => transactionId !== attempt.transactionId);
     if (had && (isOrdered || waiting.length === 0)) return { sent, owed, isCut: isOrdered };
@@ -402,4 +381,33 @@ function hadInDoubt(state: AttemptState): boolean {
 function isWaitedFor({ state }: Attempt): boolean {
   const open = "settled" in state ? state.settled?.doubt : state;
   return open !== undefined && isInDoubt(open) && !hadInDoubt(open);
+}
+
+/** Returns the last result that came for the attempt, and when. */
+function lastResult({ transactionId }: Attempt, { attempts }: OneWayJournal) {
+  for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
+    const { report } = detail as { readonly report?: TransactionReport };
+    if (report?.resultCode != null) return { atMs, report };
+  }
+  return undefined;
+}
+
+/** Whether a person has settled the attempt and its result has come as well. */
+function hasSettledResult({ state, transactionId }: Attempt, { attempts }: OneWayJournal): boolean {
+  if (!("settled" in state)) return false;
+  return attempts.events(transactionId).some(({ kind }) => settledResults.includes(kind));
+}
+
+/** Returns the attempts that references of ours name, however old the attempts are. */
+export function attemptsNamed(
+  references: ReadonlySet<string>,
+  { attempts }: Pick<OneWayJournal, "attempts">,
+): Attempt[] {
+  const left = new Set(references);
+  const named: string[] = [];
+  for (const id of attempts.ids()) {
+    if (left.size === 0) break;
+    if (left.delete(referenceOf(id))) named.push(id);
+  }
+  return named.flatMap((id) => attempts.read(id) ?? []);
 }

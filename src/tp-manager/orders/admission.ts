@@ -163,8 +163,8 @@ class DecidedMeanwhile extends Error {
 /**
  * Checks, when the write-ahead record is written, that no late result and no operator's correction
  * has settled an earlier attempt while the terminal was prepared: another command would charge the
- * order twice (docs/design.md 5.11). Throws an error for {@link attemptThatDecided}; no command has
- * left then.
+ * order twice (docs/design.md 5.11). Throws for {@link attemptThatDecided}; no command has left
+ * then.
  */
 export function assertStillOpen(orderId: string, attempts: Journal["attempts"]): void {
   const latest = storage(() => attempts.latest(orderId), "unknown");

@@ -1,6 +1,6 @@
 import { AppError } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
-import { storage } from "../attempts/failures.ts";
+import { invalid, storage } from "../attempts/failures.ts";
 import {
   type Attempt,
   isCharged,
@@ -152,10 +152,7 @@ function decisionOf(
   if (amountMinor === undefined || amountMinor === askedMinor) return { goods: "issued" };
   if (amountMinor > askedMinor) {
     const message = "amount must not be above the approved amount";
-    throw new AppError("REQUEST_INVALID", message, {
-      charged: "unknown",
-      details: { faults: [{ field: "amount", message }] },
-    });
+    throw invalid("amount", message, { text: message, charged: "unknown" });
   }
   return { goods: "partly-issued", amountMinor };
 }

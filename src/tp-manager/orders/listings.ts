@@ -21,8 +21,8 @@ type Rows = "attempts" | "terminalLog" | "reconciliations";
 type ListingParts = Pick<Journal, Rows> & { readonly arbiter: TerminalArbiter };
 
 /**
- * Returns pages of the journal for people, without asking the terminal or the gateway. Each method
- * throws STORAGE_FAILED when the journal cannot be read.
+ * Returns pages of the journal for people, the newest first, without asking the terminal or the
+ * gateway. Each method throws STORAGE_FAILED when the journal cannot be read.
  */
 export class Listings {
   readonly #parts: ListingParts;
@@ -31,7 +31,6 @@ export class Listings {
     this.#parts = parts;
   }
 
-  /** Returns a page of attempts, newest first. */
   list(page: ListPage): ListedAttempt[] {
     const listed = storage(() => this.#parts.attempts.list(page), "unknown");
     return listed.map((one) => ({ ...one, attempt: asAnswered(one.attempt, this.#parts) }));
@@ -41,12 +40,10 @@ export class Listings {
     return storage(() => this.#parts.attempts.listArchived(page), "unknown");
   }
 
-  /** Returns the unmatched transactions, newest first. */
   unmatchedTransactions(limit: number): SettledUnmatched[] {
     return storage(() => this.#parts.terminalLog.unmatched(limit), "unknown");
   }
 
-  /** Returns the comparisons of ends of day with the journal, newest first. */
   reconciliations(limit: number, before: number | null): ComparedDay[] {
     const listed = storage(() => this.#parts.reconciliations.list(limit, before), "unknown");
     return listed.map((one) => this.comparedDay(one));
@@ -64,8 +61,7 @@ export class Listings {
 /**
  * Returns an attempt as it may be answered: as approved only while the terminal really holds the
  * sale, because a kiosk then gives out the goods (docs/design.md 5.11). The record on disk may
- * still say approved when the outcome could not be written or was not received by an earlier
- * process.
+ * still say approved when the outcome was not written, or not received by an earlier process.
  */
 export function asAnswered(
   read: Attempt,

@@ -3,6 +3,7 @@ import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { newId } from "../../shared/new-id.ts";
 import type { Logger } from "../../shared/process/logger.ts";
 import { type Clock, within } from "../../shared/time.ts";
+import type { ArbiterSettings } from "../arbiter/arbiter-parts.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
 import {
@@ -27,12 +28,8 @@ import {
 } from "./admission.ts";
 import { asAnswered } from "./listings.ts";
 
-export interface OrderSettings {
-  /** How long a payment may run before the terminal is asked to cancel it. */
-  readonly paymentTimeoutMs: number;
-  /** How long the terminal may take to get ready. */
-  readonly prepareMs: number;
-  /** How much longer than these two times the kiosk's request waits. */
+export interface OrderSettings extends Pick<ArbiterSettings, "paymentTimeoutMs" | "prepareMs"> {
+  /** How much longer than the payment and its preparation the kiosk's request waits. */
   readonly graceMs: number;
   /** How long an answer waits for the gateway's first answer. */
   readonly gatewayWaitMs: number;
@@ -56,7 +53,6 @@ export interface FoundOrder extends PaymentResult {
 interface OrderParts extends Pick<Journal, "attempts" | "answers" | "handOffs"> {
   readonly arbiter: TerminalArbiter;
   readonly handOff: HandOff;
-  /** Guards against a journal that was lost or restored (docs/rules/17-loss.md). */
   readonly guard: StoreGuard;
   readonly clock: Clock;
   readonly log: Logger;
@@ -125,9 +121,8 @@ export class Orders {
   }
 
   /**
-   * Returns the attempt that an operator settles: number `number`, or else an attempt in doubt, or
-   * else the attempt that decides the order's status. Throws NOTHING_TO_SETTLE for an unknown
-   * number.
+   * Returns the attempt that an operator settles: number `number`, else an attempt in doubt, else
+   * the attempt that decides the order's status. Throws NOTHING_TO_SETTLE for an unknown number.
    */
   toSettle(orderId: string, number?: number): Attempt {
     const latest = this.latest(orderId);
@@ -180,10 +175,7 @@ export class Orders {
     }
   }
 
-  /**
-   * Returns the attempt that decides; an attempt in doubt is first asked about, for as long as an
-   * answer may take.
-   */
+  /** Returns the attempt that decides. The terminal is asked first about an attempt in doubt. */
   async latestAsked(orderId: string): Promise<Attempt> {
     const lookup = this.#find(orderId);
     if (lookup !== undefined) await lookup;
@@ -297,10 +289,8 @@ export class Orders {
       this.chargeAnswered(orderId, false);
     } catch (error) {
       const { log } = this.#parts;
-      log.error(
-        { orderId, err: error },
-        "could not write to the journal that the kiosk has not read a charge",
-      );
+      const text = "could not write to the journal that the kiosk has not read a charge";
+      log.error({ orderId, err: error }, text);
     }
   }
 

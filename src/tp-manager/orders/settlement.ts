@@ -2,6 +2,7 @@ import { AppError } from "../../shared/catalog/errors.ts";
 import { formatMajor } from "../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../shared/receipt.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
+import { invalid } from "../attempts/failures.ts";
 import {
   type Attempt,
   bareReport,
@@ -130,8 +131,5 @@ function major(amountMinor: number, { currency }: PaymentRequest): string {
 }
 
 function wrongAmount(message: string): AppError {
-  return new AppError("REQUEST_INVALID", `amount ${message}`, {
-    charged: "unknown",
-    details: { faults: [{ field: "amount", message }] },
-  });
+  return invalid("amount", message, { charged: "unknown" });
 }

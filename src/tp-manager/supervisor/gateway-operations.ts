@@ -3,7 +3,6 @@ import { IpcError } from "../../shared/ipc/client.ts";
 import type {
   GatewayOperation,
   GatewayOperationKind,
-  SupervisorAnswer,
   SupervisorRequest,
 } from "../../shared/ipc/contract.ts";
 import { type Currency, currencyOf } from "../../shared/money.ts";
@@ -19,8 +18,9 @@ import { Poll } from "./polls.ts";
 import {
   addedBy,
   InOrder,
+  type OperationResult,
   type RequestKey,
-  rememberedOf,
+  type Resolved,
   repeated,
   returnMinorOf,
 } from "./return-request.ts";
@@ -29,9 +29,6 @@ import { type SupervisorLink, unavailable } from "./supervisor-link.ts";
 
 /** The order, or the gateway's transaction, that an operation is about. */
 export type GatewayTarget = SupervisorRequest<"gateway-resolve">;
-/** An operation, with how much of its order was paid back. */
-type OperationResult = SupervisorAnswer<"gateway-operation">;
-type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
 interface GatewayOperationsParts {
   readonly attempts: AttemptRows;
@@ -103,8 +100,8 @@ export class GatewayOperations {
 
   /**
    * Resolves when the gateway has carried out the operation, now or earlier with the same key.
-   * `readAmount` gets the transaction's currency and returns undefined for the whole amount. Throws
-   * {@link AppError}.
+   * `readAmount` gets the currency and returns undefined for the whole amount. Throws {@link
+   * AppError}.
    */
   async ask(
     kind: GatewayOperationKind,
@@ -131,7 +128,9 @@ export class GatewayOperations {
     { idempotencyKey, asked }: RequestKey & { readonly idempotencyKey: string },
   ): Promise<GatewayResult | undefined> {
     const { link } = this.#parts;
-    const { known, mayBeLost } = await rememberedOf(link, { idempotencyKey, target });
+    // While the supervisor does not answer, the operation may have been done, so none is sent.
+    const key = { idempotencyKey, target };
+    const { known, mayBeLost } = await link.ask("gateway-key", key, { mayBeDone: true });
     if (!known) {
       if (!mayBeLost || this.#neverAsked(kind, target, idempotencyKey)) return undefined;
       const lost = "supervisor.db was lost: an operation with this key may have been carried out.";
@@ -182,7 +181,10 @@ export class GatewayOperations {
       const returnedBy = where.orderId === null ? "gateway" : "anybody";
       this.#parts.guard.assertNotReturned(attempt, returnedBy);
     }
-    if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) throw outdated();
+    if (!where.remembers && (unlessRepeated || idempotencyKey !== undefined)) {
+      const message = "The supervisor is of an older version: try again after it was updated.";
+      throw new AppError("SUPERVISOR_UNAVAILABLE", message, { details: { failure: "refused" } });
+    }
     const operationId = newId();
     const { transactionPublicId, exponent, leftMinor } = where;
     const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
@@ -276,10 +278,8 @@ export class GatewayOperations {
   }
 
   /** Returns the attempt of a transaction, also an archived one. */
-  #attemptOf({
-    transactionId,
-    orderId,
-  }: Pick<Resolved, "transactionId" | "orderId">): Attempt | undefined {
+  #attemptOf(of: Pick<Resolved, "transactionId" | "orderId">): Attempt | undefined {
+    const { transactionId, orderId } = of;
     if (transactionId === null || orderId === null) return undefined;
     const { attempts } = this.#parts;
     return storage(
@@ -299,10 +299,8 @@ export class GatewayOperations {
     if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
       throw new AppError("GATEWAY_OPERATION_OPEN");
     }
-    log.info(
-      { transactionId, orderId: attempt.request.orderId, ...open },
-      "a cancel or refund at the gateway was reserved",
-    );
+    const text = "a cancel or refund at the gateway was reserved";
+    log.info({ transactionId, orderId: attempt.request.orderId, ...open }, text);
     return open;
   }
 
@@ -371,10 +369,8 @@ export class GatewayOperations {
       returns.endReturn(transactionId, open, returned, event);
       return [known, attempts.read(transactionId)];
     }, "unknown");
-    log.info(
-      { transactionId, orderId: attempt.request.orderId, ...detail },
-      "a cancel or refund at the gateway ended",
-    );
+    const text = "a cancel or refund at the gateway ended";
+    log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, text);
     // Meanwhile recovery may have found that the terminal reversed the sale too.
     const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
     if (isNews) alarmReturnedTwice(log, after);
@@ -421,11 +417,6 @@ function assertChargedStill(attempt: Attempt, partMinor: number | undefined): vo
   }
   const { idempotencyKey: _, ...details } = open ?? {};
   throw new AppError(gateway, undefined, { details });
-}
-
-function outdated(): AppError {
-  const message = "The supervisor is of an older version: try again after it was updated.";
-  return new AppError("SUPERVISOR_UNAVAILABLE", message, { details: { failure: "refused" } });
 }
 
 function assertDone(operation: GatewayOperation | null): GatewayOperation {

@@ -11,7 +11,6 @@ import type { RefusedHandOff, RefusedRows } from "../journal/operator-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 250;
-/** The number of rows that are read at once. */
 const BATCH = 50;
 /** The pause before a transaction that the supervisor refuses is handed off again. */
 export const PARKED_MS = 3_600_000;
@@ -81,8 +80,7 @@ export class HandOff {
 
   /**
    * Begins the hand-off of a payment that was just charged, so that the supervisor works while this
-   * process completes the payment. {@link delivered} waits for the hand-off until `waitMs` from
-   * now.
+   * process completes the payment. {@link delivered} waits for the hand-off for `waitMs`.
    */
   begin({ state, transactionId }: Attempt, waitMs: number): void {
     if (!isCharged(state)) return;
@@ -254,10 +252,8 @@ export class HandOff {
     waiting?.resolve(state);
     // Yields, so that the answer to the kiosk goes first.
     if (waiting) await new Promise((resolve) => setImmediate(resolve));
-    this.#log.info(
-      { transactionId, orderId, what },
-      "the transaction was handed off to the supervisor",
-    );
+    const text = "the transaction was handed off to the supervisor";
+    this.#log.info({ transactionId, orderId, what }, text);
     return undefined;
   }
 

@@ -1,13 +1,14 @@
-import { ALARMS_PAGE_MAX, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
+import { ALARMS_PAGE_MAX } from "../../shared/ipc/contract.ts";
 import type { AlarmLog, Logger } from "../../shared/process/logger.ts";
 import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
 import { alarmReturnedTwice, isReturnedTwice } from "../attempts/phase-table.ts";
 import type { HandOffRows } from "../journal/hand-off-rows.ts";
+import type { AlarmRows } from "../journal/operator-rows.ts";
 import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
-export const POLL_MS = 5_000;
+const POLL_MS = 5_000;
 /** The number of deliveries per round; older ones follow when these are settled. */
 const DELIVERIES_MAX = 50;
 const RETURNS_PAGE = 100;
@@ -105,21 +106,12 @@ export function returnPoll(
   return new Poll({ name: "return poll", failure, round }, clock, log);
 }
 
-export type SupervisorAlarms = SupervisorAnswer<"alarms">;
-
-/** Stores the supervisor's alarms, each in one commit with the event that it becomes. */
-export interface AlarmTaker {
-  /** The database and the id of the last stored alarm; undefined before the first alarm. */
-  readonly last: { readonly origin: string; readonly id: number } | undefined;
-  take(alarms: SupervisorAlarms): void;
-}
-
 /**
  * Stores the supervisor's alarms in the journal, for `GET /events`. Each is stored once, even if
  * one of the two programs was stopped meanwhile.
  */
 export function alarmPoll(
-  taker: AlarmTaker,
+  taker: Pick<AlarmRows, "last" | "take">,
   link: SupervisorLink,
   clock: Clock,
   log: Logger,

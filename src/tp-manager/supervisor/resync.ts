@@ -75,10 +75,8 @@ export class Resync {
       }
       return undefined;
     } catch (error) {
-      this.#log.warn(
-        { err: error },
-        "the supervisor did not accept a page of the resync, which is handed off again",
-      );
+      const text = "the supervisor did not accept a page of the resync, which is handed off again";
+      this.#log.warn({ err: error }, text);
       return RETRY_MS;
     }
   }
@@ -89,10 +87,8 @@ export class Resync {
     const { added } = await this.#link.call("take-over", { items: [...items], last });
     // If the answer began another resync, the database with the earlier pages is lost as well.
     if (begun === this.#begun) this.#store.taken(page);
-    this.#log.info(
-      { items: items.length, added, last },
-      "the supervisor accepted a page of the resync",
-    );
+    const text = "the supervisor accepted a page of the resync";
+    this.#log.info({ items: items.length, added, last }, text);
   }
 
   #next(): ResyncPage | undefined {

@@ -1,13 +1,8 @@
 import { AppError } from "../../shared/catalog/errors.ts";
-import { IpcError } from "../../shared/ipc/client.ts";
-import type {
-  GatewayOperation,
-  SupervisorAnswer,
-  SupervisorRequest,
-} from "../../shared/ipc/contract.ts";
+import type { GatewayOperation, SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import { isoTime } from "../../shared/time.ts";
+import { invalid } from "../attempts/failures.ts";
 import { type Attempt, returnableMinorOf } from "../attempts/payment.ts";
-import { type SupervisorLink, unavailable } from "./supervisor-link.ts";
 
 /** The members that distinguish a repeated request from another operation. */
 export interface RequestKey {
@@ -33,25 +28,7 @@ export class InOrder {
   }
 }
 
-/**
- * Returns what the supervisor knows of a key. Throws while the supervisor does not answer: the
- * operation may have been carried out, so no other is sent.
- */
-export async function rememberedOf(
-  link: SupervisorLink,
-  request: SupervisorRequest<"gateway-key">,
-): Promise<SupervisorAnswer<"gateway-key">> {
-  try {
-    return await link.call("gateway-key", request);
-  } catch (error) {
-    throw error instanceof IpcError ? unavailable(error, { mayBeDone: true }) : error;
-  }
-}
-
-/**
- * Returns the error for a refund that equals one of the last day. null: a lost database may have
- * had one.
- */
+/** Returns the error for a repeated refund. null: a lost database may have had the first one. */
 export function repeated(
   equal: Pick<
     GatewayOperation,
@@ -68,14 +45,15 @@ export function repeated(
   });
 }
 
-type OperationResult = SupervisorAnswer<"gateway-operation">;
-type GatewayTransaction = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
+/** An operation, with how much of its order was paid back. */
+export type OperationResult = SupervisorAnswer<"gateway-operation">;
+export type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
 /** Returns the amount that a cancel or refund pays back. Throws REQUEST_INVALID. */
 export function returnMinorOf(
   attempt: Attempt,
   kind: "cancel" | "refund",
-  where: GatewayTransaction,
+  where: Resolved,
   wanted: number | undefined,
 ): number {
   const charged = returnableMinorOf(attempt);
@@ -83,10 +61,7 @@ export function returnMinorOf(
   const amountMinor = kind === "cancel" ? charged : (wanted ?? left);
   if (amountMinor <= left && left > 0) return amountMinor;
   const message = "amount is more than was charged and not yet returned";
-  throw new AppError("REQUEST_INVALID", message, {
-    charged: "yes",
-    details: { faults: [{ field: "amount", message }] },
-  });
+  throw invalid("amount", message, { text: message, charged: "yes" });
 }
 
 /**

@@ -242,7 +242,6 @@ export class StoreGuard {
     return this.#task.close();
   }
 
-  /** Imports the supervisor's orders page by page. */
   async #importOrders(): Promise<number | undefined> {
     const { gaps, link, onSupervisorLacks, clock, log } = this.#parts;
     for (let gap = this.open; gap?.isImported === false; gap = this.open) {

@@ -59,12 +59,19 @@ export class SupervisorLink {
     return this.#client.call(name, request, limitMs);
   }
 
-  /** Like {@link call}, but throws SUPERVISOR_UNAVAILABLE after each failure. */
-  async ask<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
+  /**
+   * Like {@link call}, but throws SUPERVISOR_UNAVAILABLE after each failure. `mayBeDone`: the
+   * requested operation may have been carried out before.
+   */
+  async ask<K extends Name>(
+    name: K,
+    request: SupervisorRequest<K>,
+    about: { readonly mayBeDone?: true } = {},
+  ): Promise<SupervisorAnswer<K>> {
     try {
       return await this.call(name, request);
     } catch (error) {
-      throw error instanceof IpcError ? unavailable(error) : error;
+      throw error instanceof IpcError ? unavailable(error, about) : error;
     }
   }
 }

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { loadConfig, parseConfig } from "../../../src/shared/config/config.ts";
@@ -13,7 +13,8 @@ import {
 import { nearestName } from "../../../src/shared/config/config-file.ts";
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { ProgramExit } from "../../../src/shared/process/exit-codes.ts";
-import { readSettings } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
+import { installationAt } from "../../../src/shared/process/installation.ts";
+import { Maintenance } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 import { tries } from "../../support/scope.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
@@ -265,7 +266,10 @@ describe("secrets", () => {
     };
     const file = join(temporaryFolder(), "config.txt");
     writeFileSync(file, setupText({ ...hidden, ...shown }));
-    const settings = await readSettings(file, sharedFields);
+    const settings = await new Maintenance({
+      installation: installationAt(dirname(file)),
+      fields: sharedFields,
+    }).settings();
     expect(JSON.stringify(settings)).not.toContain("hunter2");
     const stateOf = (name: string) => settings.find((setting) => setting.name === name)?.state;
     for (const name of Object.keys(hidden)) {

@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { openForReading } from "../../../src/shared/store/sqlite.ts";
-import { type AuditRule, auditRules } from "../../../src/tp-manager/attempts/audit-rules.ts";
+import type { AuditRule } from "../../../src/tp-manager/attempts/audit-rules.ts";
+import auditRules from "../../../src/tp-manager/attempts/audit-rules-en.json" with { type: "json" };
 import { phaseTable } from "../../../src/tp-manager/attempts/phase-table.ts";
 import { audit, everyPhase } from "../../support/every-phase.ts";
 import { report } from "../../support/reports.ts";

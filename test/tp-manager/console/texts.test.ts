@@ -11,7 +11,7 @@ import { projectRoot } from "../../../src/shared/version-files.ts";
 import { acknowledgedKinds } from "../../../src/tp-manager/attempts/findings.ts";
 // @ts-expect-error: the pages' JavaScript is checked by tsconfig.pages.json
 import * as entryTexts from "../../../src/tp-manager/console/pages/maintenance/entry-texts.js";
-import { noteNames } from "../../../src/tp-manager/http/openapi/health.ts";
+import { health } from "../../../src/tp-manager/http/openapi/installation.ts";
 import { warningNames } from "../../../src/tp-manager/orders/answer.ts";
 import { protocolPart } from "../../../src/tp-manager/terminal/registry.ts";
 
@@ -67,7 +67,7 @@ test("every code that the connector sends has the page's own sentence in each la
     ...Object.keys(errorTable)
       .filter((code) => !forPrograms.includes(code))
       .map((code) => `error.${code}`),
-    ...noteNames.map((note) => `note.${note}`),
+    ...health.shape.notes.element.shape.note.options.map((note) => `note.${note}`),
     ...sendingStepFields.step.options
       .filter((step) => step !== "try")
       .map((step) => `timeline.sending.${step}`),

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { installationAt } from "../../../src/shared/process/installation.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
-import { readLog } from "../../../src/tp-manager/http/maintenance/log-lines.ts";
+import { readLog } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { apiOptions } from "./rig.ts";

@@ -1,15 +1,12 @@
 import { sharedFields } from "../../../src/shared/config/schema.ts";
 import { installationAt } from "../../../src/shared/process/installation.ts";
-import {
-  Maintenance,
-  type MaintenanceParts,
-} from "../../../src/tp-manager/http/maintenance/maintenance.ts";
+import { Maintenance } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 /** Maintenance of an empty data folder. */
 export function maintenanceForTest(
   folder = temporaryFolder(),
-  more: Pick<MaintenanceParts, "launcher" | "isUpdated"> = {},
+  more: Partial<ConstructorParameters<typeof Maintenance>[0]> = {},
 ): Maintenance {
   return new Maintenance({ installation: installationAt(folder), fields: sharedFields, ...more });
 }

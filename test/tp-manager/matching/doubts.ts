@@ -4,7 +4,6 @@ import type {
   Inquiry,
   Known,
   Probe,
-  WireEvidence,
 } from "../../../src/tp-manager/matching/facts.ts";
 import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type {
@@ -17,7 +16,7 @@ export const CONFIRM_MS = 10_000;
 const LIMIT_MS = 180_000;
 const sentAtMs = new Date(2026, 0, 15, 13, 0, 0).getTime();
 
-export const silent: WireEvidence = {
+export const silent: Inquiry["heard"] = {
   good: null,
   refused: false,
   held: false,
@@ -28,8 +27,8 @@ export const silent: WireEvidence = {
   second: null,
   end: "unheard",
 };
-export const approved: WireEvidence = { ...silent, good: report() };
-export const acknowledged: WireEvidence = { ...approved, acknowledged: true };
+export const approved: Inquiry["heard"] = { ...silent, good: report() };
+export const acknowledged: Inquiry["heard"] = { ...approved, acknowledged: true };
 export const refusedPart = {
   ...approved,
   good: report({ amountMinor: 500 }),
@@ -110,7 +109,7 @@ export function seen(
   return verdict;
 }
 
-export const heard = (doubt: Inquiry, change: Partial<WireEvidence>): Inquiry => ({
+export const heard = (doubt: Inquiry, change: Partial<Inquiry["heard"]>): Inquiry => ({
   ...doubt,
   heard: { ...doubt.heard, ...change },
 });

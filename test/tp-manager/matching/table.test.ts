@@ -4,7 +4,6 @@ import {
   type Inquiry,
   isProbedInTime,
   type Probe,
-  type WireEvidence,
 } from "../../../src/tp-manager/matching/facts.ts";
 import { judge } from "../../../src/tp-manager/matching/table.ts";
 import type { TransactionReport } from "../../../src/tp-manager/terminal/terminal.ts";
@@ -44,7 +43,11 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
   const numbers = { receiptNumber: "0413", traceNumber: "070514" } as const;
   const retold: Inquiry = { ...sale, before: stored(numbers) };
   const atNoTime: Inquiry = { ...sale, before: stored(noTime) };
-  const two: WireEvidence = { ...acknowledged, second: report({ traceNumber: "000050" }), ...bad };
+  const two: Inquiry["heard"] = {
+    ...acknowledged,
+    second: report({ traceNumber: "000050" }),
+    ...bad,
+  };
 
   const table: Row[] = [
     ["nothing new, the silence over", sale, [before], "not-charged"],

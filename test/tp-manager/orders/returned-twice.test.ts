@@ -2,11 +2,14 @@ import { expect, test } from "vitest";
 import type { OpenReturn } from "../../../src/tp-manager/attempts/payment.ts";
 import { answerOf } from "../../../src/tp-manager/orders/answer.ts";
 import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
-import { POLL_MS, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
+import { returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import type { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
 import { NumberingTerminal } from "../../support/numbering-terminal.ts";
 import { type House, house, pay, request } from "../../support/payment-house.ts";
 import { lost } from "../../support/scripted-terminal.ts";
+
+/** How often the supervisor is asked. */
+const POLL_MS = 5_000;
 
 async function sold(): Promise<{ at: House; terminal: NumberingTerminal; id: string }> {
   const terminal = new NumberingTerminal();

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
-import { POLL_MS, Poll } from "../../../src/tp-manager/supervisor/polls.ts";
+import { Poll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { TestClock } from "../../support/test-clock.ts";
+
+/** How often the supervisor is asked. */
+const POLL_MS = 5_000;
 
 function polling(round: (isClosed: () => boolean) => Promise<void>) {
   const clock = new TestClock();

@@ -1,10 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { NotificationHandler } from "../../../src/supervisor/notifications/notification-handler.ts";
-import { POLL_MS } from "../../../src/tp-manager/supervisor/polls.ts";
 import { type Fields, mapiOf, resultOf, secrets } from "../../supervisor/notifications/mapi.ts";
 import { operationBody, type RecordingGateway } from "../../supervisor/recording-gateway.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { apiWithSupervisor } from "../http/api-with-supervisor.ts";
+
+/** How often the supervisor is asked. */
+const POLL_MS = 5_000;
 
 /** A charged order of 9.99 at a gateway that notifies what others do there. */
 async function charged(behave?: RecordingGateway["behave"]) {

@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { GAP_MIN_MS } from "../../../src/tp-manager/journal/gap-rows.ts";
 import { noOrder } from "../../supervisor/recording-gateway.ts";
 import { pay, request } from "../../support/payment-house.ts";
 import { baseline } from "../../support/reports.ts";
@@ -19,6 +18,9 @@ import {
   sell,
 } from "../../support/two-store-kiosk.ts";
 import { copyStore, removeStore, supervisorIn } from "../../support/two-stores.ts";
+
+/** How long the program runs before an end of day closes a gap. */
+const GAP_MIN_MS = 24 * 3_600_000;
 
 const ways: ReadonlyArray<readonly [string, (folder: string) => void]> = [
   ["missing", (folder) => removeStore(folder, "journal")],

@@ -108,9 +108,9 @@ export function missingBetween(
 
 /**
  * The number of payments without a charge, between sales numbered without a gap, that must have
- * been seen before a missing receipt number proves something. Terminals may also number declines,
- * cancelled payments and their own receipts; only a terminal that numbers nothing but sales and
- * reversals is judged.
+ * been seen before a missing receipt number proves something. A terminal may also number declines,
+ * cancelled payments and its own receipts; only one that numbers sales and reversals alone is
+ * judged.
  */
 const UNCHARGED_MIN = 3;
 /** The number of attempts before a sale that show how the terminal numbers its receipts. */
@@ -198,7 +198,11 @@ export function explained(
 ): { readonly suspects: readonly Suspect[]; readonly isSole: boolean } {
   const candidates = compared
     .filter((entry) => entry.wasSent && isCounted(entry) === differenceMinor < 0)
-    .flatMap((entry) => amountsOf(entry).map((amountMinor) => ({ entry, amountMinor })));
+    .flatMap((entry) => {
+      const { chargedMinor, possibleMinor } = entry;
+      const amounts = chargedMinor === null ? new Set(possibleMinor) : [chargedMinor];
+      return Array.from(amounts, (amountMinor) => ({ entry, amountMinor }));
+    });
   const likelyFirst = sizes.toSorted((a, b) => Number(b === count) - Number(a === count));
   for (const size of likelyFirst) {
     const found = sets(candidates, Math.abs(differenceMinor), size);
@@ -215,10 +219,6 @@ export function explained(
 interface Candidate {
   readonly entry: PlacedEntry;
   readonly amountMinor: number;
-}
-
-function amountsOf({ chargedMinor, possibleMinor }: LedgerEntry): readonly number[] {
-  return chargedMinor === null ? [...new Set(possibleMinor)] : [chargedMinor];
 }
 
 /** Returns every set of `size` attempts whose amounts add up to the sum. */

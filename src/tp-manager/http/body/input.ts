@@ -5,6 +5,7 @@ import { containsPan, maskPansInText } from "../../../shared/masking/mask.ts";
 import { AmountError, type Currency, parseAmount } from "../../../shared/money.ts";
 import { RECEIPT_AMOUNT_DIGITS } from "../../../shared/receipt.ts";
 import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
+import { invalid } from "../../attempts/failures.ts";
 import { numberText } from "./json-body.ts";
 
 /** One fault of a request, as `error.details.faults` lists it. */
@@ -20,13 +21,6 @@ declare module "zod" {
     /** The two members of which an object must have exactly one. */
     exactlyOne?: readonly [string, string];
   }
-}
-
-/** Returns an error with the fault of one field. */
-export function fault(field: string, message: string): AppError {
-  return new AppError("REQUEST_INVALID", `${field} ${message}`, {
-    details: { faults: [{ field, message }] },
-  });
 }
 
 /** Whether a schema accepts a missing body. */
@@ -50,15 +44,11 @@ export function checked<T>(
     const { field, message } = first;
     throw new AppError("CARD_DATA_REFUSED", `${field} ${message}`, { details: { field } });
   }
-  throw first ? fault(first.field, first.message) : new AppError("REQUEST_INVALID");
-}
-
-interface FoundFault extends Fault {
-  readonly holdsCardData: boolean;
+  throw first ? invalid(first.field, first.message) : new AppError("REQUEST_INVALID");
 }
 
 /** Returns every fault of a value, those about unknown members first. */
-export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string): FoundFault[] {
+export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string) {
   const known = Object.keys((schema as z.ZodObject).shape ?? {}).join(", ");
   const unknown = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
@@ -77,7 +67,7 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
   // A field that breaks two rules with the same message is listed once.
   const listed = new Set<string>();
   return [...unknown, ...wrong]
-    .map((one) => ({ holdsCardData: false, ...one }))
+    .map((one): Fault & { readonly holdsCardData: boolean } => ({ holdsCardData: false, ...one }))
     .filter(({ field, message }) => {
       const isNew = !listed.has(`${field} ${message}`);
       listed.add(`${field} ${message}`);
@@ -94,7 +84,7 @@ export function readAmount(body: unknown, currency: Currency): number | undefine
   try {
     return text === undefined ? undefined : parseAmount(text, currency, RECEIPT_AMOUNT_DIGITS);
   } catch (error) {
-    if (error instanceof AmountError) throw fault("amount", error.message);
+    if (error instanceof AmountError) throw invalid("amount", error.message);
     throw error;
   }
 }

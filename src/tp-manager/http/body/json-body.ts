@@ -98,7 +98,7 @@ export function* leaves(holder: object, path = ""): Generator<{ path: string; te
  * undefined: there is none. `JSON.parse` keeps the last value silently, other readers keep the
  * first, and a payment must not depend on that. Pure; the text must be valid JSON.
  */
-export function structureOf(json: string): { levels: number; twice: string | undefined } {
+function structureOf(json: string): { levels: number; twice: string | undefined } {
   /** One set of names for each open object; null for an open list. */
   const open: Array<Set<string> | null> = [];
   let levels = 1;

@@ -80,10 +80,7 @@ export const paymentRequest = z.strictObject({
     .describe("Two-phase sale: answered at the approval, ended by POST /delivery."),
 });
 
-/**
- * Checks a payment request and names every fault at once. Throws {@link AppError} REQUEST_INVALID
- * or CARD_DATA_REFUSED.
- */
+/** Checks a payment request and names every fault. Throws REQUEST_INVALID or CARD_DATA_REFUSED. */
 export function readPaymentRequest(given: unknown, defaultCurrency: string): PaymentRequest {
   const body = given as Readonly<Record<string, unknown>>;
   refuseCardData(body);
@@ -152,7 +149,6 @@ function refuseCardData(body: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Returns the members of the request that the answer repeats as they came. */
 function echoOf(body: Readonly<Record<string, unknown>>): Echo {
   const { amount, basket, customer, customData } = body;
   return {

@@ -1,13 +1,11 @@
 import type { AnyCall } from "../call.ts";
-import { acknowledgeCalls } from "./acknowledge-calls.ts";
-import { dayCalls } from "./day-calls.ts";
+import { dayCalls, reconciliationCalls } from "./day-calls.ts";
 import { gatewayCalls } from "./gateway-calls.ts";
-import { journalCalls } from "./journal-calls.ts";
+import { acknowledgeCalls, journalCalls } from "./journal-calls.ts";
 import { maintenanceCalls } from "./maintenance-calls.ts";
 import { outboxCalls } from "./outbox-calls.ts";
 import { paymentCalls } from "./payment-calls.ts";
 import { programCalls } from "./program-calls.ts";
-import { reconciliationCalls } from "./reconciliation-calls.ts";
 import { terminalCalls } from "./terminal-calls.ts";
 import { timelineCalls } from "./timeline-calls.ts";
 

@@ -1,12 +1,96 @@
 import { z } from "zod";
 import { type Clock, isoTime, localTimeZone, sleep } from "../../../shared/time.ts";
-import { storage } from "../../attempts/failures.ts";
+import { invalid, storage } from "../../attempts/failures.ts";
+import type { AcknowledgedKind } from "../../attempts/findings.ts";
+import type { PaymentStatus } from "../../attempts/phase-table.ts";
+import type { Suspect } from "../../attempts/reconciliation/ledger-policy.ts";
 import type { ClosingOfDay } from "../../journal/operator-rows.ts";
+import { answerOf } from "../../orders/answer.ts";
 import { DayFigures, middleOf, successShareOf } from "../../orders/day-figures.ts";
-import type { Listings } from "../../orders/listings.ts";
-import { fault, judged } from "../body/input.ts";
-import { type AnyCall, type CallContext, call } from "../call.ts";
-import { reconciliationView } from "./reconciliation-calls.ts";
+import type { ComparedDay, Listings } from "../../orders/listings.ts";
+import { judged, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
+import { type Answer, type AnyCall, type CallContext, call } from "../call.ts";
+
+const PAGE_MAX = 500;
+
+/** The schema of a list's query member `waiting`: `yes` lists what waits for a person only. */
+export const onlyWaiting = oneOf(["yes"]).optional();
+
+/** Returns when a person acknowledged an entry; null: nobody did. */
+export function acknowledgedAtOf(
+  acknowledged: CallContext["acknowledged"],
+  kind: AcknowledgedKind,
+  { id }: { readonly id: number | null },
+): string | null {
+  return id === null ? null : isoTime(acknowledged.acknowledgedAtMs(kind, String(id)));
+}
+
+/** The comparisons of terminal and gateway with the journal (docs/rules/18-totals.md). */
+export const reconciliationCalls: readonly AnyCall[] = [
+  call({
+    path: "/reconciliation",
+    reads: true,
+    query: z.strictObject({
+      waiting: onlyWaiting,
+      limit: pageLimit(PAGE_MAX),
+      cursor: wholeNumber(Number.MAX_SAFE_INTEGER, z.int().min(1)).optional(),
+    }),
+    document: ({ reconciliation }) => ({ answer: reconciliation, list: true }),
+    handle({ query: { waiting, limit, cursor = null }, reply }, { listings, acknowledged }) {
+      const listed = waiting
+        ? storage(() => acknowledged.waitingDifferences(limit), "no").map((one) =>
+            listings.comparedDay(one),
+          )
+        : listings.reconciliations(limit, cursor);
+      if (!waiting && listed.length === limit)
+        void reply.header("next-cursor", String(listed.at(-1)?.id));
+      return listed.map((one) => reconciliationView(one, acknowledged));
+    },
+  }),
+];
+
+const nothing = {
+  currency: null,
+  terminal: null,
+  journal: null,
+  differenceMinor: null,
+  receiptFrom: null,
+  receiptTo: null,
+  missing: null,
+  gateway: null,
+  cards: null,
+};
+
+/** Returns one comparison as `GET /reconciliation` and `/tlc` answer it. */
+export function reconciliationView(
+  { id, atMs, result, body, now }: ComparedDay,
+  acknowledged: CallContext["acknowledged"],
+): Answer<"reconciliation"> {
+  const seenAt = acknowledgedAtOf(acknowledged, "difference", { id });
+  const head = { id, at: isoTime(atMs), kind: body.kind, result, seenAt };
+  const named = (suspects: readonly Suspect[]) =>
+    suspects.map((one) => ({ ...one, now: statusOf(now, one.transactionId) }));
+  if (body.kind === "receipt-jump") {
+    const { from: receiptFrom, to: receiptTo, missing, suspects } = body;
+    const because = "numbers are missing between two sales";
+    const orders = named(suspects);
+    return { ...head, because, ...nothing, receiptFrom, receiptTo, missing, orders, sole: false };
+  }
+  const { receiptFrom, receiptTo, gateway, cards, terminal: verdict } = body;
+  const common = { ...head, because: verdict.because, ...nothing, receiptFrom, receiptTo };
+  if (verdict.result === "not-comparable") {
+    return { ...common, orders: [], sole: false, gateway, cards };
+  }
+  const { currency, terminal, journal, differenceMinor, suspects, isSole } = verdict;
+  const sums = { currency, terminal, journal, differenceMinor };
+  return { ...common, ...sums, orders: named(suspects), sole: isSole, gateway, cards };
+}
+
+/** Returns the current status of an order; null: the order is in the archive. */
+function statusOf(now: ComparedDay["now"], transactionId: string): PaymentStatus | null {
+  const attempt = now.get(transactionId);
+  return attempt ? answerOf(attempt, null).body.status : null;
+}
 
 /** How many attempts are read at once: a payment that begins meanwhile waits so long. */
 const PAGE = 200;
@@ -15,7 +99,6 @@ const ATTEMPTS_MAX = 20_000;
 
 const date = judged(z.iso.date(), "must be a date like 2026-01-31");
 
-/** The figures of a day, for the operator. */
 export const dayCalls: readonly AnyCall[] = [
   call({
     path: "/day",
@@ -52,7 +135,7 @@ export const dayCalls: readonly AnyCall[] = [
 function rangeOf(given: string | undefined, clock: Clock): { fromMs: number; untilMs: number } {
   const at = new Date(given === undefined ? clock.now() : `${given}T00:00`);
   const year = at.getFullYear();
-  if (year < 1970) throw fault("date", "must be a date like 2026-01-31");
+  if (year < 1970) throw invalid("date", "must be a date like 2026-01-31");
   const beginOf = (date: number) => new Date(year, at.getMonth(), date).getTime();
   return { fromMs: beginOf(at.getDate()), untilMs: beginOf(at.getDate() + 1) };
 }

@@ -10,11 +10,11 @@ import {
 } from "../../../shared/ipc/contract.ts";
 import { majorOf } from "../../../shared/money.ts";
 import { isoTime } from "../../../shared/time.ts";
+import { invalid } from "../../attempts/failures.ts";
 import type { GatewayTarget } from "../../supervisor/gateway-operations.ts";
 import {
   amount,
   exactlyOne,
-  fault,
   note,
   orderId,
   pageLimit,
@@ -133,7 +133,7 @@ export const gatewayCalls: readonly AnyCall[] = [
     }),
     async handle({ params }, { gateway, supervisor }) {
       const id = (await gateway.publicIdOf(params.id)) ?? params.id;
-      if (!publicIdForm.test(id)) throw fault("id", publicIdMessage);
+      if (!publicIdForm.test(id)) throw invalid("id", publicIdMessage);
       const answer = await supervisor.ask("gateway-lookup", { id });
       if (answer.outcome === "not-found") throw new AppError("GATEWAY_TRANSACTION_NOT_FOUND");
       if (answer.outcome === "failed" || answer.transaction === null) {

@@ -1,14 +1,22 @@
 import { z } from "zod";
+import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
+import { maskPansInText } from "../../../shared/masking/mask.ts";
 import { isoTime } from "../../../shared/time.ts";
+import { ORDER_ID_CHARACTERS_MAX } from "../../../shared/transaction.ts";
 import { storage } from "../../attempts/failures.ts";
-import type { SettledUnmatched } from "../../attempts/findings.ts";
+import {
+  type AcknowledgedKind,
+  acknowledgedKinds,
+  type SettledUnmatched,
+} from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
 import type { ListedAttempt } from "../../journal/attempt-columns.ts";
 import { answerOf } from "../../orders/answer.ts";
 import type { SearchPosition } from "../../orders/listings.ts";
-import { instant, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
-import { type Answer, type AnyCall, call } from "../call.ts";
-import { acknowledgedAtOf, onlyWaiting } from "./reconciliation-calls.ts";
+import { instant, note, oneOf, pageLimit, wholeNumber } from "../body/input.ts";
+import { type Answer, type AnyCall, type CallContext, call } from "../call.ts";
+import { success } from "../envelope.ts";
+import { acknowledgedAtOf, onlyWaiting } from "./day-calls.ts";
 
 const PAGE_MAX = 500;
 const UNMATCHED_LISTED_MAX = 100;
@@ -33,7 +41,6 @@ export function cursorOf({ archived, before }: SearchPosition): string {
   return `${archived ? ARCHIVE : ""}${before ?? Number.MAX_SAFE_INTEGER}`;
 }
 
-/** The calls by which operators read the journal. */
 export const journalCalls: readonly AnyCall[] = [
   call({
     path: "/payments",
@@ -134,4 +141,55 @@ function viewOf({ id, atMs, report, identity, finding, because, endedAtMs }: Set
     terminalId: report.terminalId ?? identity.terminalId,
     serialNumber: identity.serialNumber,
   };
+}
+
+const ITEMS_MAX = 100;
+/** The former name of the kind `unmatched`. */
+const FORMER_KIND = "stray";
+
+/** The call by which a person says that something has been dealt with (docs/design.md 8.8). */
+export const acknowledgeCalls: readonly AnyCall[] = [
+  call({
+    path: "/seen",
+    role: "operator",
+    ordersOf: ordersIn,
+    body: z.strictObject({
+      kind: oneOf([...acknowledgedKinds, FORMER_KIND]),
+      items: z
+        .array(note(ORDER_ID_CHARACTERS_MAX), "must be a list of texts")
+        .min(1, "must name something")
+        .max(ITEMS_MAX, `must be at most ${ITEMS_MAX}`),
+      note: note(NOTE_CHARACTERS_MAX),
+    }),
+    document: ({ done }) => ({
+      answer: z.object({ ...done, marked: z.int() }),
+      errors: ["CARD_DATA_REFUSED", "STORAGE_FAILED"],
+    }),
+    handle({ body: { kind: asked, items, note } }, at) {
+      const kind = asked === FORMER_KIND ? "unmatched" : asked;
+      const marked = items.filter((item) => storage(() => mark(kind, item, note, at), "no")).length;
+      const message = `${marked} of ${items.length} waits for nobody any more.`;
+      return { ...success, marked, message };
+    },
+  }),
+];
+
+/** The bodies of POST /seen whose items are order ids. */
+const aboutOrders = z.object({ kind: z.enum(["charge", "return"]), items: z.array(z.unknown()) });
+
+function ordersIn(body: unknown): string[] {
+  const { items = [] } = aboutOrders.safeParse(body).data ?? {};
+  return items.filter((item) => typeof item === "string");
+}
+
+/** Acknowledges one item; false: it did not wait. An acknowledged charge counts as read. */
+function mark(
+  kind: AcknowledgedKind,
+  item: string,
+  note: string,
+  { acknowledged, orders, clock }: CallContext,
+): boolean {
+  const isMarked = acknowledged.mark(kind, item, maskPansInText(note), clock.now());
+  if (isMarked && kind === "charge") orders.chargeAnswered(item, true);
+  return isMarked;
 }

@@ -3,7 +3,7 @@ import { NAME_CHARACTERS_MAX } from "../../../shared/masking/legible.ts";
 import { judged, legible } from "../body/input.ts";
 import { type AnyCall, call } from "../call.ts";
 import { success } from "../envelope.ts";
-import { logQuery } from "../maintenance/log-lines.ts";
+import { logQuery } from "../maintenance/maintenance.ts";
 
 const person = legible(NAME_CHARACTERS_MAX);
 const day = judged(z.iso.date(), "must be a day like 2026-01-31");

@@ -30,7 +30,6 @@ const aboutItem: readonly ErrorCode[] = [
   "STORAGE_FAILED",
 ];
 
-/** The calls of operators about transactions that wait for the gateway. */
 export const outboxCalls: readonly AnyCall[] = [
   call({
     path: "/outbox",

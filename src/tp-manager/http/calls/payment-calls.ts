@@ -1,11 +1,14 @@
+import { finished } from "node:stream";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { NOTE_CHARACTERS_MAX } from "../../../shared/ipc/contract.ts";
+import { chargedOf } from "../../attempts/phase-table.ts";
+import type { PaymentResult } from "../../orders/orders.ts";
 import { settlements } from "../../orders/settlement.ts";
-import { followCharge, whenWritten } from "../answer-arrival.ts";
 import { amount, newOrderId, note, oneOf, orderId, readAmount, yesOrNo } from "../body/input.ts";
 import { paymentRequest, readPaymentRequest } from "../body/payment-request.ts";
-import { type AnyCall, call } from "../call.ts";
+import { type AnyCall, type CallContext, call } from "../call.ts";
 import { send, sendResult, success } from "../envelope.ts";
 import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
 
@@ -15,7 +18,6 @@ import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
  */
 const params = z.object({ orderId: newOrderId.describe("The key of the sale.") });
 
-/** The calls that a kiosk needs for its sales. */
 export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment",
@@ -186,3 +188,49 @@ export const paymentCalls: readonly AnyCall[] = [
     },
   }),
 ];
+
+type At = Pick<CallContext, "orders" | "log">;
+
+/**
+ * Records that the kiosk has read an answer once it is written completely
+ * (docs/rules/11-unread.md). An answer to HEAD has no body, so it is not recorded.
+ */
+function whenWritten(
+  { method }: FastifyRequest,
+  { raw }: FastifyReply,
+  { orders, log }: At,
+  orderId: string,
+): void {
+  if (method === "HEAD") return;
+  raw.once("finish", () => {
+    try {
+      orders.answerRead(orderId);
+    } catch (error) {
+      log.error({ orderId, err: error }, "the journal did not take that an answer was read");
+    }
+  });
+}
+
+/**
+ * Records whether the answer about a charged order arrived at the kiosk (docs/rules/11-unread.md).
+ * An answer that repeats an earlier one and does not arrive is not recorded.
+ */
+function followCharge(
+  { method }: FastifyRequest,
+  { raw }: FastifyReply,
+  { orders, log }: At,
+  { attempt, replayed }: Pick<PaymentResult, "attempt" | "replayed">,
+): void {
+  if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
+  const { orderId } = attempt.request;
+  // The connection's end comes as an error if the answer was not written completely before.
+  finished(raw, (error) => {
+    const arrived = !error;
+    if (replayed && !arrived) return;
+    try {
+      orders.chargeAnswered(orderId, arrived);
+    } catch (error) {
+      log.error({ orderId, err: error }, "the journal did not take whether a charge was read");
+    }
+  });
+}

@@ -16,7 +16,6 @@ const eventId = z
   })
   .meta({ documented: z.string().regex(eventIdForm) });
 
-/** The calls about the connector itself: readiness, figures, events, stop. */
 export const programCalls: readonly AnyCall[] = [
   call({
     path: "/stop",

@@ -6,7 +6,7 @@ import { type TerminalStatus, TerminalUnavailable } from "../../terminal/termina
 import { oneOf } from "../body/input.ts";
 import { type AnyCall, type CallContext, call } from "../call.ts";
 import { success } from "../envelope.ts";
-import { reconciliationView } from "./reconciliation-calls.ts";
+import { reconciliationView } from "./day-calls.ts";
 
 /** How long `/check` waits for the terminal's answer. */
 const CHECK_LIMIT_MS = 10_000;
@@ -20,7 +20,6 @@ const version = {
   os: z.string(),
 };
 
-/** The calls about the terminal: restart, end of day, identity and status. */
 export const terminalCalls: readonly AnyCall[] = [
   call({
     path: "/reset",

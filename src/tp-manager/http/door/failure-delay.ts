@@ -11,11 +11,6 @@ const WAITING_MAX = 64;
 const LOGINS_MAX = 256;
 const OTHERS = "others";
 
-interface Failures {
-  readonly count: number;
-  readonly lastMs: number;
-}
-
 /**
  * Delays the answers to wrong credentials more and more, for each login separately. Right ones are
  * never delayed, so nobody can lock the kiosk out (docs/design.md 5.3). Only the login
@@ -24,7 +19,7 @@ interface Failures {
  */
 export class FailureDelay {
   readonly #clock: Clock;
-  readonly #failures = new Map<string, Failures>();
+  readonly #failures = new Map<string, { readonly count: number; readonly lastMs: number }>();
   #waiting = 0;
 
   constructor(clock: Clock) {
@@ -32,8 +27,7 @@ export class FailureDelay {
   }
 
   /**
-   * Waits for the delay of this login, or until its sender is gone. False, at once, if too many
-   * requests wait already.
+   * Waits for the delay of this login, or until its sender is gone. False at once: too many wait.
    */
   async wait(login: string, gone: AbortSignal): Promise<boolean> {
     const delayMs = Math.min(DELAY_MIN_MS * 2 ** (this.#failed(login) - 1), DELAY_MAX_MS);

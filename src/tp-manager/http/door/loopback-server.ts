@@ -5,10 +5,6 @@ import type { Logger } from "../../../shared/process/logger.ts";
 import { createServer } from "../../../shared/process/node-http.ts";
 import { BACKLOG, harden, refuseUnparsed } from "./server-limits.ts";
 
-interface Listening {
-  close(): Promise<void>;
-}
-
 /**
  * Listens on 127.0.0.1 and, if the machine has it, on ::1 only (docs/design.md 5.1). Throws {@link
  * ProgramExit} with the port and advice if the port is in use.
@@ -18,7 +14,7 @@ export async function listenOnLoopback(
   port: number,
   log: Logger,
   name = "LOCAL_PORT",
-): Promise<Listening> {
+): Promise<{ close(): Promise<void> }> {
   await listen(`${name} ${port} on 127.0.0.1`, () =>
     app.listen({ host: "127.0.0.1", port, backlog: BACKLOG }),
   );

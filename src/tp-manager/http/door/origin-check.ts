@@ -1,9 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/**
- * Who may call the local API, decided from the request's own headers before authentication
- * (docs/design.md 5.2). Pure.
- */
+/** Decides by a request's own headers who may call the local API (docs/design.md 5.2). Pure. */
 
 /**
  * Whether the Host header names this machine and the server's port. A page whose name resolves to

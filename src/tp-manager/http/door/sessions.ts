@@ -1,6 +1,11 @@
 import { hash, randomBytes } from "node:crypto";
+import type { ServerResponse } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { AppError } from "../../../shared/catalog/errors.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
+import { checkHost, securityHeaders } from "./access.ts";
 import type { Role } from "./credentials.ts";
+import { isOwnPage } from "./origin-check.ts";
 
 /** The time without a touch of key or pointer after which a session is over. */
 export const SESSION_IDLE_MS = 15 * 60_000;
@@ -8,7 +13,7 @@ export const SESSION_IDLE_MS = 15 * 60_000;
 const SESSIONS_MAX = 32;
 const TOKEN_BYTES = 32;
 
-export interface Session {
+interface Session {
   readonly login: string;
   readonly role: Role;
   /** Aborted when the session is over, so that its open streams end. */
@@ -89,4 +94,64 @@ export class Sessions {
 
 function digestOf(token: string): string {
   return hash("sha256", token, "base64");
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /**
+     * What may be called without a session: a "file" holds no data; a "log-in" begins a session and
+     * needs the page's own origin.
+     */
+    open?: "file" | "log-in";
+  }
+  interface FastifyRequest {
+    /** The session of the request; null: it has none, or has not been checked yet. */
+    session: Session | null;
+  }
+}
+
+/**
+ * Installs the checks of requests from this program's own pages (docs/console.md 2): each brings a
+ * session's token in place of a login, and comes from a page of this port. A browser adds neither
+ * by itself, so no other page can use a session. Returns the sessions, which end with the server.
+ */
+export function installSessionDoor(
+  app: FastifyInstance,
+  { port, clock }: { readonly port: number; readonly clock: Clock },
+  idleMs = SESSION_IDLE_MS,
+): Sessions {
+  const sessions = new Sessions(clock, idleMs);
+  app.addHook("preClose", (done) => {
+    sessions.endAll();
+    done();
+  });
+  app.decorateRequest("session", null);
+  app.addHook("onRequest", (request, reply, done) => {
+    void reply.headers(securityHeaders);
+    checkHost(request, port);
+    const { open, call } = request.routeOptions.config;
+    if (open !== "file" && !isOwnPage(request.headers, open === "log-in")) {
+      throw new AppError("ORIGIN_REFUSED");
+    }
+    if (open !== undefined) return done();
+    const session = sessions.find(tokenOf(request), request.headers["user-active"] === "yes");
+    if (!session) throw new AppError("UNAUTHORIZED", "The session is over: log in again.");
+    app.connections.trust(request.raw.socket);
+    request.role = session.role;
+    request.session = session;
+    if (call?.streams) endStream(session.over, reply.raw);
+    done();
+  });
+  return sessions;
+}
+
+function endStream(over: AbortSignal, stream: ServerResponse): void {
+  const cut = () => stream.end();
+  over.addEventListener("abort", cut);
+  stream.once("close", () => over.removeEventListener("abort", cut));
+}
+
+/** Returns the token of a request; empty: there is none. */
+export function tokenOf({ headers }: FastifyRequest): string {
+  return /^Bearer ([\w-]{1,100})$/.exec(headers.authorization ?? "")?.[1] ?? "";
 }

@@ -7,10 +7,7 @@ import type { EventRows } from "../../journal/event-rows.ts";
 export type HubEvent = KeptEvent | PassingEvent;
 type Listener = (event: HubEvent) => void;
 
-/**
- * Passes events to those who listen. A listener that fails is only logged, because events come from
- * the middle of a payment.
- */
+/** Passes events to listeners. A listener that fails is only logged, so that payments go on. */
 export class EventHub {
   readonly source: EventRows;
   readonly #clock: Clock;

@@ -3,22 +3,24 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { z } from "zod";
+import { z } from "zod";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { finding } from "../../../shared/catalog/findings.ts";
 import { type ConfigFields, mayBePrinted, metaOf } from "../../../shared/config/config-field.ts";
 import { readEntries } from "../../../shared/config/config-file.ts";
+import { cleanLine } from "../../../shared/masking/log-cleaning.ts";
 import { type Installation, versionNumber } from "../../../shared/process/installation.ts";
+import { linesAtEnd, logLevels } from "../../../shared/process/log-file.ts";
 import { isDelivery, programFile } from "../../../shared/version-files.ts";
-import type { doctor, setting } from "../openapi/console.ts";
-import { type LogLine, type LogQuery, readLog } from "./log-lines.ts";
+import { oneOf, pageLimit } from "../body/input.ts";
+import type { doctor, logLine, setting } from "../openapi/installation.ts";
 
 /** How long the doctor may take, who waits for terminal, gateway and scheduler. */
 const DOCTOR_LIMIT_MS = 120_000;
 const CHECK_LIMIT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
-export interface MaintenanceParts {
+interface MaintenanceParts {
   readonly installation: Installation;
   /** Every name of the setup file. */
   readonly fields: ConfigFields;
@@ -139,7 +141,7 @@ async function runLauncher(args: readonly string[], timeout: number): Promise<En
 }
 
 /** Returns every setting with its help, and the unknown names in the setup file. */
-export async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {
+async function readSettings(file: string, fields: ConfigFields): Promise<Setting[]> {
   const { entries } = readEntries(await readFile(file, "utf8").catch(() => ""));
   const known = Object.entries(fields).map(([name, field]): Setting => {
     const { value = "" } = entries.find((entry) => entry.name === name) ?? {};
@@ -161,4 +163,58 @@ export async function readSettings(file: string, fields: ConfigFields): Promise<
       ({ name }): Setting => ({ name, value: null, state: "unknown", default: null, help: "" }),
     ),
   ];
+}
+
+/** The most lines that one call lists. */
+const LINES_MAX = 1_000;
+
+export const logQuery = z.strictObject({
+  program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
+  /** The least severe level that is listed. */
+  level: oneOf(logLevels).default("info"),
+  /** The text that a line must have, in small or capital letters. */
+  contains: z.string().max(200, "is too long").default(""),
+  limit: pageLimit(LINES_MAX),
+});
+type LogQuery = z.output<typeof logQuery>;
+
+type LogLine = z.input<typeof logLine>;
+
+/** How many bytes at the end of a log are read: some hours of a busy kiosk. */
+const BYTES_MAX = 1024 * 1024;
+
+/** Returns the lines of a log that match, newest first; none if there is no log. */
+export async function readLog(
+  { logDirectory }: Installation,
+  { program, level, contains, limit }: LogQuery,
+): Promise<LogLine[]> {
+  const wanted = contains.toLowerCase();
+  const least = logLevels.indexOf(level);
+  const lines = (await linesAtEnd(join(logDirectory, `${program}.log`), BYTES_MAX))
+    .split("\n")
+    .reverse();
+  const found: LogLine[] = [];
+  for (const line of lines) {
+    if (found.length >= limit) break;
+    if (!line.toLowerCase().includes(wanted)) continue;
+    // The masked line is searched as well, so that no search finds what masking removed.
+    const clean = cleanLine(line);
+    if (!clean.toLowerCase().includes(wanted)) continue;
+    const read = lineOf(clean);
+    if (read && logLevels.indexOf(read.level) >= least) found.push(read);
+  }
+  return found;
+}
+
+/** Returns a line of the log; undefined: the logger did not write it. */
+function lineOf(line: string): LogLine | undefined {
+  try {
+    const { level, time, program: _, msg = "", area = null, ...others } = JSON.parse(line);
+    if (!logLevels.includes(level)) return undefined;
+    const more = Object.keys(others).length === 0 ? "" : JSON.stringify(others);
+    const text = area === null ? null : String(area);
+    return { at: String(time), level, area: text, message: String(msg), more };
+  } catch {
+    return undefined;
+  }
 }

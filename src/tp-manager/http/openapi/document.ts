@@ -5,7 +5,7 @@ import {
   customerMessages,
 } from "../../../client/customer-messages.ts";
 import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
-import { eventTable } from "../../attempts/event-table.ts";
+import { eventTable, isKept } from "../../attempts/event-table.ts";
 import { acceptsNothing } from "../body/input.ts";
 import {
   type AnyCall,
@@ -59,6 +59,13 @@ export function textsOf({ path }: Pick<AnyCall, "path">): CallTexts {
   return found;
 }
 
+/** Returns the texts of an event's members, and under "" what the event means. */
+export function textsOfEvent(name: string): Readonly<Record<string, string>> {
+  return (
+    new Map<string, Readonly<Record<string, string>>>(Object.entries(texts.events)).get(name) ?? {}
+  );
+}
+
 interface Examples {
   readonly body?: unknown;
   readonly answer?: unknown;
@@ -108,10 +115,13 @@ export function openApiDocument(): Json {
       otherwise: "unavailable",
     },
     "x-events": Object.fromEntries(
-      Object.entries(eventTable).map(([name, { kept, meaning, data }]) => [
-        name,
-        { meaning, hasId: kept, data: book.of(data.extend({ at: time })) },
-      ]),
+      Object.entries(eventTable).map(([name, data]) => {
+        const { "": meaning, ...members } = textsOfEvent(name);
+        return [
+          name,
+          { meaning, hasId: isKept(name), data: book.of(data.extend({ at: time }), members) },
+        ];
+      }),
     ),
   };
   book.fill();

@@ -6,12 +6,27 @@ import {
   customer,
   paymentRequest,
 } from "../body/payment-request.ts";
-import { act, doctor, logLine, setting } from "./console.ts";
-import { day, reconciliation } from "./day.ts";
 import * as gateway from "./gateway.ts";
-import { check, health } from "./health.ts";
+import {
+  act,
+  check,
+  day,
+  doctor,
+  health,
+  logLine,
+  reconciliation,
+  setting,
+} from "./installation.ts";
 import * as payments from "./payments.ts";
-import { jsonValue, orderId, receipt, success, transactionId } from "./schemas.ts";
+import {
+  jsonValue,
+  orderId,
+  outcomeError,
+  paymentErrors,
+  receipt,
+  success,
+  transactionId,
+} from "./schemas.ts";
 
 const done = { status: success, message: z.string() };
 const message = z.object(done);
@@ -49,7 +64,7 @@ export const namedSchemas = {
   cartObject,
   customer,
   customData,
-  outcomeError: payments.outcomeError,
+  outcomeError: outcomeError,
 };
 
 /**
@@ -58,7 +73,7 @@ export const namedSchemas = {
  */
 export const known = {
   ...namedSchemas,
-  errors: payments.paymentErrors,
+  errors: paymentErrors,
   done,
   orderId,
   operationId: gateway.operationId,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
+import { errorTable } from "../../../shared/catalog/errors.ts";
 import { deliveryStateSchema } from "../../../shared/ipc/contract.ts";
 import { unmatchedFindings } from "../../attempts/findings.ts";
 import { paymentStatuses } from "../../attempts/phase-table.ts";
@@ -14,8 +14,8 @@ import {
   currency,
   declineAdvice,
   jsonValue,
-  oneOfErrors,
   orderId,
+  outcomeError,
   receipt,
   seenAt,
   terminalIdentity,
@@ -116,30 +116,6 @@ export const attemptEvent = z.object({
     })
     .partial().shape,
 });
-
-const terminal: readonly ErrorCode[] = [
-  "TERMINAL_BUSY",
-  "TERMINAL_DISCONNECTED",
-  "TERMINAL_NO_ANSWER",
-  "TERMINAL_OUT_OF_ORDER",
-  "TERMINAL_IN_DOUBT",
-  "TERMINAL_CHANGED",
-  "STOPPING",
-];
-/** The codes that a payment which was not charged can have ended with. */
-const notCharged: readonly ErrorCode[] = [
-  ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
-  "TERMINAL_REFUSED",
-  "TERMINAL_FAULT",
-  "PAYMENT_DECLINED",
-  "PAYMENT_CANCELLED",
-  "CUSTOMER_TIMEOUT",
-  "SETTLED_NOT_CHARGED",
-  "CURRENCY_REFUSED",
-];
-const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"];
-export const paymentErrors = { terminal, notCharged, money };
-export const outcomeError = oneOfErrors([...money, ...notCharged, "GOODS_NOT_DELIVERED"]);
 
 const chargedAmount = z
   .number()

@@ -8,9 +8,9 @@ export interface Texts {
 }
 
 /**
- * The JSON Schemas of a document. A schema with a name stands once, among the components; other
- * schemas stand where they are used. {@link fill} writes all schemas at the end, so that they can
- * refer to each other.
+ * The JSON Schemas of a document. A schema with a name stands once, among the components; others
+ * stand where they are used. {@link fill} writes all of them at the end, as they refer to each
+ * other.
  */
 export class SchemaBook {
   readonly components: Record<string, Json> = {};

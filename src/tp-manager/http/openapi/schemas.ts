@@ -41,6 +41,29 @@ export const declineAdvice = z.object({
   tryAgain: z.enum(["same-card", "other-card", "no"]),
 });
 
+const terminal: readonly ErrorCode[] = [
+  "TERMINAL_BUSY",
+  "TERMINAL_DISCONNECTED",
+  "TERMINAL_NO_ANSWER",
+  "TERMINAL_OUT_OF_ORDER",
+  "TERMINAL_IN_DOUBT",
+  "TERMINAL_CHANGED",
+  "STOPPING",
+];
+/** The codes that a payment which was not charged can have ended with. */
+const notCharged: readonly ErrorCode[] = [
+  ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
+  "TERMINAL_REFUSED",
+  "TERMINAL_FAULT",
+  "PAYMENT_DECLINED",
+  "PAYMENT_CANCELLED",
+  "CUSTOMER_TIMEOUT",
+  "SETTLED_NOT_CHARGED",
+  "CURRENCY_REFUSED",
+];
+const money: readonly ErrorCode[] = [...terminal, "PAYMENT_UNKNOWN", "PAYMENT_RUNNING"];
+export const paymentErrors = { terminal, notCharged, money };
+
 const charged = z.enum(["no", "yes", "unknown"]);
 
 const openReturn = z.object({
@@ -71,6 +94,9 @@ const aboutItem = z.object({ transactionId: z.string() });
 
 /** The schema of `error.details` of each code; a code that is missing here has no details. */
 const details: Partial<Record<ErrorCode, z.ZodObject>> = {
+  ...Object.fromEntries(
+    [...notCharged, "UPDATING", "GOODS_NOT_DELIVERED"].map((code) => [code, outcome]),
+  ),
   REQUEST_INVALID: z.object({
     faults: z
       .array(z.object({ field: z.string(), message: z.string() }))
@@ -84,19 +110,6 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
     accepted: terminalIdentity.optional(),
     found: terminalIdentity.optional(),
   }),
-  TERMINAL_DISCONNECTED: outcome,
-  TERMINAL_NO_ANSWER: outcome,
-  TERMINAL_OUT_OF_ORDER: outcome,
-  TERMINAL_REFUSED: outcome,
-  TERMINAL_FAULT: outcome,
-  CURRENCY_REFUSED: outcome,
-  STOPPING: outcome,
-  UPDATING: outcome,
-  PAYMENT_DECLINED: outcome,
-  PAYMENT_CANCELLED: outcome,
-  CUSTOMER_TIMEOUT: outcome,
-  GOODS_NOT_DELIVERED: outcome,
-  SETTLED_NOT_CHARGED: outcome,
   PAYMENT_UNKNOWN: z.object({ why: z.string().optional() }),
   CANCEL_REFUSED: z.object({ terminalCode: z.string(), terminalText: z.string() }).partial(),
   ORDER_MISMATCH: z.object({
@@ -168,6 +181,8 @@ export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType<ApiError, Ap
   const one = others.length === 0 ? first : z.discriminatedUnion("code", [first, ...others]);
   return one as unknown as z.ZodType<ApiError, ApiError>;
 }
+
+export const outcomeError = oneOfErrors([...money, ...notCharged, "GOODS_NOT_DELIVERED"]);
 
 export const seenAt = time.nullable().describe("When a person acknowledged it; null: nobody did.");
 

@@ -5,7 +5,6 @@ import { formatMajor } from "../../../shared/money.ts";
 import { readOr } from "../../../shared/read-or.ts";
 import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
-import type { PaymentRequest } from "../../attempts/payment.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { HandOff } from "../../supervisor/hand-off.ts";
 import type { StoreGuard } from "../../supervisor/store-guard.ts";
@@ -66,10 +65,13 @@ export function ownConditions({
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countRefused(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
-    refusedAmounts: arbiter.oneWay.ambiguousOrders.slice(0, STANDING_MAX).map(({ request }) => ({
-      orderId: request.orderId,
-      amount: amountOf(request),
-    })),
+    refusedAmounts: arbiter.oneWay.ambiguousOrders.slice(0, STANDING_MAX).map(({ request }) => {
+      const { orderId, amountMinor, currency } = request;
+      return {
+        orderId,
+        amount: `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`,
+      };
+    }),
     unmatched: acknowledged.waiting("unmatched"),
     differences: acknowledged.waiting("difference"),
     unreadCharges: answers.unreadCharges(),
@@ -84,8 +86,4 @@ export function notReadyReasons(arbiter: TerminalArbiter) {
     says,
     todo: errorTable[code].action,
   }));
-}
-
-function amountOf({ amountMinor, currency }: PaymentRequest): string {
-  return `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`;
 }

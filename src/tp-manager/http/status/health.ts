@@ -12,10 +12,10 @@ import {
 import { osName, versionNumber } from "../../../shared/process/installation.ts";
 import { readOr } from "../../../shared/read-or.ts";
 import { isoTime, localTimeZone } from "../../../shared/time.ts";
-import { type EventData, type KeptEvent, PAYMENT_UNKNOWN } from "../../attempts/event-table.ts";
-import { isInDoubt } from "../../attempts/phase-table.ts";
+import type { EventData, KeptEvent } from "../../attempts/event-table.ts";
+import { isInDoubt, PAYMENT_UNKNOWN } from "../../attempts/phase-table.ts";
 import type { TerminalWatch } from "../events/terminal-watch.ts";
-import type { health } from "../openapi/health.ts";
+import type { health } from "../openapi/installation.ts";
 import { factsOf, notReadyReasons, type SupervisorStatus, type Watched } from "./facts.ts";
 
 /** The answer of `GET /health`; the document says what its members mean. */

@@ -66,8 +66,7 @@ const all = <T>(table: typeof gauges, make: (name: FigureName) => T) =>
   Object.entries(table).map(([name, read]) => [make(name as FigureName), read] as const);
 
 /**
- * The figures for Prometheus. No label holds an order or a transaction, because their number would
- * grow for ever.
+ * The figures for Prometheus. No label names an order or a transaction: there is no end of them.
  */
 export class Metrics {
   readonly registry = new Registry();

@@ -12,11 +12,6 @@ import type { Clock, Timer } from "../../../shared/time.ts";
 /** Finds the one table with delayed writes: statements that name it have them written first. */
 const mayWait = /\bhand_off\b/;
 
-/** Makes LIMIT an expression, because SQLite would plan a bare parameter anew at each use. */
-function plannedOnce(sql: string): string {
-  return sql.replaceAll(/\bLIMIT (\?\d*)/g, "LIMIT $1 + 0");
-}
-
 export type Row = Record<string, SQLInputValue>;
 
 interface Table {
@@ -35,7 +30,8 @@ export class Statement {
   #kept: { stamp: number; values: readonly SQLInputValue[]; row: Row | undefined } | undefined;
 
   constructor(name: string, text: string, home: Statements) {
-    const sql = plannedOnce(text);
+    // LIMIT becomes an expression: SQLite would plan a bare parameter anew at each use.
+    const sql = text.replaceAll(/\bLIMIT (\?\d*)/g, "LIMIT $1 + 0");
     const written = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+(\w+)/.exec(sql)?.[1];
     this.name = name;
     this.sql = sql;
@@ -157,8 +153,8 @@ export class Statements {
 
   /**
    * Delays a write to the next commit, at most `LATER_MS`, for what can be learnt again after a
-   * crash (docs/design.md 1.3). `write` is called again when the commit fails, and `written` once
-   * the write is on disk.
+   * crash (docs/design.md 1.3). `write` is called again if the commit fails, `written` when it is
+   * on disk.
    */
   later(write: () => void, written: () => void): void {
     this.waiting.add(write, written);
@@ -206,7 +202,7 @@ const LATER_MS = 1_000;
  * Holds writes that are delayed to the next commit of the journal (docs/design.md 1.3). A process
  * that is killed loses them, so only what can be learnt again may be delayed.
  */
-export class WaitingWrites {
+class WaitingWrites {
   readonly #clock: Clock | undefined;
   readonly #settle: () => void;
   #waiting: Array<{ readonly write: () => void; readonly written: () => void }> = [];
@@ -267,7 +263,6 @@ export class WaitingWrites {
     });
   }
 
-  /** Drops all waiting writes. */
   close(): void {
     this.#timer?.clear();
     this.#waiting = [];
