@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { BrowserContext, Page } from "playwright-core";
 import { onTestFinished } from "vitest";
+import { rowsOf } from "../support/scope.ts";
 import { webServer } from "./web-server.ts";
 
 /** All that a page can try against another origin; tells what it could read. */
@@ -53,6 +54,9 @@ const attack = (base: string, script: string): string => `(async () => {
   return read;
 })()`;
 
+/** What a form in a window of its own posts to: from each host to one, in the whole scope to all. */
+const posted = ["/api/reset", "/api/tlc", "/session"];
+
 /** Posts a form into a window of its own, as only a whole page can be asked for. */
 const formInWindow = (action: string): string => `{
   const form = document.body.appendChild(document.createElement("form"));
@@ -94,10 +98,10 @@ export async function besieged(
         await other.evaluate(work);
         return await opened;
       };
-      for (const path of ["/api/reset", "/api/tlc", "/session"]) {
-        const posted = await window(formInWindow(base + path));
-        await posted.waitForURL(base + path);
-        await posted.close();
+      for (const path of rowsOf(posted, hosts.length, hosts.indexOf(host))) {
+        const answer = await window(formInWindow(base + path));
+        await answer.waitForURL(base + path);
+        await answer.close();
       }
       // A window that the attacker opens has the session's origin, but none of its storage.
       const copy = await window(`void open(${JSON.stringify(at.href)})`);

@@ -11,7 +11,7 @@ const FAULTS = 2;
 const SEED = 27;
 /** Worlds of a scope in the whole scope of the tests; `npm run knowledge` walks them all. */
 const playedOf: Readonly<Record<Family, number>> = { zvt: 450, concert: 120, "caisse-ap": 120 };
-const SHARE = isWhole ? 1 : 0.15;
+const SHARE = isWhole ? 1 : 0.1;
 /** Worlds that break another assumption than the sole user; of pairs the script walks them. */
 const FURTHER_WORLDS = 11;
 
