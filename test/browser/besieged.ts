@@ -54,7 +54,7 @@ const attack = (base: string, script: string): string => `(async () => {
   return read;
 })()`;
 
-/** What a form in a window of its own posts to: from each host to one, in the whole scope to all. */
+/** What forms in windows post to: from each host one of them, in the whole scope all. */
 const posted = ["/api/reset", "/api/tlc", "/session"];
 
 /** Posts a form into a window of its own, as only a whole page can be asked for. */

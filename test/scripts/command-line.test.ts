@@ -10,7 +10,7 @@ const programs = globSync(["scripts/*.ts", "test/**/main.ts"], { cwd: projectRoo
   .filter(({ text }) => /\b(parse|read)Arg(s|ument)/.test(text))
   .filter(({ path }) => path !== "scripts/command-line.ts");
 
-/** Those that are asked for their usage too; all of them print it as after a word they do not know. */
+/** The programs that are asked for `--help` too. */
 const asked = rowsOf(programs, 5);
 
 /** What somebody sees who calls the program so. */
