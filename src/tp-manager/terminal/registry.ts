@@ -60,10 +60,10 @@ export function driverFor(config: Config): Driver {
   return driver;
 }
 
-/** Returns a text that differs when the protocol, its line or its settings differ. */
+/** Returns a text that differs when protocol, line or a {@link Driver.shownBy} setting differs. */
 export function setupOf(config: Config): string {
-  const { protocol, config: own } = driverFor(config);
+  const { protocol, config: own, shownBy } = driverFor(config);
   const values: Readonly<Record<string, unknown>> = valuesOf(own.fields, config);
-  const settings = Object.keys(own.fields).map((name) => values[name]);
+  const settings = shownBy.map((name) => [name, values[name]]);
   return JSON.stringify([protocol, config.SERIAL_PORT, ...settings]);
 }

@@ -1,8 +1,7 @@
 import { oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
 import { type Driver, withTexts } from "../driver.ts";
-import { lineFields, lineTerminal } from "./link/line-settings.ts";
+import { lineFields, lineTerminal, shownBy } from "./link/line-settings.ts";
 
-/** The settings of the Concert driver in the setup file. */
 const fields = {
   ...withTexts({
     CONCERT_VARIANT: oneOf(["e", "e-plus", "e-ticket"]).default("e-plus"),
@@ -14,6 +13,7 @@ const fields = {
 export const concertDriver: Driver = {
   protocol: "concert",
   config: { fields },
+  shownBy: ["CONCERT_VARIANT", "CONCERT_REPORT", ...shownBy],
   recoverySilenceMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
   create: async (config, clock, log) => {
     const { SessionLine } = await import("./link/session-line.ts");
