@@ -1,12 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { TelecollectionEnd } from "../../../../src/tp-manager/terminal/terminal.ts";
 import { bothLines, connect, goodSale } from "./connected-driver.ts";
-import { type Driver, never, patientTimers } from "./driver.ts";
+import { type Driver, never } from "./driver.ts";
 import {
   introduce,
   type Peer,
   repeatReceipt,
-  serialPeer,
   statusCompletion,
   tcpPeer,
   terminalId,
@@ -188,25 +187,6 @@ describe("a restart", () => {
     await introduce(peer, [goodSale]);
     await restarting;
     expect(driver.terminal.state.link).toBe("connected");
-  });
-
-  test("leaves the last answer on the line until the terminal has acknowledged it", async () => {
-    const timers = { ...patientTimers, t2Ms: 300 };
-    const { peer, driver } = await connect(serialPeer, { ...quick, timers });
-    const restarting = driver.terminal.reset?.(never);
-    await peer.expect("061800");
-    peer.send("800000");
-    peer.acknowledging = false;
-    peer.send("060f00");
-    await peer.expect("800000");
-    await peer.expect("800000");
-    peer.acknowledging = true;
-    peer.sendRaw("06");
-    await peer.expect("0501050000000306");
-    peer.send("800000");
-    await peer.tell(statusCompletion());
-    await introduce(peer, [goodSale]);
-    await restarting;
   });
 
   test("that the terminal refuses says so and keeps the connection", async () => {

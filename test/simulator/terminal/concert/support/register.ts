@@ -6,8 +6,11 @@ export const ENQ = "\x05";
 export const ACK = "\x06";
 export const NAK = "\x15";
 export const EOT = "\x04";
-/** For bytes that are on their way when the terminal is idle already. */
-const GRACE_MS = 30;
+/**
+ * For bytes that are on their way when the terminal is idle already: the kernel moves them over a
+ * pseudo-terminal by a thread of its own, which a busy machine lets wait.
+ */
+const GRACE_MS = 150;
 const STX = "\x02";
 const ETX = "\x03";
 const names: Readonly<Record<string, string>> = {
