@@ -3,8 +3,8 @@ import { type Finding, finding } from "../../shared/catalog/findings.ts";
 import { type Config, consolePortOf } from "../../shared/config/schema.ts";
 import {
   type DeviceRoots,
+  findSerialPorts,
   isUsbDevice,
-  listSerialPorts,
   parseUsbAddress,
   type SerialPortFound,
   systemRoots,
@@ -73,7 +73,7 @@ export async function checkSerialPort(
   roots: DeviceRoots = systemRoots,
 ): Promise<Finding> {
   if (address.startsWith("tcp:")) return finding("serial-network", { port: address });
-  const ports = process.platform === "linux" ? listSerialPorts(roots) : await listElsewhere();
+  const ports = await findSerialPorts(roots, () => import("serialport"));
   const wanted = parseUsbAddress(address);
   const fitting = ports.filter(({ path, usb }) =>
     wanted ? usb !== null && isUsbDevice(wanted, usb) : path === address,
@@ -146,16 +146,4 @@ function usable(found: SerialPortFound): Finding {
   const isNumbered = found.usb && /\/tty(USB|ACM)\d+$/.test(found.path);
   if (!found.usb || !isNumbered) return finding("serial-right", { port });
   return finding("serial-numbered", { port, address: usbAddress(found.usb) });
-}
-
-async function listElsewhere(): Promise<SerialPortFound[]> {
-  const { SerialPort } = await import("serialport");
-  return (await SerialPort.list()).map(({ path, vendorId, productId, serialNumber }) => ({
-    path,
-    usb:
-      vendorId === undefined || productId === undefined
-        ? null
-        : { vendorId, productId, serial: serialNumber ?? null, product: null },
-    stableNames: [],
-  }));
 }

@@ -48,6 +48,25 @@ export function isUsbDevice(wanted: UsbIds, found: UsbIds): boolean {
 }
 
 /**
+ * Returns the serial ports of this machine. Outside Linux the package for serial ports, which
+ * `load` loads, lists them.
+ */
+export async function findSerialPorts(
+  roots: DeviceRoots,
+  load: () => Promise<typeof import("serialport")>,
+): Promise<SerialPortFound[]> {
+  if (process.platform === "linux") return listSerialPorts(roots);
+  const { SerialPort } = await load();
+  return (await SerialPort.list()).map(({ path, vendorId, productId, serialNumber }) => {
+    const hasIds = vendorId !== undefined && productId !== undefined;
+    const usb = hasIds
+      ? { vendorId, productId, serial: serialNumber ?? null, product: null }
+      : null;
+    return { path, usb, stableNames: [] };
+  });
+}
+
+/**
  * Returns the serial ports that /sys lists; empty on systems other than Linux. `SerialPort.list()`
  * would run udevadm, which small systems and containers do not have.
  */

@@ -1,10 +1,9 @@
 import type { SerialPort } from "serialport";
 import {
   type DeviceRoots,
+  findSerialPorts,
   isUsbDevice,
-  listSerialPorts,
   parseUsbAddress,
-  type UsbIds,
 } from "../../../shared/config/serial-ports.ts";
 import {
   type ByteConnection,
@@ -80,41 +79,35 @@ function serialConnection(
   path: string,
   listener: TransportListener,
 ): ByteConnection {
-  let open = true;
-  let reported = false;
+  /** Set when the connection ends: resolves when the port is free again. */
   let closing: Promise<void> | undefined;
-  const report = (problem: TransportError | null): void => {
-    open = false;
-    if (reported) return;
-    reported = true;
-    listener.closed(problem);
-  };
+  const free = (): Promise<void> => (port.isOpen ? closed(port) : Promise.resolve());
   const broke = (cause: Error | null): void => {
     if (closing !== undefined) return;
+    closing = free();
     const why = cause ? `: ${cause.message}` : "";
-    report(new TransportError("broken", `${path} went away${why}`, cause ? { cause } : {}));
-    if (port.isOpen) closing = closed(port);
+    listener.closed(
+      new TransportError("broken", `${path} went away${why}`, cause ? { cause } : {}),
+    );
   };
   port.on("data", (bytes: Uint8Array) => {
-    if (open) listener.data(bytes);
+    if (closing === undefined) listener.data(bytes);
   });
   port.on("error", broke);
   port.on("close", (cause: Error | null | undefined) => broke(cause ?? null));
   return {
     write(bytes) {
       // The port's stream would keep the bytes until the port opens; a payment must fail instead.
-      if (!open || !port.isOpen) throw new TransportError("not-open", `${path} is not open`);
+      if (closing !== undefined || !port.isOpen) {
+        throw new TransportError("not-open", `${path} is not open`);
+      }
       port.write(Buffer.from(bytes), (error) => {
         if (error) broke(error);
       });
     },
-    async close() {
-      if (closing === undefined) {
-        open = false;
-        closing = port.isOpen ? closed(port) : Promise.resolve();
-      }
-      await closing;
-      report(null);
+    close() {
+      closing ??= free().then(() => listener.closed(null));
+      return closing;
     },
   };
 }
@@ -127,7 +120,8 @@ function serialConnection(
 async function locatePort(address: string, roots: DeviceRoots): Promise<string> {
   const wanted = parseUsbAddress(address);
   if (!wanted) return address;
-  const ports = (await usbPorts(roots)).filter(({ usb }) => isUsbDevice(wanted, usb));
+  const all = await findSerialPorts(roots, serialPorts);
+  const ports = all.filter(({ usb }) => usb !== null && isUsbDevice(wanted, usb));
   const [found, second] = ports;
   if (!found) throw new TransportError("unreachable", `no serial device ${address} is plugged in`);
   if (!second) return found.path;
@@ -140,10 +134,7 @@ async function locatePort(address: string, roots: DeviceRoots): Promise<string> 
   );
 }
 
-/**
- * Loads the package for serial ports with its machine code, which a terminal on TCP does not need.
- * Rejects with {@link TransportError}.
- */
+/** Loads the package for serial ports, which TCP does not need. Throws {@link TransportError}. */
 async function serialPorts(): Promise<typeof import("serialport")> {
   try {
     return await import("serialport");
@@ -151,16 +142,4 @@ async function serialPorts(): Promise<typeof import("serialport")> {
     const message = `serial ports cannot be used here: ${(cause as Error).message}`;
     throw new TransportError("unreachable", message, { cause });
   }
-}
-
-async function usbPorts(roots: DeviceRoots): Promise<Array<{ path: string; usb: UsbIds }>> {
-  if (process.platform === "linux") {
-    return listSerialPorts(roots).flatMap(({ path, usb }) => (usb ? [{ path, usb }] : []));
-  }
-  const { SerialPort } = await serialPorts();
-  return (await SerialPort.list()).flatMap(({ path, vendorId, productId, serialNumber }) =>
-    vendorId === undefined || productId === undefined
-      ? []
-      : [{ path, usb: { vendorId, productId, serial: serialNumber ?? null } }],
-  );
 }

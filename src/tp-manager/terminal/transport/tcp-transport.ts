@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createConnection, type Socket } from "node:net";
 import { PORT_MAX } from "../../../shared/config/config-field.ts";
 import { readInto } from "../../../shared/ipc/read-into.ts";
@@ -49,36 +50,29 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
   };
 }
 
-function connected(
+/** Rejects with {@link TransportError}, or with `signal.reason`. */
+async function connected(
   socket: Socket,
   address: string,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const settle = (act: () => void): void => {
-      timer.clear();
-      signal.removeEventListener("abort", onAbort);
-      socket.removeAllListeners();
-      act();
-    };
-    const fail = (error: unknown): void =>
-      settle(() => {
-        // A destroyed socket may still emit an error, which would end the process unheard.
-        socket.on("error", () => {});
-        socket.destroy();
-        reject(error);
-      });
-    const onAbort = (): void => fail(signal.reason);
-    const timer = clock.startTimer("tcp connect", CONNECT_TIMEOUT_MS, () =>
-      fail(new TransportError("unreachable", `${address} did not answer`)),
-    );
-    signal.addEventListener("abort", onAbort, { once: true });
-    socket.once("connect", () => settle(resolve));
-    socket.once("error", (cause) =>
-      fail(new TransportError("unreachable", `cannot connect to ${address}: ${cause.message}`)),
-    );
-  });
+  const late = new AbortController();
+  const timer = clock.startTimer("tcp connect", CONNECT_TIMEOUT_MS, () =>
+    late.abort(new TransportError("unreachable", `${address} did not answer`)),
+  );
+  const over = AbortSignal.any([signal, late.signal]);
+  try {
+    await once(socket, "connect", { signal: over });
+  } catch (error) {
+    // A destroyed socket may still emit an error, which would end the process unheard.
+    socket.on("error", () => {});
+    socket.destroy();
+    const problem = `cannot connect to ${address}: ${(error as Error).message}`;
+    throw over.aborted ? over.reason : new TransportError("unreachable", problem);
+  } finally {
+    timer.clear();
+  }
 }
 
 function tcpConnection(
