@@ -83,13 +83,8 @@ export class ApduReader {
   }
 }
 
-interface ApduSize {
-  readonly header: number;
-  readonly total: number;
-}
-
 /** Returns the size of an APDU; undefined until the length field is complete. */
-function apduSize(bytes: Uint8Array, at: number): ApduSize | undefined {
+function apduSize(bytes: Uint8Array, at: number) {
   const short = bytes[at + 2];
   if (short === undefined) return undefined;
   if (short !== EXTENDED_MARK) return { header: 3, total: 3 + short };
@@ -99,7 +94,8 @@ function apduSize(bytes: Uint8Array, at: number): ApduSize | undefined {
   return { header: 5, total: 5 + low + 256 * high };
 }
 
-function cut(bytes: Uint8Array, at: number, { header, total }: ApduSize): Apdu {
+function cut(bytes: Uint8Array, at: number, size: { header: number; total: number }): Apdu {
+  const { header, total } = size;
   const control = (bytes[at] as number) * 256 + (bytes[at + 1] as number);
   const data = bytes.slice(at + header, at + total);
   const extended = header === 5 && data.length <= SHORT_LENGTH_MAX;

@@ -49,10 +49,7 @@ export interface Part {
 export type Condition =
   /** The part is present when the message has bytes left. */
   | "if-any"
-  /**
-   * Three bytes F0..F9 follow: a length (docs/zvt.md 6.5). One such byte alone is a status, F0 for
-   * example.
-   */
+  /** Three bytes F0..F9, a length, follow (docs/zvt.md 6.5); a single F0 is a status. */
   | "if-length-digits"
   /** The result code before it is 6F, and what follows is no field (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
@@ -184,23 +181,17 @@ interface NamedShape extends MessageShape {
   readonly name: MessageName;
 }
 
-const shapes: readonly NamedShape[] = Object.entries(messages).map(([name, entry]) => ({
-  ...entry,
-  name: name as MessageName,
-}));
-const plainShapes = new Map(
-  shapes.filter(({ answers }) => answers === undefined).map((entry) => [entry.control, entry]),
-);
-const answerShapes = new Map(
-  shapes
-    .filter(({ answers }) => answers !== undefined)
-    .map((entry) => [`${entry.control}/${entry.answers}`, entry]),
+const shapes = new Map<string, NamedShape>(
+  Object.entries<MessageShape>(messages).map(([name, entry]) => [
+    `${entry.control}/${entry.answers}`,
+    { ...entry, name: name as MessageName },
+  ]),
 );
 
 /** Returns the shape of a message; undefined for a control field that is not in the table. */
 export function shapeOf(control: number, answering?: number): NamedShape | undefined {
-  const special = answerShapes.get(`${control}/${answering}`);
-  if (special) return special;
-  if (control === 0x8400) return plainShapes.get(0x8000); // docs/zvt.md 4.1: 84 00 is positive too
-  return plainShapes.get(control) ?? (control >> 8 === 0x84 ? plainShapes.get(0x8400) : undefined);
+  const plain = (number: number) => shapes.get(`${number}/undefined`);
+  if (control === 0x8400) return plain(0x8000); // docs/zvt.md 4.1: 84 00 is positive too
+  const shape = shapes.get(`${control}/${answering}`) ?? plain(control);
+  return shape ?? (control >> 8 === 0x84 ? plain(0x8400) : undefined);
 }

@@ -146,10 +146,7 @@ interface RawPart {
   readonly content: Uint8Array;
 }
 
-/**
- * A message cut into its pieces, out of which {@link encodeRaw} makes the same bytes again. Holds
- * card data; sessions and logs get a {@link Message}.
- */
+/** A message in pieces that {@link encodeRaw} joins again. Holds card data: never log it. */
 interface RawMessage {
   readonly control: number;
   readonly extended: boolean;

@@ -13,7 +13,7 @@ type TagEncoding =
   | "container"
   | "opaque";
 
-export const table = {
+export const tags = {
   textLine: [0x07, "text"],
   receiptNumber: [0x08, "digits"],
   attribute: [0x09, "number"],
@@ -174,7 +174,7 @@ export const table = {
   feigOpaque2: [0xff41, "opaque"],
 } as const satisfies Record<string, readonly [number, TagEncoding]>;
 
-export type TagName = keyof typeof table;
+export type TagName = keyof typeof tags;
 
 export interface NamedTag {
   readonly name: TagName;
@@ -182,20 +182,20 @@ export interface NamedTag {
   readonly as: TagEncoding;
 }
 
-export const tagTable: readonly NamedTag[] = Object.entries(table).map(([name, [number, as]]) => ({
+export const tagTable: readonly NamedTag[] = Object.entries(tags).map(([name, [number, as]]) => ({
   name: name as TagName,
   number,
   as,
 }));
 const byNumber = new Map(tagTable.map((entry) => [entry.number, entry]));
-const byName = new Map(tagTable.map((entry) => [entry.name, entry]));
 
 export function tagOfNumber(number: number): NamedTag | undefined {
   return byNumber.get(number);
 }
 
 export function tagOfName(name: TagName): NamedTag {
-  return byName.get(name) as NamedTag;
+  const [number, as] = tags[name];
+  return { name, number, as };
 }
 
 /** Returns bit 6 of the first byte of a tag (docs/zvt.md 4.3). */

@@ -187,10 +187,7 @@ export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[]
   return found.flatMap(({ children }) => findTags(children, ...deeper));
 }
 
-/**
- * Returns the value of the first tag at the end of a path; undefined when no tag is there, or its
- * content is not what the table says.
- */
+/** Returns the value of the first tag at a path; undefined: none, or not of the table's type. */
 export function tagValue<N extends TagName>(
   tags: readonly Tag[] | null,
   ...path: [...TagName[], N]

@@ -14,7 +14,7 @@ import {
 } from "./bytes.ts";
 import { type Encoding, type FieldName, fields } from "./field-table.ts";
 import type { Part, PartName, partTable } from "./message-table.ts";
-import type { NamedTag, TagName, table } from "./tag-table.ts";
+import type { NamedTag, TagName, tags } from "./tag-table.ts";
 
 /** The character sets of text and of tag 14 (docs/zvt.md 11.2, 11.7). */
 export type Charset =
@@ -117,17 +117,14 @@ type ValueOf<E extends AnyEncoding> = E extends "number" | "amount" | "bcd-numbe
 export type PartValues = { readonly [N in PartName]: ValueOf<(typeof partTable)[N][1]> };
 
 /** The value type of a tag by its name. */
-export type TagValueOf<N extends TagName> = Exclude<ValueOf<(typeof table)[N][1]>, Hidden>;
+export type TagValueOf<N extends TagName> = Exclude<ValueOf<(typeof tags)[N][1]>, Hidden>;
 
 /** Decoded numbered fields by name, without field 06. */
 export type FieldValues = {
   readonly [N in Exclude<FieldName, "tlv">]?: ValueOf<(typeof fields)[N]["as"]>;
 };
 
-/**
- * Values to be encoded, in the order in which they shall stand on the wire. Bytes are taken as they
- * are for every field.
- */
+/** Values to be encoded, in their order on the wire. Bytes are taken as they are. */
 export type FieldInputs = {
   readonly [N in Exclude<FieldName, "tlv">]?:
     | Exclude<ValueOf<(typeof fields)[N]["as"]>, Hidden>

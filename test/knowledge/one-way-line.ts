@@ -34,7 +34,8 @@ const messages: Messages = {
   read: (reply, order): Reading => {
     const { says, amountMinor, reference } = resultOf(reply);
     const good = says === "approved";
-    const words = { good, code: good ? "0" : "7", text: says, reason: reasons[says] };
+    const resultCode = good ? "0" : "7";
+    const words = { good, resultCode, resultText: says, reason: reasons[says] };
     const told = {
       amountMinor,
       currencyNumeric: "978",

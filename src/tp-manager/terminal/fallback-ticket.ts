@@ -2,10 +2,7 @@ import { formatMajor } from "../../shared/money.ts";
 import type { Receipt } from "../../shared/receipt.ts";
 import type { TransactionReport } from "./terminal.ts";
 
-/**
- * Returns a printable ticket made from the fields of a report alone, for terminals that print
- * nothing. A line whose field is empty is left out.
- */
+/** Returns a ticket made from a report, without its empty fields, for terminals that print none. */
 export function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">): string {
   const { receipt } = report;
   const lines = [

@@ -136,10 +136,7 @@ export interface TelecollectedApplication {
 }
 
 export interface TerminalCapabilities {
-  /**
-   * After so many milliseconds the terminal ends a payment by itself (ZVT: T4). The window for
-   * goods of an order comes in addition.
-   */
+  /** The terminal itself ends a payment after this time (ZVT: T4) and any window for goods; ms. */
   readonly paymentLimitMs: number;
   /** Whether the terminal can be asked for its last transaction, to recover a lost payment. */
   readonly lastTransaction: boolean;

@@ -188,10 +188,7 @@ class Exchange {
     this.#hold = this.#clock.startTimer("unused connection", forMs, () => void this.close());
   }
 
-  /**
-   * Returns whether a message has left. It does not leave when the connection is closed, or when
-   * `mayLeave` answers false; that is asked after an earlier message of the terminal was reported.
-   */
+  /** Returns whether a message left; `mayLeave` is asked when earlier messages are reported. */
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#reportEarly();

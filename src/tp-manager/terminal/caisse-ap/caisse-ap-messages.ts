@@ -101,7 +101,7 @@ function readReply(
     reading: "result",
     report: resultReport({ ...result, ...cardOf(tags), ...sentBack(tags, options) }, order),
     ticket: printedReceipt(tags),
-    end: state === "taken-into-account" ? "wait" : result.code === null ? "unclear" : "known",
+    end: state === "taken-into-account" ? "wait" : result.resultCode === null ? "unclear" : "known",
   };
 }
 
@@ -127,10 +127,10 @@ function resultOf(tags: readonly Tagged[], { reference }: CaisseApOptions) {
 const AMOUNT = /^0*\d{1,12}$/;
 const CURRENCY = /^\d{3}$/;
 
-type Ending = Pick<Result, "good" | "code" | "text" | "reason">;
+type Ending = Pick<Result, "good" | "resultCode" | "resultText" | "reason">;
 
-function unclear(text: string): Ending {
-  return { good: false, code: null, reason: null, text };
+function unclear(resultText: string): Ending {
+  return { good: false, resultCode: null, reason: null, resultText };
 }
 
 function quoted(value = ""): string {
@@ -142,14 +142,14 @@ function endingOf(tags: readonly Tagged[]): Ending {
   const state = tagValue(tags, "AE");
   switch (actionResult(tags)) {
     case "performed":
-      return { good: true, code: state ?? null, text: "approved", reason: null };
+      return { good: true, resultCode: state ?? null, resultText: "approved", reason: null };
     case "taken-into-account":
       return unclear("taken into account, no result yet");
     case "not-performed": {
-      const { text, reading } = failureOf(tagValue(tags, "AF"));
-      if (reading === "unknown") return unclear(text);
-      const code = (tagValue(tags, "AF") ?? state ?? "").slice(0, 2);
-      return { good: false, code, text, reason: reading };
+      const { text: resultText, reading } = failureOf(tagValue(tags, "AF"));
+      if (reading === "unknown") return unclear(resultText);
+      const resultCode = (tagValue(tags, "AF") ?? state ?? "").slice(0, 2);
+      return { good: false, resultCode, resultText, reason: reading };
     }
     case undefined:
       return unclear(`the terminal reported no result (AE ${quoted(state)})`);

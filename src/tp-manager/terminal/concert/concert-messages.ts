@@ -96,8 +96,8 @@ function resultOf(
   const isKnown = status === "0" || status === "7";
   const result = {
     good: status === "0",
-    code: isKnown ? status : null,
-    text: textOfStatus(status),
+    resultCode: isKnown ? status : null,
+    resultText: statusTexts[status] ?? `the terminal reported no result (status ${status})`,
     reason: "declined" as const,
     amountMinor,
     currencyNumeric,
@@ -115,8 +115,4 @@ function resultOf(
   };
 }
 
-function textOfStatus(status: string): string {
-  if (status === "0") return "approved";
-  if (status === "7") return "not approved";
-  return `the terminal reported no result (status ${status})`;
-}
+const statusTexts: Readonly<Record<string, string>> = { "0": "approved", "7": "not approved" };

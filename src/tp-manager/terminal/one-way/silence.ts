@@ -11,10 +11,7 @@ export class Silence {
   #untilMs: number;
   #heard: AbortController | undefined;
 
-  /**
-   * `quietMs`: how long a request may run. A request of an earlier process counts as sent just
-   * before the start of this process.
-   */
+  /** `quietMs`: how long a request may run. One of an earlier process may run as long from now. */
   constructor(clock: Clock, quietMs: number) {
     this.#clock = clock;
     this.#quietMs = quietMs;

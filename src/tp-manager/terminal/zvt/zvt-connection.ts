@@ -82,7 +82,6 @@ export class ZvtConnection {
     }
   }
 
-  /** Returns the error for a caller that needs a link now. */
   #unavailable(): TerminalUnavailable {
     if (this.#closing.signal.aborted) return new TerminalUnavailable("closed", "shutting down");
     const { address } = this.#zvt.transport;
@@ -140,10 +139,7 @@ export class ZvtConnection {
     await within(clock, "zvt log-off", LOG_OFF_LIMIT_MS, asked);
   }
 
-  /**
-   * Ends the connection to a terminal that restarts, and asks until the terminal has gone down and
-   * answers again. {@link whenUp} resolves when it is back.
-   */
+  /** Ends the connection to a terminal that restarts; {@link whenUp} waits until it is back. */
   restart(): void {
     const session = this.#session;
     this.#restarting = session ? "ended" : "lost";
@@ -162,10 +158,7 @@ export class ZvtConnection {
     return end;
   }
 
-  /**
-   * Ends the connection after a command without an end; the next connection begins with a status
-   * enquiry (docs/zvt.md 3.3, 9.2).
-   */
+  /** Ends a connection whose command got no end: the next one begins with an enquiry. */
   #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
     this.#isDown(problem);
@@ -305,10 +298,7 @@ export class ZvtConnection {
     this.#resync = false;
   }
 
-  /**
-   * Asks an idle terminal for its status, so that it can run its own jobs and a lost link shows
-   * (docs/zvt.md 6.5, 10.1).
-   */
+  /** Polls an idle terminal, for its own jobs and to notice a lost link (docs/zvt.md 6.5, 10.1). */
   async #poll(session: Session, gone: AbortSignal): Promise<void> {
     const { clock } = this.#zvt;
     let waited = false;
@@ -343,7 +333,6 @@ export class ZvtConnection {
   }
 }
 
-/** The limits of a wait for the wire or the link. */
 interface WaitLimits {
   readonly waitMs: number;
   readonly signal?: AbortSignal;
@@ -363,10 +352,7 @@ export class WireLock {
     return this.#held;
   }
 
-  /**
-   * Runs `work` when the wire is free, on a free wire at once. Rejects with
-   * {@link TerminalUnavailable} "busy" after `waitMs`, or with `signal.reason`.
-   */
+  /** Runs `work` when the wire is free. Throws {@link TerminalUnavailable} or `signal.reason`. */
   async run<T>({ waitMs, signal }: WaitLimits, work: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     if (this.#held) await this.#acquire(waitMs, signal);

@@ -72,10 +72,7 @@ export const defaultZvtOptions = {
 
 export type ZvtOptions = Readonly<typeof defaultZvtOptions>;
 
-/**
- * Options of terminals that exclude each other (docs/zvt.md 12.2 to 12.6), by the name of the
- * profile. What the setup file names itself takes precedence.
- */
+/** Options by profile (docs/zvt.md 12.2 to 12.6). What the setup file names takes precedence. */
 export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
   standard: {},
   /** Texts in Latin-1 whatever was agreed, no partial issue, all totals in the first group. */

@@ -1,6 +1,6 @@
-import { unlessAborted } from "../../../shared/time.ts";
-import { ZvtCodecError } from "../../../zvt/index.ts";
-import { coded, codeOf, resultText } from "../../../zvt/tables/result-codes.ts";
+import { sleep, unlessAborted } from "../../../shared/time.ts";
+import { type Message, ZvtCodecError } from "../../../zvt/index.ts";
+import { coded, codeOf, NOT_REGISTERED, resultText } from "../../../zvt/tables/result-codes.ts";
 import {
   type Baseline,
   type CancelAnswer,
@@ -27,10 +27,10 @@ import {
   reversal,
 } from "./commands/commands.ts";
 import { PaymentExchange, withdrawn } from "./payment-exchange.ts";
-import { isOver } from "./refused-command.ts";
 import type { RunCommand, Session } from "./session/session.ts";
 import type { ExchangeEnd } from "./session/session-state.ts";
 import { telecollection } from "./telecollection.ts";
+import { terminalStatus } from "./terminal-statuses.ts";
 import { ZvtConnection } from "./zvt-connection.ts";
 import { defaultZvtOptions, type ZvtContext, type ZvtOptions } from "./zvt-options.ts";
 
@@ -38,6 +38,8 @@ import { defaultZvtOptions, type ZvtContext, type ZvtOptions } from "./zvt-optio
 const SILENCE_BEFORE_SALE_MS = 10_000;
 /** How long recovery waits until a terminal is connected again. */
 const LINK_WAIT_MS = 30_000;
+/** The pause between two questions whether a refused command has ended. */
+const ASK_AGAIN_MS = 1_000;
 /** Bit of the configuration byte: the register prints payment receipts (docs/zvt.md 6.1). */
 const PRINTS_PAYMENT_RECEIPTS = 0x02;
 
@@ -187,16 +189,37 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Returns a refusal as "lost" unless the terminal shows that the payment does not run. */
+  /**
+   * Returns a refusal as "lost" unless the terminal shows that the payment does not run. A 84 xx
+   * names no command: a late answer to an earlier one, or one "out of nowhere" after an update
+   * (docs/zvt.md 12.6), is equal to it, and the terminal may be carrying out ours.
+   */
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
-    if (end.end !== "refused") return end;
-    const enquiry = this.#connection.asks.statusEnquiry;
-    const { clock, options } = this.#zvt;
-    if (await isOver(end.message, run, enquiry, options.refusalCheckMs, clock)) return end;
+    if (end.end !== "refused" || (await this.#isOver(end.message, run))) return end;
     return {
       end: "lost",
       problem: "the terminal refused the command, and did not show that it runs none",
     };
+  }
+
+  /**
+   * Returns whether a refused command has ended; asks a busy terminal for a while. Never rejects.
+   * A terminal carries out one command after the other (docs/zvt.md 5.2). So a status enquiry after
+   * ours that ends with a status, on the same unbroken link, shows that ours is over; with no 04 0F
+   * in between, that it charged nothing.
+   */
+  async #isOver(refusal: Message, run: RunCommand): Promise<boolean> {
+    const { clock, options } = this.#zvt;
+    const untilMs = clock.monotonicMs() + options.refusalCheckMs;
+    for (;;) {
+      const end = await run(this.#connection.asks.statusEnquiry);
+      if (end.end === "lost" || end.end === "not-sent") return false;
+      // A completion without a status byte belongs to a payment: our command was carried out.
+      if (end.end === "completed" && end.message.parts.terminalStatus === undefined) return false;
+      if (showsIdle(refusal, end)) return true;
+      if (clock.monotonicMs() + ASK_AGAIN_MS > untilMs) return false;
+      await sleep(clock, "zvt refused command", ASK_AGAIN_MS);
+    }
   }
 
   /** Adds the last receipt number if it was read on this connection (docs/rules/13-receipt.md). */
@@ -334,10 +357,7 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /**
-   * Runs commands on the wire for a short call; waits for a registration that runs. Throws when a
-   * payment runs.
-   */
+  /** Runs commands on the wire, after a registration that runs. Throws when a payment runs. */
   async #onIdleWire<T>(signal: AbortSignal, work: (run: RunCommand) => Promise<T>): Promise<T> {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     const limits = { waitMs: 2 * this.#zvt.options.timers.t3Ms, signal };
@@ -359,6 +379,13 @@ export class ZvtTerminal implements Terminal {
       }
     }
   }
+}
+
+function showsIdle(refusal: Message, end: ExchangeEnd): boolean {
+  if (end.end === "completed") return terminalStatus(end.message).cr !== "1";
+  // A terminal that has forgotten its registration refuses both commands for that reason.
+  const isForgotten = codeOf(refusal) === NOT_REGISTERED;
+  return end.end === "refused" && isForgotten && codeOf(end.message) === NOT_REGISTERED;
 }
 
 function textOf(reason: unknown): string {

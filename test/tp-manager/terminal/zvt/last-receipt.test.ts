@@ -28,7 +28,7 @@ async function commandOf(driver: Driver, peer: Peer, given = order): Promise<str
   return command;
 }
 
-/** Refuses, and shows that nothing runs when it is asked (refused-command.ts). */
+/** Refuses, and shows that nothing runs when it is asked (zvt-terminal.ts). */
 async function refuse(peer: Peer, refusal: string): Promise<void> {
   peer.send(refusal);
   await peer.expect(/^0501/);

@@ -48,8 +48,8 @@ export class SessionLine implements Dialogue {
   #problem: string | null = "not started";
   #state: SessionState = idleSession;
   #timer: Timer | undefined;
-  #opening: ((opened: Opened) => void) | undefined;
-  #sending: ((sent: Sent) => void) | undefined;
+  #opening: PromiseWithResolvers<Opened> | undefined;
+  #sending: PromiseWithResolvers<Sent> | undefined;
   #retry: Timer | undefined;
   #connecting: Promise<void> | undefined;
   #retryMs: number;
@@ -81,20 +81,18 @@ export class SessionLine implements Dialogue {
     }
     if (!this.#connection) return this.#notOpened("away");
     if (this.#opening || !isSessionFree(this.#state)) return this.#notOpened("busy");
-    return await new Promise((resolve) => {
-      const onAbort = (): void => {
-        const silent = this.#notOpened("silent", sawParity(this.#state));
-        this.leave();
-        this.#endOpening(silent);
-      };
-      this.#opening = (opened) => {
-        signal.removeEventListener("abort", onAbort);
-        resolve(opened);
-      };
-      signal.addEventListener("abort", onAbort, { once: true });
-      if (signal.aborted) onAbort();
-      else this.#do({ input: "ask" });
-    });
+    const opening = Promise.withResolvers<Opened>();
+    this.#opening = opening;
+    const onAbort = (): void => {
+      if (this.#opening !== opening) return;
+      const silent = this.#notOpened("silent", sawParity(this.#state));
+      this.leave();
+      this.#endOpening(silent);
+    };
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else this.#do({ input: "ask" });
+    return await opening.promise.finally(() => signal.removeEventListener("abort", onAbort));
   }
 
   leave(): void {
@@ -119,10 +117,10 @@ export class SessionLine implements Dialogue {
   }
 
   send(body: Uint8Array): Promise<Sent> {
-    return new Promise((resolve) => {
-      this.#sending = resolve;
-      this.#do({ input: "send", frame: encodeFrame(body) });
-    });
+    const sending = Promise.withResolvers<Sent>();
+    this.#sending = sending;
+    this.#do({ input: "send", frame: encodeFrame(body) });
+    return sending.promise;
   }
 
   async close(): Promise<void> {
@@ -224,15 +222,13 @@ export class SessionLine implements Dialogue {
   }
 
   #endOpening(opened: Opened): void {
-    const resolve = this.#opening;
+    this.#opening?.resolve(opened);
     this.#opening = undefined;
-    resolve?.(opened);
   }
 
   #endSending(sent: Sent): void {
-    const resolve = this.#sending;
+    this.#sending?.resolve(sent);
     this.#sending = undefined;
-    resolve?.(sent);
   }
 }
 

@@ -11,10 +11,7 @@ import { control, type FrameRead, frameStart, readFrameByte, showsParity } from 
  * phase, also where the terminal owes us an answer, because a result may come at any time.
  */
 export interface SessionState {
-  /**
-   * How often ENQ was sent for a request of ours that waits until the terminal's own session has
-   * ended; null: no request waits.
-   */
+  /** How often ENQ was sent for a request that waits for the terminal's session; null: none. */
   readonly deferred: number | null;
   readonly phase: Phase;
 }

@@ -89,10 +89,7 @@ const STATUS_AND_CONTAINER = 0x06;
 /** The form of a status enquiry; every terminal knows "plain", which also returns the version. */
 export type StatusForm = "container" | "plain";
 
-/**
- * Status-Enquiry 05 01, docs/zvt.md 6.5. The terminal uses the occasion for jobs of its own, an end
- * of day with its totals among them.
- */
+/** Status-Enquiry 05 01 (docs/zvt.md 6.5), during which the terminal may run jobs of its own. */
 export function statusEnquiry(password: string, form: StatusForm): Command {
   const fields = form === "container" ? { serviceByte: STATUS_AND_CONTAINER } : {};
   return command("status-enquiry", { parts: { password }, fields });

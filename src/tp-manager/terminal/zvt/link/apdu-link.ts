@@ -25,10 +25,7 @@ export type SendOutcome =
 
 export interface LinkListener {
   apdu(apdu: Apdu): void;
-  /**
-   * Takes a good frame whose bytes are no APDU. The link has sent ACK for the frame; the listener
-   * has to refuse the content (docs/zvt.md 2.4).
-   */
+  /** Takes a good frame, acknowledged, whose bytes are no APDU: to be refused (docs/zvt.md 2.4). */
   malformed(bytes: Uint8Array): void;
   /** Takes the number of bytes that were skipped outside of any frame. */
   noise(bytes: number): void;
@@ -42,10 +39,7 @@ export interface LinkOptions {
   readonly clock: Clock;
 }
 
-/**
- * Turns bytes into whole APDUs, and APDUs into bytes. One message is under way at a time. A link
- * that is down stays down, and a new one is opened.
- */
+/** Turns bytes into whole APDUs and back, one message at a time. A link that is down stays down. */
 export abstract class ApduLink implements TransportListener {
   protected readonly options: LinkOptions;
   protected readonly listener: LinkListener;

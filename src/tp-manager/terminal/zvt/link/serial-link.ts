@@ -30,10 +30,7 @@ interface Incoming {
   settled: boolean;
 }
 
-/**
- * ZVT over a serial line (docs/zvt.md 2.2, 2.4): frames with checksum, an acknowledgement byte for
- * every frame, at most two repeats.
- */
+/** ZVT over a serial line: framed, acknowledged, repeated at most twice (docs/zvt.md 2.2, 2.4). */
 export class SerialLink extends ApduLink {
   readonly #reader = new FrameReader();
   #outgoing: Outgoing | undefined;

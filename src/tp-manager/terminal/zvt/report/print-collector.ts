@@ -79,11 +79,11 @@ export class PrintCollector {
   /** The receipt that is being printed; a new one after an end, or when the type changes. */
   #open(type: number | null): PrintedReceipt {
     const current = this.#receipts.at(-1);
-    if (current && !current.closed && (type === null || current.type === null)) {
+    const isSame = type === null || current?.type === null || current?.type === type;
+    if (current && !current.closed && isSame) {
       current.type ??= type;
       return current;
     }
-    if (current && !current.closed && current.type === type) return current;
     const receipt = { type, lines: [], closed: false };
     this.#receipts.push(receipt);
     return receipt;

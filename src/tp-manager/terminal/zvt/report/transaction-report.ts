@@ -61,14 +61,10 @@ function resultTextOf(
   good: boolean,
   language: Language,
 ): string {
-  const text = textOf(code, good, language);
-  if (!said) return text;
-  return good || code === null || code === 0 ? said : `${text}: ${said}`;
-}
-
-function textOf(code: number | null, good: boolean, language: Language): string {
+  if (said && (good || !code)) return said;
   if (code === null) return "";
-  return code === 0 && !good ? resultText(0xff, language) : resultText(code, language);
+  const text = resultText(code === 0 && !good ? 0xff : code, language);
+  return said ? `${text}: ${said}` : text;
 }
 
 /** Returns the reason of a code; 6C is a time-out where the text says so (docs/zvt.md 11.4). */
@@ -101,9 +97,10 @@ function cardName({ fields, tags }: Message): string {
   );
 }
 
-type TextTag = "preferredName" | "applicationLabel";
-
-function tagOrInApplication(tags: Message["tags"], name: TextTag): string {
+function tagOrInApplication(
+  tags: Message["tags"],
+  name: "preferredName" | "applicationLabel",
+): string {
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
@@ -176,23 +173,18 @@ function paddedAmount(amountMinor: number | undefined): string {
   return amountMinor === undefined || digits.length > RECEIPT_AMOUNT_DIGITS ? "" : digits;
 }
 
-/** Returns the year that brings a day nearest to now, as ZVT sends none (docs/zvt.md 7.1). */
-function yearOfLocalDate(dateMmdd: string, nowMs: number): number {
-  const month = Number(dateMmdd.slice(0, 2));
-  const day = Number(dateMmdd.slice(2, 4));
-  const now = new Date(nowMs).getFullYear();
-  const distanceMs = (year: number): number =>
-    Math.abs(new Date(year, month - 1, day, 12).getTime() - nowMs);
-  return [now, now - 1, now + 1].reduce((best, year) =>
-    distanceMs(year) < distanceMs(best) ? year : best,
-  );
-}
-
 /** Returns a local date MMDD as DDMMYY; "" when the date is no calendar day. */
 export function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
-  if (!dateMmdd || !/^(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.test(dateMmdd)) return "";
-  const year = String(yearOfLocalDate(dateMmdd, nowMs) % 100).padStart(2, "0");
-  return dateMmdd.slice(2, 4) + dateMmdd.slice(0, 2) + year;
+  const [, month, day] = /^(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.exec(dateMmdd ?? "") ?? [];
+  if (month === undefined || day === undefined) return "";
+  const now = new Date(nowMs).getFullYear();
+  const distanceMs = (year: number): number =>
+    Math.abs(new Date(year, Number(month) - 1, Number(day), 12).getTime() - nowMs);
+  // ZVT sends no year (docs/zvt.md 7.1): the right one brings the day nearest to now.
+  const nearest = [now, now - 1, now + 1].reduce((best, year) =>
+    distanceMs(year) < distanceMs(best) ? year : best,
+  );
+  return day + month + String(nearest % 100).padStart(2, "0");
 }
 
 /**
@@ -204,16 +196,8 @@ export function clockOffsetMs(
   time: string | undefined,
   nowMs: number,
 ): number | null {
-  if (!/^\d{8}$/.test(date ?? "") || !/^\d{6}$/.test(time ?? "")) return null;
-  const part = (text: string | undefined, from: number, to: number): number =>
-    Number(text?.slice(from, to));
-  const terminalTime = new Date(
-    part(date, 0, 4),
-    part(date, 4, 6) - 1,
-    part(date, 6, 8),
-    part(time, 0, 2),
-    part(time, 2, 4),
-    part(time, 4, 6),
-  );
-  return terminalTime.getTime() - nowMs;
+  const found = /^(\d{4})(\d\d)(\d\d) (\d\d)(\d\d)(\d\d)$/.exec(`${date} ${time}`);
+  if (!found) return null;
+  const [year = 0, month = 0, day = 0, ...times] = found.slice(1).map(Number);
+  return new Date(year, month - 1, day, ...times).getTime() - nowMs;
 }

@@ -236,7 +236,6 @@ function isSameSale(held: HeldGoods, { fields }: Message): boolean {
   return compared.every((name) => held.report.fields[name] === fields[name]);
 }
 
-/** Returns whether a 04 0F is an approval. */
 function isApproval({ fields, parts }: Message): boolean {
   return (fields.resultCode ?? parts.resultCode) === 0;
 }

@@ -147,7 +147,6 @@ export class Session implements LinkListener {
     return promise;
   }
 
-  /** Whether a sale waits for the decision about the goods. */
   get awaitsGoods(): boolean {
     return this.#state.at === "served" && this.#state.goods?.decision === null;
   }
@@ -173,10 +172,7 @@ export class Session implements LinkListener {
     if (registers) this.#ids.registered(message);
   }
 
-  /**
-   * Returns whether a message is a repeat or a late answer by its id (docs/zvt.md 9.4). Repeats
-   * without ids are known to the link.
-   */
+  /** Returns whether a message is a repeat or a late answer by its id (docs/zvt.md 9.4). */
   #heardBefore(apdu: Apdu, message: Message, bytes: string): boolean {
     const id = this.#ids.of(message);
     if (isAnswer(apdu)) {
@@ -336,10 +332,7 @@ export class Session implements LinkListener {
   }
 }
 
-/**
- * Reads a message. `problem`: why the message could not be read beyond its control field, null when
- * it could. Never throws for anything that a terminal can send.
- */
+/** Reads any message of a terminal; `problem`: why only its control field was readable, or null. */
 function readMessage(
   apdu: Apdu,
   options: DecodeOptions,
