@@ -18,7 +18,7 @@ import {
   type TransactionReport,
 } from "../terminal.ts";
 import type { Dialogue, Messages, Opened, ResultReading } from "./dialogue.ts";
-import { notBegun, type Paying, sendRequest } from "./send-request.ts";
+import { notBegun, Paying, sendRequest } from "./send-request.ts";
 import { Silence } from "./silence.ts";
 import { type UnstoredResult, UnstoredResults } from "./unstored-results.ts";
 
@@ -201,15 +201,7 @@ export class OneWayTerminal implements Terminal {
       dialogue.leave();
       return { end: "not-sent", code: "request", text: (error as Error).message };
     }
-    const paying: Paying = {
-      order,
-      observer,
-      ended: Promise.withResolvers<PaymentEnd>(),
-      fault: "",
-      isSent: false,
-      reopening: undefined,
-      isOvertaken: false,
-    };
+    const paying = new Paying(order, observer);
     this.#paying = paying;
     this.#openedAtMs = -OPENED_MS;
     this.#silence.begin();

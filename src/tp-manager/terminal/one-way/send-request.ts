@@ -6,18 +6,23 @@ import type { Dialogue, Sent } from "./dialogue.ts";
 const REOPEN_MS = 20_000;
 
 /** The payment that runs on a one-way terminal. */
-export interface Paying {
+export class Paying {
   readonly order: PaymentOrder;
   readonly observer: PaymentObserver;
-  readonly ended: PromiseWithResolvers<PaymentEnd>;
+  readonly ended = Promise.withResolvers<PaymentEnd>();
   /** The newest fault of the line during this payment; "" when there was none. */
-  fault: string;
+  fault = "";
   /** Whether the terminal may have the request, so that any reply is evidence. */
-  isSent: boolean;
+  isSent = false;
   /** Present while the line is opened again: a reply then answers an earlier payment. */
   reopening: AbortController | undefined;
   /** Whether an approval came before the request left: maybe of this order, so nothing is sent. */
-  isOvertaken: boolean;
+  isOvertaken = false;
+
+  constructor(order: PaymentOrder, observer: PaymentObserver) {
+    this.order = order;
+    this.observer = observer;
+  }
 }
 
 /**

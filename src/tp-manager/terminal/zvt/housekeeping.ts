@@ -29,7 +29,7 @@ interface Tries {
  */
 export class Housekeeping {
   readonly #zvt: Omit<ZvtContext, "transport">;
-  readonly #tries = new Map<Demand, Tries>();
+  #tries = new Map<Demand, Tries>();
 
   constructor(zvt: Omit<ZvtContext, "transport">) {
     this.#zvt = zvt;
@@ -37,9 +37,7 @@ export class Housekeeping {
 
   /** Resets the attempts at maintenance demands that the terminal no longer makes. */
   learn(demands: readonly Demand[]): void {
-    for (const demand of [...this.#tries.keys()]) {
-      if (!demands.includes(demand)) this.#tries.delete(demand);
-    }
+    this.#tries = new Map([...this.#tries].filter(([demand]) => demands.includes(demand)));
   }
 
   /** Returns the next maintenance demand to carry out now; undefined when none is due. */
