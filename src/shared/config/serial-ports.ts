@@ -10,7 +10,7 @@ export interface DeviceRoots {
 
 export const systemRoots: DeviceRoots = { sys: "/sys", dev: "/dev" };
 
-export interface UsbIds {
+interface UsbIds {
   /** Four hexadecimal digits, lower case. */
   readonly vendorId: string;
   readonly productId: string;

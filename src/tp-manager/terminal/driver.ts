@@ -24,7 +24,7 @@ export interface Driver {
    * The settings that can change what a terminal shows of itself, such as whether its results name
    * the order: those of the messages' form and contents, and the kind of terminal.
    */
-  readonly shownBy: readonly string[];
+  readonly factSettings: readonly string[];
   /**
    * How long a terminal waits for our answer to its report before it reverses the sale. Only a
    * probe after this much silence proves anything (docs/rules/02-proof.md).

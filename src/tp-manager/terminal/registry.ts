@@ -60,10 +60,10 @@ export function driverFor(config: Config): Driver {
   return driver;
 }
 
-/** Returns a text that differs when protocol, line or a {@link Driver.shownBy} setting differs. */
+/** Returns a text that differs with protocol, line and the {@link Driver.factSettings}. */
 export function setupOf(config: Config): string {
-  const { protocol, config: own, shownBy } = driverFor(config);
+  const { protocol, config: own, factSettings } = driverFor(config);
   const values: Readonly<Record<string, unknown>> = valuesOf(own.fields, config);
-  const settings = shownBy.map((name) => [name, values[name]]);
+  const settings = factSettings.map((name) => [name, values[name]]);
   return JSON.stringify([protocol, config.SERIAL_PORT, ...settings]);
 }

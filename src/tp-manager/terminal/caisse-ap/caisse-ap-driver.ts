@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Config } from "../../../shared/config/config.ts";
 import { oneOf, valuesOf } from "../../../shared/config/config-field.ts";
-import { lineFields, lineTerminal, shownBy } from "../concert/link/line-settings.ts";
+import { factSettings, lineFields, lineTerminal } from "../concert/link/line-settings.ts";
 import { type Driver, withTexts } from "../driver.ts";
 import type { CaisseApOptions } from "./caisse-ap-messages.ts";
 
@@ -23,12 +23,12 @@ const fields = {
 export const caisseApDriver: Driver = {
   protocol: "caisse-ap",
   config: { fields },
-  shownBy: [
+  factSettings: [
     "CAISSE_AP_LINK",
     "CAISSE_AP_VERSION",
     "CAISSE_AP_ID",
     "CAISSE_AP_REFERENCE",
-    ...shownBy,
+    ...factSettings,
   ],
   recoverySilenceMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
   create: async (config, clock, log) => {

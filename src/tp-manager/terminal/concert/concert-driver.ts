@@ -1,6 +1,6 @@
 import { oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
 import { type Driver, withTexts } from "../driver.ts";
-import { lineFields, lineTerminal, shownBy } from "./link/line-settings.ts";
+import { factSettings, lineFields, lineTerminal } from "./link/line-settings.ts";
 
 const fields = {
   ...withTexts({
@@ -13,7 +13,7 @@ const fields = {
 export const concertDriver: Driver = {
   protocol: "concert",
   config: { fields },
-  shownBy: ["CONCERT_VARIANT", "CONCERT_REPORT", ...shownBy],
+  factSettings: ["CONCERT_VARIANT", "CONCERT_REPORT", ...factSettings],
   recoverySilenceMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
   create: async (config, clock, log) => {
     const { SessionLine } = await import("./link/session-line.ts");

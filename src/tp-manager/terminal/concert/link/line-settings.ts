@@ -21,8 +21,8 @@ export const lineFields = {
   ...commonFields,
 } as const;
 
-/** Of {@link lineFields}, the settings that are in {@link Driver.shownBy}. */
-export const shownBy = ["CONCERT_REGISTER", "CONCERT_PROFILE"] as const;
+/** Of {@link lineFields}, the settings that are in {@link Driver.factSettings}. */
+export const factSettings = ["CONCERT_REGISTER", "CONCERT_PROFILE"] as const;
 
 /** Returns a Concert or Caisse-AP terminal on the line that the setup file names. */
 export async function lineTerminal(
