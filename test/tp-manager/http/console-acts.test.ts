@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { installationAt } from "../../../src/shared/process/installation.ts";
 import { createConsole } from "../../../src/tp-manager/console/console.ts";
 import type { ApiOptions } from "../../../src/tp-manager/http/app.ts";
-import { readLog } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
+import { Maintenance } from "../../../src/tp-manager/http/maintenance/maintenance.ts";
 import { house } from "../../support/payment-house.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { apiOptions } from "./rig.ts";
@@ -89,9 +89,9 @@ test("a question to the logs finds nothing that was taken out of them", async ()
   mkdirSync(installation.logDirectory, { recursive: true });
   const line = { level: "info", time: "t", program: "tp-manager", msg: "card 4111111111111111" };
   writeFileSync(join(installation.logDirectory, "tp-manager.log"), `${JSON.stringify(line)}\n`);
+  const maintenance = new Maintenance({ installation, fields: {} });
   const found = async (contains: string) =>
-    (await readLog(installation, { program: "tp-manager", level: "info", limit: 9, contains }))
-      .length;
+    (await maintenance.logs({ program: "tp-manager", level: "info", limit: 9, contains })).length;
   expect([await found("card"), await found("41111111111111")]).toEqual([1, 0]);
 });
 

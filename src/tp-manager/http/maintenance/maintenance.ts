@@ -184,7 +184,7 @@ type LogLine = z.input<typeof logLine>;
 const BYTES_MAX = 1024 * 1024;
 
 /** Returns the lines of a log that match, newest first; none if there is no log. */
-export async function readLog(
+async function readLog(
   { logDirectory }: Installation,
   { program, level, contains, limit }: LogQuery,
 ): Promise<LogLine[]> {
