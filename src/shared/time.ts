@@ -29,9 +29,7 @@ export const systemClock: Clock = {
   },
 };
 
-/**
- * Waits `delayMs`. Rejects with `signal.reason` as soon as the signal aborts.
- */
+/** Waits `delayMs`. Rejects with `signal.reason` as soon as the signal aborts. */
 export function sleep(
   clock: Clock,
   name: string,

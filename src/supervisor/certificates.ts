@@ -7,8 +7,8 @@ import { exitCodes, ProgramExit } from "../shared/process/exit-codes.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 
 /**
- * Returns the certificates of a file that the setup file names. A file without one ends the program
- * at once, because the fault would show only at the first connection (docs/design.md 9.3).
+ * Returns the certificates of a file that the setting `name` names. A file without certificates
+ * ends the program, because the fault would show only at the first connection (docs/design.md 9.3).
  */
 export function certificatesIn(name: string, path: string | undefined): string[] {
   if (path === undefined) return [];
@@ -24,7 +24,7 @@ export function certificatesIn(name: string, path: string | undefined): string[]
   throw refuse("holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)");
 }
 
-/** Returns the text of a file that the setup file names. An unreadable file ends the program. */
+/** Returns the text of the file that a setting names; an unreadable file ends the program. */
 export function readGiven(name: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -34,7 +34,7 @@ export function readGiven(name: string, path: string): string {
   }
 }
 
-/** Returns the certificates of Node, of the system and these. */
+/** Returns these certificates together with those of Node and of the system. */
 export function trustedWith(certificates: readonly string[]): string[] {
   const known = [...getCACertificates("default"), ...getCACertificates("system")];
   return [...new Set([...known, ...certificates])];
@@ -42,21 +42,21 @@ export function trustedWith(certificates: readonly string[]): string[] {
 
 type Settings = Pick<Config, "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" | "GATEWAY_CA_FILE">;
 
-/** How long before its end a certificate is a condition. */
+/** How long before its expiry a certificate is reported as a condition. */
 const WARN_MS = 30 * 86_400_000;
 
 /**
- * Returns a reader of the certificate file that ends first, once that is near (docs/fleet.md 2.2).
- * The files are read once: a new file counts from the next start of the program.
+ * Returns a function that reports the certificate file that expires first, once that is near
+ * (docs/fleet.md 2.2). The files are read once, so a new file counts from the next start.
  */
 export function certificateEnds(
   { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Settings,
   clock: Clock,
 ): () => SupervisorAnswer<"status">["certificates"] {
   const ends = [
-    // A chain ends with the first of its certificates that ends.
+    // A chain expires with the first of its certificates that expires.
     ...endsOf("FLEET_CERT_FILE", fleet && own, Math.min),
-    // A file of authorities ends with its last one, as it may still hold replaced ones.
+    // A file of authorities expires with its last certificate, as it may still hold replaced ones.
     ...endsOf("FLEET_CA_FILE", fleet && trusted.FLEET_CA_FILE, Math.max),
     ...endsOf("GATEWAY_CA_FILE", trusted.GATEWAY_CA_FILE, Math.max),
   ];

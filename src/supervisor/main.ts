@@ -43,7 +43,7 @@ import { supervisorMigrations } from "./supervisor-schema.ts";
 import { startUpdateChecks } from "./updates/update-checks.ts";
 import { updateFacts } from "./updates/update-facts.ts";
 
-/** How long running tries may go on when the program stops; then they are abandoned. */
+/** How long running tries may continue when the program stops, before they are abandoned. */
 const RUNNING_TRIES_GRACE_MS = 3_000;
 const STOP_DEADLINE_MS = 10_000;
 
@@ -102,7 +102,7 @@ async function start(context: ProgramContext): Promise<void> {
     if (config.FLEET_URL !== undefined) await startTelemetry(context, messages, log);
     const daily = startDaily({
       at: config.UPDATE_TIME,
-      idle: () => true, // a copy is made while tries run
+      idle: () => true, // the database is copied while tries run
       chores: [
         backupChore(databasePath, clock, stores.store, proof),
         retentionChore(database, config.JOURNAL_DAYS, clock),
@@ -147,7 +147,7 @@ function checkStore({ dataDirectory }: Installation): void {
   database.close();
 }
 
-/** Listens for the gateway's notifications, where a port is set for them. */
+/** Listens for the gateway's notifications, if NOTIFICATION_PORT is set. */
 async function startListening(
   { config, clock, onStop }: ProgramContext,
   log: AlarmLog,
@@ -175,7 +175,7 @@ function startConditionWatch({ onStop }: ProgramContext, parts: StatusParts): vo
   watch.start();
 }
 
-/** Starts the telemetry to a broker; nothing of it is loaded where it is not set up. */
+/** Starts the telemetry to a fleet's broker, whose modules are loaded only if FLEET_URL is set. */
 async function startTelemetry(
   context: ProgramContext,
   parts: StatusParts,

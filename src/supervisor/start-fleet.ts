@@ -19,14 +19,13 @@ import type { SupervisorStatus } from "./intake/supervisor-status.ts";
 import { uploadSupportBundle } from "./support-bundle.ts";
 import { updatesIn } from "./updates/fleet-updates.ts";
 
-/** How long tp-manager may take to answer; it answers at once unless something is wrong with it. */
+/** How long tp-manager may take to answer; a working tp-manager answers at once. */
 const ASK_LIMIT_MS = 3_000;
 
 /**
- * Starts the fleet part (docs/fleet.md 1.1). A file of the setup that cannot be used ends the
- * program; after any other fault the kiosk goes on without its fleet, which no payment needs. The
- * fleet may ask tp-manager one question and gets no object that changes anything: nothing from the
- * fleet can drive the terminal.
+ * Starts the telemetry to a fleet (docs/fleet.md 1.1). An unusable file that the setup names ends
+ * the program; after any other fault the kiosk works without its fleet. The fleet part gets one
+ * question to tp-manager and no object that could drive the terminal.
  */
 export function startFleet(
   context: ProgramContext,
@@ -63,7 +62,7 @@ export function startFleet(
   }
 }
 
-/** Returns what uploads support bundles; undefined: there is no address for them. */
+/** Returns the function that uploads support bundles; undefined: FLEET_UPLOAD_URL is not set. */
 function uploader(
   { config, installation, clock, onStop }: ProgramContext,
   facts: () => SupervisorStatus,
@@ -82,7 +81,7 @@ function uploader(
   return (requestId) => uploadSupportBundle(parts, requestId);
 }
 
-/** Returns the settings of the broker. A file that cannot be used ends the program. */
+/** Returns the settings of the broker; an unusable certificate or key file ends the program. */
 function brokerSettings({ config }: ProgramContext): BrokerSettings {
   const { FLEET_CERT_FILE: certFile, FLEET_KEY_FILE: keyFile } = config;
   return {

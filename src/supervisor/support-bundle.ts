@@ -6,7 +6,7 @@ import { linesAtEnd } from "../shared/process/log-file.ts";
 import { type Clock, isoTime } from "../shared/time.ts";
 import type { HttpTransport } from "./gateway/http-transport.ts";
 
-/** How much of the end of each log is sent: some hours of a busy kiosk. */
+/** How much of the end of each log is uploaded: some hours of a busy kiosk. */
 const LOG_BYTES = 200 * 1024;
 const UPLOAD_LIMIT_MS = 60_000;
 
@@ -17,14 +17,14 @@ interface BundleParts {
   readonly kiosk: string;
   readonly logFiles: readonly string[];
   readonly config: Config;
-  /** Reads versions and states, which are masked like the logs. */
+  /** Reads versions and states, which the bundle holds masked like the logs. */
   readonly facts: () => object;
   readonly transport: Pick<HttpTransport, "send">;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Sends a support bundle, once, to one file below the address (docs/fleet.md 6.2). */
+/** Uploads a support bundle, once, as one file below the address (docs/fleet.md 6.2). */
 export async function uploadSupportBundle(
   parts: BundleParts,
   requestId: string,
@@ -61,7 +61,7 @@ type Mask = (text: string) => string;
 const mailAddress = /[^\s"'<>:,]{1,64}(?:@|%40)[^\s"'<>:,]{1,255}/g;
 const httpLogin = /\b(Basic|Bearer|Digest)\s+[\w+/=.~-]{4,}/gi;
 
-/** Returns what removes card numbers, secrets of the setup file, HTTP logins and mail addresses. */
+/** Returns a function that removes card numbers, secrets, HTTP logins and mail addresses. */
 function masking(config: Config): Mask {
   const settings = Object.keys(sharedFields).map((name) => ({
     name,
@@ -71,9 +71,8 @@ function masking(config: Config): Mask {
   return (text) => mask(text).replace(httpLogin, `$1 ${REMOVED}`).replace(mailAddress, REMOVED);
 }
 
-/** Masks a line of a log, which is JSON or a text. */
 function maskedLine(line: string, mask: Mask): string {
-  // Card numbers are masked before parsing, because parsing rounds long numbers.
+  // Card numbers are masked before the JSON is parsed, because parsing rounds long numbers.
   const safe = maskPansInText(line);
   try {
     return JSON.stringify(maskedValue(JSON.parse(safe), mask));
@@ -82,7 +81,7 @@ function maskedLine(line: string, mask: Mask): string {
   }
 }
 
-/** Masks the names, texts and numbers in a value one by one, so that it stays JSON. */
+/** Masks the names, texts and numbers in a JSON value one by one, so that it stays JSON. */
 function maskedValue(value: unknown, mask: Mask): unknown {
   if (typeof value === "string") return mask(value);
   if (typeof value === "number") return mask(`${value}`) === `${value}` ? value : mask(`${value}`);

@@ -22,9 +22,9 @@ interface ConfigResult {
 }
 
 /**
- * Reads the setup file for one program; `added`: the settings of the drivers. Throws
- * {@link ProgramExit} with exit code 78 and every fault at once, each with its line, its name, the
- * reason and an example. No message repeats a secret.
+ * Reads the setup file for one program; `added`: the settings of the drivers. Throws {@link
+ * ProgramExit} with exit code 78 and every fault at once, each with its line, its name, the reason
+ * and an example. No message repeats a secret.
  */
 export function loadConfig(path: string, program: Program, added?: ConfigPart): ConfigResult {
   const text = readSetupFile(path);

@@ -84,8 +84,8 @@ export function createIpcClient<M extends Messages>(
 
   return {
     /**
-     * Sends one message and waits at most `timeoutMs` for the whole answer. Rejects with
-     * {@link IpcError}. Never repeats by itself.
+     * Sends one message and waits at most `timeoutMs` for the whole answer. Rejects with {@link
+     * IpcError}. Never repeats by itself.
      */
     async call<K extends keyof M & string>(
       name: K,

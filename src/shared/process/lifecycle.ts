@@ -44,8 +44,8 @@ interface ProgramExtras {
  * Runs one of the two programs: arguments, configuration, lock, logger, `start`, signals, ordered
  * stop, exit code (docs/design.md 9.4). A configuration fault ends with 78 and its reason on
  * standard error and in the log; an unexpected error ends with 70 after it has been logged. A stop
- * that takes longer than `stopDeadlineMs` is cut: the next start recovers. `--check` only reads
- * the setup file and checks the database: made for copies (docs/updates.md 4.1).
+ * that takes longer than `stopDeadlineMs` is cut: the next start recovers. `--check` only reads the
+ * setup file and checks the database: made for copies (docs/updates.md 4.1).
  */
 export async function runProgram(
   program: Program,

@@ -7,11 +7,11 @@ import { inTransaction } from "../../shared/store/sqlite.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
 
-/** How many alarms are kept: those of months even at a bad kiosk. */
+/** How many alarms are stored: the alarms of months, even at a kiosk with many faults. */
 const ALARMS_KEPT = 1_000;
-/** How long repetitions of an alarm are not kept; one of a condition is kept once. */
+/** How long the same alarm is not stored again; a condition's alarm is never stored twice. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
-/** The alarms that are raised with each repetition of a hand-off, notification or send. */
+/** The alarms about an order that each repeated hand-off, notification or send raises again. */
 const repeating: readonly string[] = [
   "transaction-changed",
   "gateway-operation-failed",
@@ -20,10 +20,10 @@ const repeating: readonly string[] = [
 
 type Alarms = SupervisorAnswer<"alarms">;
 
-/** Keeps the alarms on disk, for tp-manager to read them for `GET /events`. */
+/** Stores the alarms on disk, where tp-manager reads them for `GET /events`. */
 export class AlarmStore extends Tables {
   readonly #clock: Clock;
-  /** The name of this database: in another one the same ids belong to other alarms. */
+  /** The name of this database, because another database has other alarms with the same ids. */
   readonly #origin: string;
 
   constructor(database: DatabaseSync, clock: Clock) {
@@ -37,14 +37,14 @@ export class AlarmStore extends Tables {
     return tapAlarms(log, (alarm) => this.#add(alarm));
   }
 
-  /** Keeps a request of the fleet as a row that becomes an event. */
+  /** Stores a request of the fleet, which becomes an event of the kiosk. */
   noteRequest(ask: string, id: string): void {
     const message = `the fleet asked for: ${ask}`;
     const about = { orderId: null, transactionId: null, about: id };
     this.#insert({ alarm: FLEET_REQUEST, message, ...about }, this.#clock.now(), false);
   }
 
-  /** Returns alarms after the id `after`, oldest first; all, where `origin` is another database. */
+  /** Returns the alarms after the id `after`, oldest first; all if `origin` is another database. */
   after(origin: string | undefined, after: number, limit: number): Alarms {
     const sql = `SELECT id, at_ms AS atMs, alarm, message, order_id AS orderId,
         transaction_id AS transactionId, about
@@ -53,7 +53,7 @@ export class AlarmStore extends Tables {
     return { origin: this.#origin, alarms: this.all(sql, from, limit) };
   }
 
-  /** Forgets the alarms of conditions that are over, so that they are kept when they return. */
+  /** Forgets all lasting alarms except these, so that a returning condition is stored again. */
   keepLasting(alarms: readonly string[]): void {
     const sql = "DELETE FROM lasting_alarms WHERE alarm NOT IN (SELECT value FROM json_each(?))";
     this.run(sql, JSON.stringify(alarms));
@@ -74,7 +74,7 @@ export class AlarmStore extends Tables {
 
   #insert(raised: RaisedAlarm, atMs: number, isOfCondition: boolean): void {
     const { alarm, message, orderId, transactionId, about } = raised;
-    // An alarm that is raised inside a transaction is written with it.
+    // An alarm that is raised inside a database transaction is part of that transaction.
     inTransaction(this.database, () => {
       const sql = `INSERT INTO alarms (at_ms, alarm, message, order_id, transaction_id, about)
         VALUES (?, ?, ?, ?, ?, ?)`;
@@ -84,7 +84,7 @@ export class AlarmStore extends Tables {
     });
   }
 
-  /** Returns whether the alarm was kept lately; one about an order is kept each time. */
+  /** Returns whether the same alarm was stored lately; most alarms about an order always count. */
   #isRepeated(raised: RaisedAlarm, nowMs: number): boolean {
     const { alarm, message, orderId, transactionId, about } = raised;
     const subject = [orderId, transactionId, about];
@@ -93,6 +93,6 @@ export class AlarmStore extends Tables {
       AND order_id IS ? AND transaction_id IS ? AND about IS ? ORDER BY id DESC LIMIT 1`;
     const before = this.get<{ atMs: number }>(sql, alarm, message, ...subject);
     const ageMs = nowMs - (before?.atMs ?? Number.NEGATIVE_INFINITY);
-    return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // a clock that went back keeps it again
+    return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // negative after the clock was set back
   }
 }

@@ -1,7 +1,7 @@
 import type { AlarmName } from "../../shared/catalog/alarms.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 
-/** Logs an error whose field `alarm` has the name: an operator is needed. */
+/** Logs an error line that names an alarm, for which an operator is needed. */
 export function raiseAlarm(
   log: AlarmLog,
   alarm: AlarmName,

@@ -3,7 +3,7 @@ import { systemClock } from "../../shared/time.ts";
 import type { FromThread, ThreadTask, ToThread } from "./broker.ts";
 import { mqttConnector } from "./mqtt-broker.ts";
 
-/** The task of a thread that has one connection to the broker (docs/fleet.md 4.3). */
+// This program is the thread that holds one connection to the broker (docs/fleet.md 4.3).
 const { settings, will } = workerData as ThreadTask;
 const send = (message: FromThread): void => parentPort?.postMessage(message);
 

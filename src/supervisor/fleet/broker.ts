@@ -1,11 +1,9 @@
-/** Why the connection is not there. */
-export type LostBecause =
-  /** No connection, a refused login, a broker that stops or falls silent. */
-  | "failed"
-  /** The broker closed the connection without a reason; again and again, it means a twin. */
-  | "closed"
-  /** Another client has the same name, so that each client ends the connection of the other. */
-  | "twin";
+/**
+ * Why a connection to the broker is missing. "failed": no connection, a refused login, or a broker
+ * that stops or falls silent. "closed": the broker closed the connection without a reason, which
+ * repeatedly means a twin. "twin": another client uses the same name.
+ */
+export type LostBecause = "failed" | "closed" | "twin";
 
 /** The address of the broker, and the credentials of the kiosk. */
 export interface BrokerSettings {
@@ -17,9 +15,9 @@ export interface BrokerSettings {
   readonly certificate: string | undefined;
   readonly key: string | undefined;
   readonly trusted: readonly string[];
-  /** Whether the kiosk takes requests of the fleet. */
+  /** Whether the kiosk accepts requests of the fleet (FLEET_COMMANDS). */
   readonly commands: boolean;
-  /** The keep-alive; the broker publishes the last will after 1.5 times this without a message. */
+  /** The MQTT keep-alive; the broker publishes the last will after 1.5 times as long a silence. */
   readonly keepAliveSeconds?: number;
 }
 
@@ -27,56 +25,55 @@ export interface Outgoing {
   readonly topic: string;
   readonly payload: string;
   readonly retained: boolean;
-  /** How long the broker keeps the message; null: until it is replaced. */
+  /** How long the broker keeps the message; null: until another message replaces it. */
   readonly expirySeconds: number | null;
 }
 
 export interface Incoming {
   readonly payload: Buffer;
-  /** The broker kept the message from an earlier time: it is no request of the present. */
+  /** Whether the broker kept the message from an earlier time, so that it is no present request. */
   readonly retained: boolean;
 }
 
-/** How a message ended. "refused": the broker will never take it. */
+/** The outcome of a message. "refused": the broker will never accept the message. */
 export type Sent = "taken" | "refused" | "lost";
 
-/** One connection to the broker, from its acceptance to its end. */
+/** An accepted connection to the broker. */
 export interface BrokerConnection {
-  /** How many messages may be without an acknowledgement at the same time. */
+  /** How many messages may wait for the broker's acknowledgement at the same time. */
   readonly window: number;
-  /** Sends a message and resolves with how it ended; never rejects. */
+  /** Sends a message and resolves with its outcome; never rejects. */
   send(message: Outgoing): Promise<Sent>;
-  /** Ends the connection in order, so that the last will is not published. */
+  /** Disconnects in order, so that the broker does not publish the last will. */
   close(): Promise<void>;
 }
 
 export interface BrokerListener {
-  /** Called once, when the connection is lost; nothing is called after it. */
+  /** Is called once, when the connection is lost; no call follows. */
   lost(because: LostBecause, text: string): void;
   received(message: Incoming): void;
 }
 
-/** Makes one try to connect, within a limit. Rejects when there is no connection. */
+/** Tries once to connect, within a time limit; rejects if there is no connection. */
 export type ConnectToBroker = (
   settings: BrokerSettings,
   will: Outgoing,
   listener: BrokerListener,
 ) => Promise<BrokerConnection>;
 
-/* Messages between the supervisor and the thread with its connection (docs/fleet.md 4.3). */
-
-/** What the thread gets at its start. */
+/** What the thread with the connection gets at its start (docs/fleet.md 4.3). */
 export interface ThreadTask {
   readonly settings: BrokerSettings;
   readonly will: Outgoing;
 }
 
+/** A message of the supervisor to the thread; the thread answers "alive" with "alive". */
 export type ToThread =
   | { readonly say: "send"; readonly id: number; readonly message: Outgoing }
   | { readonly say: "close" }
-  /** A question that is answered with "alive". */
   | { readonly say: "alive" };
 
+/** A message of the thread to the supervisor. */
 export type FromThread =
   | { readonly say: "connected"; readonly window: number }
   | { readonly say: "failed"; readonly text: string }

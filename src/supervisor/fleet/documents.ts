@@ -4,20 +4,20 @@ import { type ConditionName, conditionNames } from "../../shared/catalog/conditi
 import { errorTable } from "../../shared/catalog/errors.ts";
 
 /*
- * Every document between a kiosk and its fleet, and the topic of each (docs/fleet.md 3.2). A leaf
- * is an enumeration, a number, an id, a time or a stable name of our programs, and never a text of
- * a customer, a kiosk, a terminal or a gateway (docs/fleet.md 5.1). `docs/fleet` is made from
- * these.
+ * This file has the schema of every document between a kiosk and its fleet (docs/fleet.md 3.2); the
+ * schemas in `docs/fleet` are generated from it. A value is an enumeration, a number, an id, a time
+ * or a stable name of our programs, never a text of a customer, a kiosk, a terminal or a gateway
+ * (docs/fleet.md 5.1).
  */
 
-/** The version in the topics and documents: members are added in it, and none is changed. */
+/** The version in topics and documents; within a version members are added and never changed. */
 export const FLEET_VERSION = 1;
 
 const time = z.iso.datetime();
 const uuid = z.uuid();
-/** A count of eleven digits at most, which cannot be a card number. */
+/** A number of at most eleven digits, which cannot be a card number. */
 const count = z.int().min(0).max(99_999_999_999);
-/** A name from the code of our programs, such as that of an alarm. */
+/** A name from the code of our programs, such as an alarm's name. */
 const stableName = z.string().regex(/^[a-z]{1,30}(-[a-z]{1,30}){0,7}$/);
 const version = z.string().regex(/^\d{1,4}\.\d{1,4}\.\d{1,6}$/);
 const currency = z.string().regex(/^[A-Z]{3}$/);
@@ -27,25 +27,25 @@ const condition = z.enum(conditionNames as [ConditionName, ...ConditionName[]]);
 
 const head = {
   version: z.literal(FLEET_VERSION),
-  /** The same when a document is sent again after a lost acknowledgement. */
+  /** The document's id, which stays when a lost acknowledgement makes the kiosk send it again. */
   id: uuid,
   kiosk: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/),
   at: time,
 };
 
-/** The first members of documents that are kept until the broker has them. */
+/** The first members of documents that are queued until the broker has them. */
 const kept = {
   ...head,
-  /** Grows by one with each document; a missing number was dropped or is still on its way. */
+  /** A number that grows by one; the document of a missing number was dropped or is on its way. */
   sequence: count,
 };
 
-/** The error code that a payment would be answered with. */
+/** The error code that a payment would get now. */
 const notReady = z.enum([...errorCode.options, "tp-manager-silent", "other"]);
 
 const stateNow = z.strictObject({
   canPay: z.enum(["yes", "no", "unknown"]),
-  /** Why it cannot take a payment; empty: it can. */
+  /** Why the kiosk cannot take a payment; empty: it can. */
   obstacles: z.array(notReady),
   terminal: z
     .strictObject({
@@ -68,19 +68,19 @@ const stateNow = z.strictObject({
   }),
   troubles: z.array(condition),
   versions: z.strictObject({ supervisor: version.nullable(), tpManager: version.nullable() }),
-  /** How updates stand; null: this kiosk does not check for them. */
+  /** The state of updates; null: this kiosk does not check for updates. */
   update: z
     .strictObject({
       /** The version that waits to be installed. */
       ready: version.nullable(),
       held: z.boolean(),
-      /** No update could be checked for or installed for three nights. */
+      /** Whether checks or installations have failed for three nights. */
       stuck: z.boolean(),
-      /** The last version that was tried failed, and the older one runs. */
+      /** Whether the last installed version failed, so that the older version runs. */
       failed: z.boolean(),
     })
     .nullable(),
-  /** How many documents were dropped since the kiosk knows this fleet. */
+  /** How many documents this kiosk has dropped so far. */
   dropped: count,
 });
 
@@ -97,10 +97,10 @@ const outcome = z.enum([
 const ask = z.enum(["state", "support-bundle", "check-update", "hold-updates"]);
 
 interface FleetDocument {
-  /** "kiosk": the connector publishes; "fleet": the connector takes. */
+  /** Who publishes the document. */
   readonly from: "kiosk" | "fleet";
   readonly retained: boolean;
-  /** After so many seconds the broker forgets a message that was not taken; null: never. */
+  /** After how many seconds the broker deletes an unread message; null: never. */
   readonly expirySeconds: number | null;
   readonly meaning: string;
   readonly schema: z.ZodObject;
@@ -108,7 +108,7 @@ interface FleetDocument {
 
 const DAY_SECONDS = 86_400;
 
-/** A document about something that has happened: it is kept until the broker has it. */
+/** Returns the entry of a document about an event, which is queued until the broker has it. */
 const news = <S extends z.ZodObject>(meaning: string, schema: S) =>
   ({ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS, meaning, schema }) as const;
 
@@ -123,9 +123,9 @@ export const fleetDocuments = {
     schema: z.strictObject({
       ...head,
       connection: z.enum(["online", "stopped", "lost"]),
-      /** The time at which this connection to the broker began. */
+      /** When this connection to the broker began. */
       since: time,
-      /** The state of the kiosk; null: the connection is not online. */
+      /** The state of the kiosk; null: the kiosk is not online. */
       now: stateNow.nullable(),
     }),
   },
@@ -135,9 +135,9 @@ export const fleetDocuments = {
       ...kept,
       phase: z.enum(["raised", "ended"]),
       alarm: stableName,
-      /** Its former name, where it has another one now. */
+      /** The alarm's former name, if the alarm was renamed. */
       formerly: stableName.optional(),
-      /** The finding about an unmatched transaction; absent: the terminal is being asked. */
+      /** The finding about an unmatched transaction; absent: the terminal is being probed. */
       finding: z.enum(alarmFindings).optional(),
       source: z.enum(["tp-manager", "supervisor"]).nullable(),
       /** The transaction of the first order that the alarm names. */
@@ -156,7 +156,7 @@ export const fleetDocuments = {
       amountMinor: minor,
       chargedAmountMinor: minor.nullable(),
       currency,
-      /** The time from its begin to this end; null: the begin is not known. */
+      /** The time from the payment's begin to this outcome; null: the begin is not known. */
       durationMs: count.nullable(),
     }),
   ),
@@ -177,10 +177,10 @@ export const fleetDocuments = {
         "jump",
         "refuted",
       ]),
-      /** How many transactions all applications of a closing have together. */
+      /** The number of transactions of all applications of an end of day. */
       transactions: count.nullable(),
       sumMinor: minor.nullable(),
-      /** The surplus of the terminal over the journal. */
+      /** The terminal's sum minus the journal's sum. */
       differenceMinor: minor.nullable(),
       currency: currency.nullable(),
     }),
@@ -214,9 +214,9 @@ export const fleetDocuments = {
       version: z.literal(FLEET_VERSION),
       id: uuid,
       ask,
-      /** The time of its expiry, at most a day from now. */
+      /** When the request expires, at most a day from now. */
       expires: time,
-      /** How many days updates are held; 0 ends a hold. */
+      /** For how many days updates are held; 0 ends a hold. */
       days: z.int().min(0).max(14).optional(),
     }),
   },
@@ -247,7 +247,7 @@ export const fleetDocuments = {
 
 export type FleetName = keyof typeof fleetDocuments;
 export type DocumentOf<N extends FleetName> = z.infer<(typeof fleetDocuments)[N]["schema"]>;
-/** A document without the members that all of them begin with. */
+/** A document without the members of {@link head}. */
 export type ContentOf<N extends FleetName> = Omit<DocumentOf<N>, keyof typeof head>;
 export type Outcome = z.infer<typeof outcome>;
 export const outcomes = outcome.options;
@@ -258,7 +258,7 @@ export function topicOf(kiosk: string, name: FleetName): string {
   return `connector/${FLEET_VERSION}/${kiosk}/${name}`;
 }
 
-/** Returns the value; null: no document may hold it, as a newer program may know more. */
+/** Returns the value if the schema allows it; null: no document may contain the value. */
 export function allowed<T extends z.ZodType>(schema: T, value: unknown): z.infer<T> | null {
   return schema.safeParse(value).data ?? null;
 }

@@ -25,20 +25,19 @@ export interface LinkParts {
   readonly connect: ConnectToBroker;
   readonly store: FleetStore;
   readonly clock: Clock;
-  /** Its alarms are stored. */
   readonly log: AlarmLog;
   readonly random: () => number;
 }
 
-/** How many tries to connect lie between two log lines about a lost connection. */
+/** After how many failed tries to connect the next failure is logged. */
 const LOGGED_EVERY = 20;
-/** How long a connection has to last until the wait before the next one is short again. */
+/** How long a connection has to last so that the wait before the next try is short again. */
 const STEADY_MS = 60_000;
-/** How many short connections in a row mean that another client has this name (a twin). */
+/** How many consecutive short connections show that another client uses our name (a twin). */
 const SHORT_MAX = 3;
-/** How long the broker may take at a stop to take the last state. */
+/** How long the broker may take to accept the last state when the program stops. */
 const FAREWELL_MS = 1_000;
-/** How many replies are kept while there is no connection: those of an hour. */
+/** How many replies are stored without a connection: the replies of an hour. */
 const REPLIES_MAX = 30;
 
 /** Publishes the state and the queue, oldest first, over one connection (docs/fleet.md 3.1). */
@@ -47,16 +46,16 @@ export class FleetLink {
   readonly #received: (message: Incoming) => void;
   #connection: BrokerConnection | undefined;
   #connectedMs = 0;
-  /** When the connection began, by the steady clock. */
+  /** When the connection began, on the monotonic clock. */
   #onlineSinceMs = 0;
-  /** How many connections in a row did not last. */
+  /** The number of consecutive connections that did not last. */
   #short = 0;
   #failures = 0;
-  /** How often the queue failed since a document was last deleted: each time doubles the wait. */
+  /** How often the queue failed since its last progress; each failure doubles the wait. */
   #faults = 0;
   #retry: Timer | undefined;
   #now: StateNow | undefined;
-  /** The state that the broker has, or that is on its way there. */
+  /** The state, as JSON, that was last sent to the broker. */
   #published = "";
   #sentUpTo = 0;
   #flying = 0;
@@ -79,14 +78,14 @@ export class FleetLink {
     void this.#try();
   }
 
-  /** Publishes the state when it has changed, and sends what waits. */
+  /** Publishes the state if it has changed, and sends queued documents. */
   set(now: StateNow): void {
     this.#now = now;
     this.#publishState();
     this.pump();
   }
 
-  /** Sends what waits, as far as the broker takes it. Never throws. */
+  /** Sends queued documents, as many as the broker accepts at once. Never throws. */
   pump(): void {
     this.#guarded(() => this.#pump());
   }
@@ -102,11 +101,11 @@ export class FleetLink {
     }
   }
 
-  /** Sends a document; false: it has expired or cannot be read, and is dropped. */
+  /** Sends a document; false: the document has expired or is unreadable, and is dropped. */
   #send(connection: BrokerConnection, { sequence, name, content, atMs }: QueuedDocument): boolean {
     const { store, clock } = this.#parts;
     this.#sentUpTo = sequence;
-    // A clock that was set back makes no expiry longer.
+    // Setting the clock back does not extend an expiry.
     const ageSeconds = Math.max(Math.floor((clock.now() - atMs) / 1000), 0);
     const expirySeconds = name === undefined ? 0 : fleetDocuments[name].expirySeconds;
     const leftSeconds = expirySeconds === null ? null : expirySeconds - ageSeconds;
@@ -130,7 +129,7 @@ export class FleetLink {
     return true;
   }
 
-  /** Runs `work`. A full disk or a damaged queue ends the connection, and never the program. */
+  /** Runs `work`; a full disk or a damaged queue ends the connection and not the program. */
   #guarded(work: () => void): void {
     try {
       work();
@@ -141,7 +140,7 @@ export class FleetLink {
       if (!connection || this.#stopped) return;
       this.#failures = this.#faults++;
       this.#lost("failed", "the queue of the kiosk cannot be used");
-      // After an end in order the broker publishes no last will, so it is sent here.
+      // After an orderly end the broker publishes no last will, so the kiosk sends it.
       void connection.send(this.#state("lost", null));
       void connection.close();
     }
@@ -162,7 +161,7 @@ export class FleetLink {
     if (this.#replies.length > REPLIES_MAX) this.#replies.shift();
   }
 
-  /** Publishes the state again, as a request asks for it. */
+  /** Publishes the state again, on a request of the fleet. */
   repeatState(): void {
     this.#published = "";
     this.#publishState();
@@ -212,8 +211,8 @@ export class FleetLink {
   }
 
   /**
-   * Handles the loss of a complete connection. Not every broker reports that another client has the
-   * session now: mosquitto 2.0.11 only closes, again and again.
+   * Handles the loss of an accepted connection. Some brokers do not report that another client uses
+   * our name: mosquitto 2.0.11 only closes the connection, again and again.
    */
   #lostOnline(because: LostBecause, text: string): void {
     const isSteady = this.#parts.clock.monotonicMs() - this.#onlineSinceMs >= STEADY_MS;
@@ -283,14 +282,13 @@ const FIRST_MS = 1_000;
 /** The time over which all kiosks of a broker spread their first tries after its restart. */
 const SPREAD_MS = 30_000;
 const LONGEST_MS = 15 * 60_000;
-/** The ceiling of the first waits while another client has this name. */
+/** The upper limit of the first waits while another client uses our name. */
 const TWIN_MS = 10 * 60_000;
 
 /**
- * Returns how long to wait before the next try to connect: a random time up to a ceiling, and at
- * least the wait that doubles with each failure, or half of the ceiling if that is less. So a
- * thousand kiosks come back over {@link SPREAD_MS} after a short outage, and evenly over the
- * longest wait after a long one.
+ * Returns the wait before the next try to connect: a random time between a wait that doubles with
+ * each failure (at most half of the limit) and a limit. So a thousand kiosks return over {@link
+ * SPREAD_MS} after a short outage, and evenly over the longest wait after a long outage.
  */
 export function reconnectDelayMs(because: LostBecause, failures: number, random: number): number {
   const doubled = FIRST_MS * 2 ** Math.min(Math.max(failures - 1, 0), 20);

@@ -13,10 +13,10 @@ type Alarm = DocumentOf<"alarm">;
 /** The names of the documents that are queued. */
 type Queued = "payment" | "alarm" | "reconciliation";
 
-/** The alarm about a payment whose end is unknown; it is over when the end is known. */
+/** The alarm about a payment in doubt; the alarm ends when the payment's outcome is known. */
 const PAYMENT_UNKNOWN = "payment-unknown";
 
-/** Makes one document of each event of tp-manager (docs/fleet.md 4.1). */
+/** Turns each event of tp-manager into a document for the fleet (docs/fleet.md 4.1). */
 export class FleetNews {
   readonly #store: FleetStore;
   readonly #kiosk: string;
@@ -29,12 +29,12 @@ export class FleetNews {
     this.#payments = payments;
   }
 
-  /** The id of the last event that was taken; null: none was. */
+  /** The id of the last event that was read; null: no event was. */
   get after(): number | null {
     return this.#store.figure("event") ?? null;
   }
 
-  /** Takes an answer; a new fleet or a replaced journal begins with the present. */
+  /** Queues the events of an answer; a new fleet or a replaced journal begins with the present. */
   take({ events, lastId }: FleetNewsAnswer): void {
     const { after } = this;
     if (after === null || lastId < after) {
@@ -52,7 +52,7 @@ export class FleetNews {
   /** Queues the alarms of conditions that have begun or ended. */
   takeConditions(conditions: readonly Condition[], nowMs: number): void {
     const raised = this.#store.raisedAlarms;
-    // An alarm that was raised by its former name ends by that name.
+    // An alarm that was raised under its former name also ends under that name.
     const namesOf = ({ row: { alarm, formerly = alarm } }: Condition) => [alarm, formerly];
     const present = new Set(conditions.flatMap(namesOf));
     const over = raised.filter((alarm) => !present.has(alarm));
@@ -110,7 +110,7 @@ export class FleetNews {
     if (alarm === null) return;
     this.#store.count("alarms");
     const transactionId = allowed(shape.transactionId, data["transactionId"]);
-    // The alarm of a condition has an end, so takeConditions queues it.
+    // An alarm that lasts with its condition is queued by takeConditions.
     const lasts = conditionOfAlarm(alarm, data["finding"]) !== undefined;
     if (lasts && data["orderId"] === null && transactionId === null) return;
     if (alarm === PAYMENT_UNKNOWN && transactionId !== null) {
@@ -126,7 +126,7 @@ export class FleetNews {
     });
   }
 
-  /** Queues the end of an alarm, or the begin of a condition that `source` raises. */
+  /** Queues the end of an alarm or, with `source`, the begin of a condition's alarm. */
   #alarm(alarm: string, atMs: number, given: Partial<Pick<Alarm, "source" | "transactionId">>) {
     const { source = null, transactionId = null } = given;
     const phase = source === null ? "ended" : "raised";
@@ -170,7 +170,7 @@ export class FleetNews {
     this.#queue(name, content, atMs, `event ${id} ${atMs}`);
   }
 
-  /** Queues a document. One that its schema does not allow is dropped: it may hold a text. */
+  /** Queues a document; a document that its schema refuses is dropped, as it may hold a text. */
   #queue(name: Queued, content: object, atMs: number, about: string): void {
     const id = idOf(`${this.#kiosk} ${about}`);
     const head = { version: FLEET_VERSION, id, kiosk: this.#kiosk, at: isoTime(atMs) };
@@ -183,10 +183,10 @@ export class FleetNews {
   }
 }
 
-/** Returns the id of a document, which is the same when its event is read again. */
+/** Returns a document's id, made from its event, so that reading the event again repeats it. */
 function idOf(about: string): string {
   const hex = createHash("sha256").update(about).digest("hex").slice(0, 32);
   const id = hex.replace(/^(.{8})(.{4}).(...).(...)(.{12})$/, "$1-$2-8$3-a$4-$5");
-  // An id with digits that the masking would hide is made again (docs/design.md 6.2).
+  // An id whose digits look like a card number is replaced (docs/design.md 6.2).
   return maskPansInText(id) === id ? id : idOf(`${about} again`);
 }

@@ -7,14 +7,14 @@ import { type ContentOf, type DocumentOf, fleetDocuments } from "./documents.ts"
 import type { FleetLink } from "./fleet-link.ts";
 import { ended, type FleetStore, held, isHeld, noHold } from "./fleet-store.ts";
 
-/** The part of updates that the fleet may use. */
+/** The actions on updates that the fleet may request. */
 export interface FleetUpdates {
-  /** The version that waits to be switched to; null: none. */
+  /** The version that waits to be installed; null: none. */
   readonly offered: string | null;
   checkNow(): "begun" | "busy";
   /**
-   * Sets until when no switch begins by itself; null: no update is held. Returns false where an
-   * operator on the spot holds updates: that hold stays.
+   * Holds automatic updates until `untilMs`; null ends the fleet's hold. Returns false and changes
+   * nothing while an operator on the spot holds updates.
    */
   holdUntil(untilMs: number | null): boolean;
 }
@@ -28,17 +28,16 @@ type End = Pick<ContentOf<"reply">, "outcome" | "because">;
 export interface RequestParts {
   readonly store: FleetStore;
   readonly clock: Clock;
-  /** Its alarms are stored. */
   readonly log: AlarmLog;
   readonly updates?: FleetUpdates | undefined;
-  /** Missing: FLEET_UPLOAD_URL is not set. */
+  /** Uploads support bundles; missing: FLEET_UPLOAD_URL is not set. */
   readonly upload?: UploadBundle | undefined;
-  /** Makes an event of a taken request. When it throws, the request is not carried out. */
+  /** Records an accepted request as an event; if it throws, the request is not carried out. */
   readonly note: (ask: string, id: string) => void;
 }
 
 const REQUEST_BYTES_MAX = 4_096;
-/** The longest time to the expiry of a request: a day, and the difference of two clocks. */
+/** The longest time to a request's expiry: a day, and a tolerance between two clocks. */
 const EXPIRY_MAX_MS = 86_400_000 + 300_000;
 const PER_HOUR_MAX = 30;
 const LOGGED_EVERY_MS = 60_000;
@@ -48,8 +47,8 @@ const notAvailable: End = { outcome: "not-available", because: null };
 const refused = (because: End["because"]): End => ({ outcome: "refused", because });
 
 /**
- * Takes the requests of the fleet (docs/fleet.md 6.1), each once. A request that is retained, has
- * expired or is not understood is ignored. No request reaches the terminal.
+ * Carries out the requests of the fleet, each once (docs/fleet.md 6.1). A request that is retained,
+ * expired or not understood is ignored. No request reaches the terminal.
  */
 export class FleetRequests {
   readonly #parts: RequestParts;
@@ -63,7 +62,7 @@ export class FleetRequests {
     this.#link = link;
   }
 
-  /** Takes a message: carries a request out and replies to it. Never rejects. */
+  /** Carries out the request in a message and replies to it. Never rejects. */
   async take(message: Incoming): Promise<void> {
     const { log } = this.#parts;
     try {
@@ -79,7 +78,7 @@ export class FleetRequests {
     }
   }
 
-  /** Ends each hold whose time is over, with an alarm. */
+  /** Ends each expired hold of updates, with an alarm. */
   endHolds(): void {
     const { store, clock, updates, log } = this.#parts;
     const nowMs = clock.now();
@@ -95,7 +94,7 @@ export class FleetRequests {
     }
   }
 
-  /** Returns the request, which is on disk now, or why it is ignored. */
+  /** Stores the request in a message and returns it, or returns why the request is ignored. */
   #accepted({ payload, retained }: Incoming): Request | string {
     const { store, clock } = this.#parts;
     if (retained) return "it was retained";
@@ -111,7 +110,7 @@ export class FleetRequests {
     return store.remember(id, nowMs) ? parsed.data : "it was taken before";
   }
 
-  /** Logs an ignored request, once a minute, because any client of the broker may send one. */
+  /** Logs ignored requests at most once a minute, because any client of the broker may send one. */
   #ignore(why: string): void {
     const { clock, log } = this.#parts;
     this.#ignored++;
@@ -170,9 +169,9 @@ export class FleetRequests {
     if (!hold) return refused("hold-used-up");
     const isOurs = updates.holdUntil(hold.untilMs);
     if (!isOurs && days > 0) return refused("held-on-the-spot");
-    // The fleet's own hold ends here in any case, so that its time raises no alarm.
+    // The fleet's own hold ends here in any case, so that its expiry raises no alarm.
     store.together(() => {
-      // One hold is in effect: that of the version which is offered now.
+      // Only the hold of the version that is offered now may remain.
       for (const other of store.runningHolds) {
         if (other.version !== offered) store.setHold(other.version, ended(other, nowMs));
       }

@@ -3,7 +3,7 @@ import type { FleetNewsAnswer } from "../../shared/ipc/fleet-messages.ts";
 import type { SupervisorStatus } from "../intake/supervisor-status.ts";
 import { allowed, fleetDocuments, type StateNow } from "./documents.ts";
 
-/** The answer of tp-manager. "silent": it does not listen; "slow": no answer was understood. */
+/** The answer of tp-manager. "silent": it does not listen. "slow": no readable answer came. */
 export type TpManagerReply = FleetNewsAnswer | "silent" | "slow";
 
 interface StateFacts {
@@ -16,7 +16,7 @@ interface StateFacts {
 
 const now = fleetDocuments.state.schema.shape.now.unwrap().shape;
 
-/** Returns the state of the kiosk in names, numbers and times (docs/fleet.md 3.2). Pure. */
+/** Returns the state of the kiosk for the fleet, without free texts (docs/fleet.md 3.2). Pure. */
 export function stateOf({ tpManager, supervisor, conditions, dropped }: StateFacts): StateNow {
   const { outbox, updates } = supervisor;
   const answer = typeof tpManager === "string" ? null : tpManager;
@@ -31,7 +31,7 @@ export function stateOf({ tpManager, supervisor, conditions, dropped }: StateFac
     gateway: {
       pending: outbox.pending,
       parked: outbox.parked,
-      // The age is in whole minutes, because each change of the state is published.
+      // The age is rounded to minutes, because every change of the state is published.
       oldestAgeSeconds: outbox.oldestAgeMs === null ? null : minutes(outbox.oldestAgeMs) * 60,
       paused: outbox.paused !== null,
       possibleCopies: outbox.ambiguous?.possibleCopies ?? 0,

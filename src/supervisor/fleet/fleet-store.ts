@@ -40,28 +40,27 @@ const fleetMigrations: readonly Migration[] = [
   `,
 ];
 
-/** How many documents wait at most, some 2 MB: those of a week of a busy kiosk. */
+/** The largest number of queued documents, some 2 MB: a week of a busy kiosk. */
 const DOCUMENTS_MAX = 5_000;
 
-/** How long a request is remembered: longer than it is valid, even if the clock is set. */
+/** How long a request is remembered: longer than its validity, even if the clock is set. */
 const REMEMBERED_MS = 30 * 86_400_000;
 
 export interface QueuedDocument {
   readonly sequence: number;
-  /** The kind of the document; undefined: the row is damaged, or of a newer version. */
+  /** The kind of the document; undefined: the row is damaged or from a newer version. */
   readonly name: FleetName | undefined;
   readonly atMs: number;
   readonly content: Record<string, unknown>;
 }
 
-/** The names of kept numbers: the last event that was read, and counters. */
+/** The names of stored numbers: the last event that was read, and counters. */
 type Figure = "event" | "dropped" | "alarms" | `payments ${string}`;
 
 /**
- * Opens `data/fleet.db`. Its commits do not wait for the disk, so that none holds up a payment
- * (docs/fleet.md 4.2). After a power cut the events that are missing are read again, because the
- * id of the last event is missing with them. A file that cannot be opened is renamed: nothing about
- * money is in it.
+ * Opens `data/fleet.db`. Commits do not wait for the disk, so that they delay no payment
+ * (docs/fleet.md 4.2). After a power cut missing events are read again, because the id of the last
+ * event is missing too. A file that cannot be opened is renamed: no money depends on its content.
  */
 export function openFleetStore(path: string, clock: Clock, log: Logger): FleetStore {
   const open = (): DatabaseSync => {
@@ -86,13 +85,13 @@ function renameUnusable(path: string, nowMs: number): void {
   }
 }
 
-/** Documents that wait for the broker, and the memory of the fleet part. */
+/** The documents that wait for the broker, and the counters, alarms, requests and holds. */
 export class FleetStore extends Tables {
   close(): void {
     this.database.close();
   }
 
-  /** Queues a document. When there is no room, the oldest is dropped and counted. */
+  /** Queues a document; a full queue drops and counts the oldest document. */
   add(name: FleetName, atMs: number, content: object): void {
     const added = "INSERT INTO document (name, at_ms, content) VALUES (?, ?, ?)";
     this.run(added, name, atMs, JSON.stringify(content));
@@ -116,7 +115,7 @@ export class FleetStore extends Tables {
     });
   }
 
-  /** Deletes documents that the broker has, or refuses for good. */
+  /** Deletes documents that the broker has or refuses for good. */
   forget(sequences: readonly number[]): void {
     this.together(() => {
       for (const one of sequences) this.run("DELETE FROM document WHERE sequence = ?", one);
@@ -143,18 +142,18 @@ export class FleetStore extends Tables {
     this.run("INSERT OR REPLACE INTO begun VALUES (?, ?)", transactionId, atMs);
   }
 
-  /** Returns when the payment began, and forgets it. */
+  /** Returns when a payment began, and deletes the record. */
   takeBegin(transactionId: string): number | undefined {
     const sql = "DELETE FROM begun WHERE transaction_id = ? RETURNING at_ms AS n";
     return this.#number(sql, transactionId);
   }
 
-  /** Notes an alarm as raised; false: it is raised already. */
+  /** Records an alarm as raised; false: the alarm was raised already. */
   raise(alarm: string, subject: string): boolean {
     return this.run("INSERT OR IGNORE INTO raised VALUES (?, ?)", alarm, subject) > 0;
   }
 
-  /** Notes the end of an alarm; false: it was not raised. */
+  /** Records the end of an alarm; false: the alarm was not raised. */
   end(alarm: string, subject: string): boolean {
     return this.run("DELETE FROM raised WHERE alarm = ? AND subject = ?", alarm, subject) > 0;
   }
@@ -165,7 +164,7 @@ export class FleetStore extends Tables {
     return this.all<{ alarm: string }>(sql).map(({ alarm }) => alarm);
   }
 
-  /** Notes a request before it is carried out; it is on disk then. false: it is known. */
+  /** Stores a request before it is carried out, on disk; false: the request is known. */
   remember(requestId: string, nowMs: number): boolean {
     this.database.exec("PRAGMA synchronous = FULL");
     try {
@@ -201,34 +200,34 @@ export class FleetStore extends Tables {
 
 const holds = `SELECT version, used_ms AS usedMs, from_ms AS fromMs, until_ms AS untilMs FROM hold`;
 
-/** How long all holds of one version may last together (docs/fleet.md 6.3). */
+/** The longest time for which one version may be held in total (docs/fleet.md 6.3). */
 const HOLDS_MS = 14 * 86_400_000;
 const DAY_MS = 86_400_000;
 
 /** The holds of one version. */
 interface Hold {
-  /** How long the holds lasted that have ended. */
+  /** The total time of the holds that have ended. */
   readonly usedMs: number;
-  /** When the hold began that runs; null: none runs. */
+  /** When the present hold began; null: no hold runs. */
   readonly fromMs: number | null;
   readonly untilMs: number | null;
 }
 
 export const noHold: Hold = { usedMs: 0, fromMs: null, untilMs: null };
 
-/** Returns whether a hold runs. A clock that was set back ends it: its length is not known. */
+/** Returns whether a hold runs; setting the clock back ends it, because its length is uncertain. */
 export function isHeld({ fromMs, untilMs }: Hold, nowMs: number): boolean {
   return fromMs !== null && untilMs !== null && fromMs <= nowMs && nowMs < untilMs;
 }
 
-/** Returns the holds when the one that runs ends now: it lasted until now, or to its own end. */
+/** Returns the holds after the present hold ends now; it lasted until now or its planned end. */
 export function ended({ usedMs, fromMs, untilMs }: Hold, nowMs: number): Hold {
   if (fromMs === null || untilMs === null) return { usedMs, fromMs: null, untilMs: null };
   const lasted = nowMs < fromMs ? untilMs - fromMs : Math.min(nowMs, untilMs) - fromMs;
   return { usedMs: usedMs + lasted, fromMs: null, untilMs: null };
 }
 
-/** Returns a hold of so many days from now, as far as days are left; undefined: none is. */
+/** Returns a hold of so many days from now, as far as days are left; undefined: no day is left. */
 export function held(before: Hold, days: number, nowMs: number): Hold | undefined {
   const { usedMs } = ended(before, nowMs);
   const leftMs = HOLDS_MS - usedMs;

@@ -21,8 +21,8 @@ const FLEET_ROUND_MS = 5_000;
 const METRICS_EVERY_MS = 300_000;
 
 /**
- * Publishes to a fleet how this kiosk is (docs/fleet.md 1.1). Every few seconds it reads the state
- * of both programs. No payment waits for it, and no step of a payment is published.
+ * Publishes the kiosk's state, alarms and figures to a fleet (docs/fleet.md 1.1). It reads the
+ * state of both programs every few seconds; no payment waits for it.
  */
 export class Fleet {
   readonly #parts: FleetParts;
@@ -43,10 +43,10 @@ export class Fleet {
     this.#requests = new FleetRequests(parts, this.#link);
   }
 
-  /** Begins the first round at once, and with it the connection. */
+  /** Begins the first round and the connection at once. */
   start(): void {
     const { clock, random } = this.#parts;
-    // A random time keeps kiosks that start together from publishing figures together.
+    // With a random time, kiosks that start together do not publish figures together.
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * random();
     this.#rounds.nudge();
     this.#link.start();
@@ -74,7 +74,7 @@ export class Fleet {
     if (answer) this.#news.take(answer);
     this.#requests.endHolds();
     const conditions = conditionsOf({ supervisor, tpManager: answer?.troubles });
-    // Without an answer of tp-manager it is not known which of its conditions are over.
+    // Without an answer of tp-manager, the end of its conditions is not known.
     if (answer) this.#news.takeConditions(conditions, clock.now());
     const { dropped } = this.#queue;
     this.#link.set(stateOf({ tpManager, supervisor, conditions, dropped }));

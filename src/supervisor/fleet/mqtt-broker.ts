@@ -11,34 +11,34 @@ import type {
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
 
-/** The keep-alive; after 1.5 times this a kiosk is published as lost (docs/fleet.md 3.2). */
+/** The keep-alive; after 1.5 times as long a kiosk is published as lost (docs/fleet.md 3.2). */
 const KEEP_ALIVE_SECONDS = 30;
-/** The keep-alive that is announced to the broker: mosquitto 2.0.11 checks 6 s late. */
+/** The keep-alive that the kiosk announces, shorter because mosquitto 2.0.11 checks 6 s late. */
 const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
 /** How long the broker keeps requests for a kiosk without a connection. */
 const SESSION_EXPIRY_SECONDS = 86_400;
 /** The longest time for TCP, TLS and the broker's acceptance together. */
 const CONNECT_LIMIT_MS = 30_000;
-/** How long a message may be without an acknowledgement until the connection is ended. */
+/** How long the broker may take to acknowledge a message before the connection is ended. */
 const ACKNOWLEDGE_LIMIT_MS = 60_000;
 const CLOSE_LIMIT_MS = 1_000;
 const WINDOW_MAX = 16;
-/** The largest packet that is taken, which is far above any request. */
+/** The largest packet that is accepted, far above any request of the fleet. */
 const PACKET_BYTES_MAX = 16_384;
-/** How many bytes a broker may send in {@link FLOOD_MS}; with more the connection is ended. */
+/** How many bytes a broker may send within {@link FLOOD_MS}; more ends the connection. */
 const FLOOD_BYTES = 65_536;
 const FLOOD_MS = 10_000;
 
-/** The reason code for a session that another client has now (MQTT 5.0, 2.4). */
+/** The reason code of a session that another client uses now (MQTT 5.0, 2.4). */
 const SESSION_OF_ANOTHER = 0x8e;
-/** The reason codes for a message that the broker will never take. */
+/** The reason codes of a message that the broker will never accept. */
 const REFUSED_FOR_GOOD: readonly number[] = [0x90, 0x95, 0x99];
 
 /** Connects with MQTT 5 (docs/fleet.md 3.1). */
 export function mqttConnector(clock: Clock): ConnectToBroker {
   return (settings, will, listener) =>
     new Promise((resolve, reject) => {
-      const timers = new ClockTimers(clock);
+      const timers = timersOn(clock);
       const client = mqtt.connect(optionsOf(settings, will, timers));
       const connection = new MqttConnection({ client, settings, clock, listener, timers });
       watchFlood(client, clock);
@@ -62,7 +62,7 @@ export function mqttConnector(clock: Clock): ConnectToBroker {
     });
 }
 
-/** Limits how much the broker may send, because the package keeps packets of up to 256 MB. */
+/** Limits how much the broker may send, because the package buffers packets of up to 256 MB. */
 function watchFlood(client: MqttClient, clock: Clock): void {
   let bytes = 0;
   let fromMs = clock.monotonicMs();
@@ -74,22 +74,18 @@ function watchFlood(client: MqttClient, clock: Clock): void {
   });
 }
 
-function optionsOf(
-  settings: BrokerSettings,
-  will: Outgoing,
-  timerVariant: ClockTimers,
-): IClientOptions {
+function optionsOf(settings: BrokerSettings, will: Outgoing, timerVariant: Timers): IClientOptions {
   const { kiosk, user, password, certificate, key, trusted, commands } = settings;
   const { protocol, hostname, port } = new URL(settings.url);
   const isSecure = protocol === "mqtts:";
   return {
-    // The package would read an address that is one text by a deprecated function.
+    // The address is given in parts, because the package parses a text by a deprecated function.
     protocol: isSecure ? "mqtts" : "mqtt",
     host: hostname.replace(/^\[|\]$/g, ""),
     port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
     protocolVersion: 5,
     clientId: `connector-${kiosk}`,
-    // Where requests are off the broker keeps nothing and ends an old subscription.
+    // If requests are off, the broker keeps no messages and ends an old subscription.
     clean: !commands,
     keepalive: settings.keepAliveSeconds ?? ANNOUNCED_SECONDS,
     reconnectPeriod: 0,
@@ -115,53 +111,47 @@ function optionsOf(
   };
 }
 
-/** The timers of the package, which repeat for the keep-alive, on our clock. */
-class ClockTimers {
-  readonly #clock: Clock;
-  readonly #timers = new Map<number, Timer>();
-  #last = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  readonly set = (work: () => void, everyMs = 0): number => {
-    this.#last++;
-    const id = this.#last;
-    const again = (): void => {
-      const timer = this.#clock.startTimer("fleet keep-alive", everyMs, () => {
-        again();
-        work();
-      });
-      this.#timers.set(id, timer);
-    };
-    again();
-    return id;
+/** Returns the repeating timers that the package needs for the keep-alive, on our clock. */
+function timersOn(clock: Clock) {
+  const timers = new Map<number, Timer>();
+  let last = 0;
+  return {
+    set(work: () => void, everyMs = 0): number {
+      const id = ++last;
+      const again = (): void => {
+        const timer = clock.startTimer("fleet keep-alive", everyMs, () => {
+          again();
+          work();
+        });
+        timers.set(id, timer);
+      };
+      again();
+      return id;
+    },
+    clear(id: unknown): void {
+      timers.get(Number(id))?.clear();
+      timers.delete(Number(id));
+    },
+    end(): void {
+      for (const timer of timers.values()) timer.clear();
+      timers.clear();
+    },
   };
-
-  readonly clear = (id: unknown): void => {
-    this.#timers.get(Number(id))?.clear();
-    this.#timers.delete(Number(id));
-  };
-
-  end(): void {
-    for (const timer of this.#timers.values()) timer.clear();
-    this.#timers.clear();
-  }
 }
+type Timers = ReturnType<typeof timersOn>;
 
 interface ConnectionParts {
   readonly client: MqttClient;
   readonly settings: BrokerSettings;
   readonly clock: Clock;
   readonly listener: BrokerListener;
-  readonly timers: ClockTimers;
+  readonly timers: Timers;
 }
 
 class MqttConnection implements BrokerConnection {
   readonly #parts: ConnectionParts;
   readonly #unanswered = new Set<(sent: Sent) => void>();
-  /** Lets a message go on that waits because the window is full. */
+  /** Each function lets one message continue that waits because the window is full. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
   #isOver = false;
@@ -177,7 +167,7 @@ class MqttConnection implements BrokerConnection {
       const text = `the broker ended the connection (${reasonCode ?? 0})`;
       this.#lose(reasonCode === SESSION_OF_ANOTHER ? "twin" : "failed", text);
     });
-    // An error with a code is one of the socket, such as a reset by the broker.
+    // An error with a code comes from the socket, such as a reset by the broker.
     client.on("error", (error) => this.#lose("code" in error ? "closed" : "failed", error.message));
     client.on("close", () => this.#lose("closed", "the connection was lost"));
     const requests = topicOf(settings.kiosk, "request");
@@ -187,7 +177,7 @@ class MqttConnection implements BrokerConnection {
     });
     if (!settings.commands) return;
     const answer = new Promise<string>((resolve) => {
-      // rh 2: the broker sends no retained message at the subscription.
+      // With rh 2 the broker sends no retained message at the subscription.
       client.subscribe(requests, { qos: 1, rh: 2 }, (error) =>
         resolve(error ? `no subscription: ${error.message}` : ""),
       );
@@ -244,7 +234,7 @@ class MqttConnection implements BrokerConnection {
     this.abandon();
   }
 
-  /** Closes the connection at once, without a call of the listener. */
+  /** Closes the connection at once, without calling the listener. */
   abandon(): void {
     const { client, timers } = this.#parts;
     this.#end();
@@ -255,7 +245,7 @@ class MqttConnection implements BrokerConnection {
     client.stream?.destroy();
   }
 
-  /** Ends a lost connection, after the callback of the package that may be running. */
+  /** Ends a lost connection after the package's callback that may be running. */
   #lose(because: LostBecause, text: string): void {
     if (this.#isOver) return;
     this.#end();

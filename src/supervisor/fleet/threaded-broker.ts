@@ -13,18 +13,18 @@ import type {
   ToThread,
 } from "./broker.ts";
 
-/** The longest time to a connection: longer than the limits of the thread together. */
+/** The longest time to a connection, above all time limits inside the thread together. */
 const CONNECT_LIMIT_MS = 75_000;
-/** The time between two questions whether the thread lives, and the longest time to its answer. */
+/** The pause between questions whether the thread lives, and the longest wait for its answer. */
 const ALIVE_EVERY_MS = 30_000;
 const CLOSE_LIMIT_MS = 1_500;
-/** The heap of the thread; a connection needs a few megabytes. */
+/** The limit of the thread's heap; a connection needs a few megabytes. */
 const HEAP_MAX_MB = 64;
 const YOUNG_GENERATION_MB = 4;
 
 /**
- * Returns what connects with the package in a thread of its own (docs/fleet.md 4.3): whatever the
- * package throws, computes or hoards ends this thread and its connection, and nothing else.
+ * Returns a function that connects in a thread of its own (docs/fleet.md 4.3). A fault of the mqtt
+ * package, such as an exception, an endless loop or a full heap, ends only that thread.
  */
 export function threadedConnector(
   clock: Clock,
@@ -42,7 +42,7 @@ class BrokerThread implements BrokerConnection {
   window = 1;
   #lastId = 0;
   #timer: Timer | undefined;
-  /** Settles when the thread is connected or has failed. */
+  /** Settles when the thread has connected or failed. */
   readonly connected = Promise.withResolvers<BrokerConnection>();
   #closed: (() => void) | undefined;
   #isOver = false;
@@ -52,7 +52,7 @@ class BrokerThread implements BrokerConnection {
     this.#listener = listener;
     const worker = new Worker(script, {
       workerData,
-      // Lines that the package prints stay out of the output of the program.
+      // The program's output must not contain lines that the package prints.
       stdout: true,
       stderr: true,
       resourceLimits: {

@@ -1,24 +1,23 @@
 import { formatMajor } from "../../shared/money.ts";
 
-/** What an answer has to be about (docs/rules/21-agree.md); a missing member may be anything. */
+const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
+export type AnswerField = (typeof answerFields)[number];
+/** The compared fields of a refusal, whose amount may be 0 or the whole amount. */
+const refusalFields = ["transactionPublicId", "merchantReference"] as const;
+
+/** What an answer must be about (docs/rules/21-agree.md); a missing member is not compared. */
 export interface AskedFor {
   readonly transactionPublicId?: string;
   readonly merchantReference?: string;
-  /** The amount in minor units; null: all of it, a figure that is not known here. */
+  /** The amount in minor units; null: the whole amount, which is not known here. */
   readonly amountMinor?: number | null;
   readonly currency?: string;
   readonly exponent?: number;
-  /** The fields that a result of success has to name, or it may be about another request. */
+  /** The fields that a successful result must name; without them it may be another request's. */
   readonly needed: readonly AnswerField[];
 }
 
-export type AnswerField = "transactionPublicId" | "merchantReference" | "amount" | "currency";
-
-const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
-/** The fields of a refusal that are compared; the amount of a refusal may be 0 or the whole. */
-const refusalFields = ["transactionPublicId", "merchantReference"] as const;
-
-/** Returns why the fields of a result do not agree with what was asked for; null: they do. */
+/** Returns why the fields of a result disagree with the request; null: they agree. */
 export function disagreement(
   asked: AskedFor,
   fields: ReadonlyMap<string, string>,
@@ -41,7 +40,7 @@ function agrees(field: AnswerField, named: string, asked: AskedFor): boolean {
     case "merchantReference": {
       const ours = asked[field];
       if (ours === undefined || ours === named) return true;
-      // Ids of the gateway are hex digits in either letter case (docs/gateway.md 2.9).
+      // The gateway writes its ids as hex digits in either letter case (docs/gateway.md 2.9).
       return field === "transactionPublicId" && ours.toUpperCase() === named.toUpperCase();
     }
     case "amount":
@@ -51,7 +50,7 @@ function agrees(field: AnswerField, named: string, asked: AskedFor): boolean {
   }
 }
 
-/** Compares an amount as a number: "4", "4.0" and "4.00" are equal. */
+/** Compares amounts as numbers, so that "4", "4.0" and "4.00" are equal. */
 function amountAgrees(named: string, { amountMinor, exponent }: AskedFor): boolean {
   const figure = plainFigure(named);
   if (figure === null) return false;
@@ -60,7 +59,7 @@ function amountAgrees(named: string, { amountMinor, exponent }: AskedFor): boole
   return figure === plainFigure(formatMajor(amountMinor, exponent));
 }
 
-/** Returns a number without zeros at its begin and at the end of its fraction; null: it is none. */
+/** Returns a decimal number without leading and trailing zeros; null: the text is no number. */
 function plainFigure(text: string): string | null {
   const parts = /^\+?0*(\d{1,12})(?:\.(\d{1,12}))?$/.exec(text);
   if (!parts) return null;

@@ -1,18 +1,14 @@
-/** What becomes of the transaction after the try. */
-type Action =
-  /** The gateway has the transaction. */
-  | "sent"
-  /** The transaction is tried again later, with the same reference. */
-  | "retry"
-  /** The transaction waits for an operator; other transactions go on. */
-  | "park"
-  /** No transaction is sent until the reason is gone. */
-  | "pause";
+/**
+ * What happens to a transaction after a try. "sent": the gateway has it. "retry": it is sent again
+ * later with the same reference. "park": it waits for an operator, and other transactions continue.
+ * "pause": no transaction is sent until the reason is gone.
+ */
+type Action = "sent" | "retry" | "park" | "pause";
 
 /**
  * Who waits after a failed try. "queue": nothing of the transaction was sent, so it keeps its
- * position and the queue waits. "item": the transaction may be at fault, so other ones go on.
- * "both": most likely the gateway fails, but perhaps this transaction; other ones wait a little, so
+ * position and the queue waits. "item": the transaction may be at fault, so others continue.
+ * "both": most likely the gateway fails, but perhaps the transaction does; others wait a little, so
  * that a gateway that takes orders and loses its answers does not get the whole queue at once.
  */
 export type Waits = "queue" | "item" | "both" | "nobody";
@@ -21,15 +17,15 @@ export interface FaultRow {
   readonly action: Action;
   readonly waits: Waits;
   readonly meaning: string;
-  /** The gateway may have taken the order although no answer says so. */
+  /** Whether the gateway may have taken the order although no answer says so. */
   readonly ambiguous: boolean;
-  /** An operation that ends so is unknown, because a proxy may have answered; an order is not. */
+  /** Whether an operation with this end is unknown, because a proxy may have answered. */
   readonly ambiguousOnce: boolean;
-  /** An item is parked when the gateway has given it only answers of this kind for a day. */
+  /** Whether an item is parked after a day of answers of this kind only. */
   readonly parkAfterADay: boolean;
-  /** The fault stays until an operator sets something right. */
+  /** Whether the fault stays until an operator corrects something. */
   readonly misconfigured: boolean;
-  /** Nothing of the request has left this machine. */
+  /** Whether nothing of the request has left this machine. */
   readonly unsent: boolean;
 }
 
@@ -53,7 +49,7 @@ const [queue, item, both, nobody] = [retry("queue"), retry("item"), retry("both"
 /** The marks of answers after which the gateway may have carried out the request. */
 const processed = ["ambiguous", "parkAfterADay"] as const;
 
-/** The ends of a try, and what each means (docs/design.md 8.3). */
+/** What each possible end of a try means (docs/design.md 8.3). */
 export const faultTable = {
   sent: row("sent", "nobody", "HTTP 2xx and code 0"),
 

@@ -3,34 +3,31 @@ import type { TryClass } from "./fault-table.ts";
 import type { FailureCause, HttpFailure } from "./http-connections.ts";
 import { readSoapAnswer, type SoapAnswer } from "./soap-answer.ts";
 
-/** How one request to the gateway ended for the transport. */
+/** The outcome of one HTTP request to the gateway. */
 export type Exchange =
   | {
       readonly kind: "answered";
       readonly httpStatus: number;
       readonly retryAfter: string | null;
-      /** The text of the answer; null: it was larger than any true answer. */
+      /** The text of the answer; null: the body was larger than any genuine answer. */
       readonly body: string | null;
     }
   | HttpFailure;
 
-/** The result of one try. */
+/** The result of one request to the gateway. */
 export interface Verdict {
   readonly class: TryClass;
   readonly httpStatus: number | null;
-  /** The code of the result element. */
+  /** The `code` of the SOAP result; null: the answer has no result. */
   readonly code: number | null;
-  /** The text of the gateway, or of the transport. */
+  /** The gateway's text, or why there is no answer. */
   readonly description: string;
   readonly retryAfter: string | null;
-  /** Further fields of a result, by name. */
+  /** All text fields of the SOAP result, by name. */
   readonly fields: ReadonlyMap<string, string>;
 }
 
-/**
- * Returns the verdict on one exchange, whose answer has to agree with what was `asked` for. Pure.
- * HTTP statuses and result codes are judged in this file only.
- */
+/** Returns the verdict on a SOAP exchange, whose answer has to agree with `asked`. Pure. */
 export function judge(operation: string, exchange: Exchange, asked: AskedFor): Verdict {
   if (exchange.kind === "failed") return judgeStatus(exchange);
   const { httpStatus, retryAfter, body } = exchange;
@@ -59,7 +56,7 @@ export function judge(operation: string, exchange: Exchange, asked: AskedFor): V
   return verdict(byStatus, { ...known, description: `HTTP ${httpStatus}: ${answer.why}` });
 }
 
-/** Returns the verdict on an exchange without SOAP, by its HTTP status alone. */
+/** Returns the verdict on an exchange by its HTTP status alone. */
 export function judgeStatus(exchange: Exchange): Verdict {
   if (exchange.kind === "failed") {
     const { cause, written, detail } = exchange;
@@ -82,7 +79,7 @@ function verdict(tryClass: TryClass, known: Partial<Omit<Verdict, "class">>): Ve
   };
 }
 
-/** Returns the verdict on a transaction that cannot be sent as it is. */
+/** Returns the verdict on a transaction that cannot be sent, such as one with an invalid field. */
 export function unsendable(why: string): Verdict {
   return verdict("unsendable", { description: why });
 }
@@ -100,10 +97,7 @@ function classOfFailure(cause: FailureCause, written: boolean): TryClass {
   }
 }
 
-/**
- * Returns the class of a result by its code. Success needs an HTTP status of success too: code 0
- * with a failing status contradicts itself (docs/design.md 8.3).
- */
+/** Returns the class of a SOAP result; code 0 with a failing HTTP status contradicts itself. */
 function classOfResult(httpStatus: number, code: number): TryClass {
   if (code === 1) return "credentials-refused"; // docs/gateway.md 2.6
   if (code !== 0) return "order-refused";

@@ -22,25 +22,25 @@ import { type GatewaySettings, orderAskedFor, orderRequestOf } from "./order-req
 import { createOrderWriter } from "./order-writer.ts";
 import { createSoapWriter, type SoapMessage } from "./soap-writer.ts";
 
-/** How many characters of a description are kept; a longer one is a page of another server. */
+/** The length to which a description is cut; longer texts are pages of other servers. */
 const DESCRIPTION_CHARACTERS_MAX = 300;
 
 export interface GatewayReply {
   readonly verdict: Verdict;
-  /** Cuts, changes and omissions in the request, for people. */
+  /** What was cut, changed or left out in the request, for people. */
   readonly notes: readonly string[];
 }
 
 type GatewayClient = ReturnType<typeof createGatewayClient>;
-/** The part of the client for orders: their sending and their lookup. */
+/** The functions of the client that send orders and look orders up. */
 export type Gateway = Pick<GatewayClient, "generate" | "findOrder" | "close">;
-/** The part of the client for what the gateway has already. */
+/** The functions of the client for transactions that the gateway has. */
 export type OperationGateway = Pick<GatewayClient, "operate" | "lookUp">;
 
 /**
- * Returns a client of the gateway over SOAP (docs/gateway.md 2.1) and of its lookup
- * (docs/gateway.md 4.3). An aborted signal ends a request at once; no function rejects for anything
- * that the gateway or a transaction can do.
+ * Returns a client of the gateway's SOAP services (docs/gateway.md 2.1) and lookup
+ * (docs/gateway.md 4.3). An aborted signal ends a request at once. No function rejects because of
+ * the gateway or a transaction.
  *
  *   transaction ─ order-request.ts ─ order-writer.ts ─ http-transport.ts ─▶ gateway
  *                 (fields, lengths)   (template)        (once, limits)         │
@@ -91,7 +91,7 @@ export function createGatewayClient(
       const description = lookupText(finding.verdict, settings);
       return { ...finding, verdict: { ...finding.verdict, description } };
     },
-    /** Sends confirm, cancel or card, once (docs/rules/07-returns.md). */
+    /** Sends a confirm, cancel or refund, once (docs/rules/07-returns.md). */
     async operate(request: OperationRequest, signal: AbortSignal): Promise<Verdict> {
       const { service, operation } = operationAddresses[request.kind];
       let message: SoapMessage;
@@ -102,7 +102,7 @@ export function createGatewayClient(
       }
       return await post(message, { operation, asked: operationAskedFor(request), signal });
     },
-    /** Looks up a transaction by the id of a notification or by the gateway's own number. */
+    /** Looks up a transaction by the id in notifications or by the gateway's own number. */
     async lookUp(id: string, signal: AbortSignal): Promise<LookupAnswer> {
       const answer = readLookup(await lookUp("transaction", id, signal));
       return { ...answer, description: lookupText(answer, settings) };
@@ -119,8 +119,8 @@ function unwritable(error: unknown): Verdict {
 type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
 
 /**
- * Returns the v3 lookup. It asks at two addresses: in the plural, as the page about events has it,
- * then in the singular, as the published interface has it (docs/gateway.md 4.3).
+ * Returns the v3 lookup. It tries two paths: the plural of the page about events, then the singular
+ * of the published interface (docs/gateway.md 4.3).
  */
 function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
   const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
@@ -136,10 +136,10 @@ function createLookup(settings: GatewaySettings, transport: HttpTransport): Look
   };
 }
 
-/** The answer to the ids `.` and `..`, which would change the path even when encoded. */
+/** Our own answer to lookups of `.` and `..`, which would change the URL's path even if encoded. */
 const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
 
-/** Returns the description of a lookup; where it is refused, with the setting to check. */
+/** Returns the description of a lookup, with the setting to check if credentials are refused. */
 function lookupText(
   { description, httpStatus }: Pick<Verdict, "description" | "httpStatus">,
   { GATEWAY_API_KEY: apiKey, GATEWAY_PWD }: GatewaySettings,
@@ -153,7 +153,7 @@ function lookupText(
   return `${text}: the gateway refuses the credentials of the lookup; ${advice}`;
 }
 
-/** Returns the header of the credentials: a key or Basic (docs/gateway.md 4.4). */
+/** Returns the header with the credentials: an API key or Basic (docs/gateway.md 4.4). */
 function authentication(settings: GatewaySettings): Record<string, string> {
   const { GATEWAY_API_KEY: apiKey, GATEWAY_LOGIN: login, GATEWAY_PWD: password } = settings;
   if (apiKey !== undefined) return { "x-api-key": apiKey };
@@ -166,7 +166,7 @@ const ownHeaders = {
   "user-agent": `unattended-terminal-connector/${versionNumber}`,
 };
 
-/** Returns a text of the gateway for database and log: no password, no card number, one line. */
+/** Returns a text of the gateway as one line without password and card number. */
 function safeText(text: string, password: string): string {
   const line = text.replaceAll(password, "[removed]").replace(/\s+/g, " ").trim();
   return maskPansInText(line).slice(0, DESCRIPTION_CHARACTERS_MAX);

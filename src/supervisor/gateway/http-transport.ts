@@ -10,10 +10,10 @@ import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
 import { HttpConnections, HttpExchange, type HttpRequest, IDLE_MS } from "./http-connections.ts";
 
-/** The largest answer that is read: a result has 2 KB, the page of a web server 100 KB. */
+/** The largest answer that is read; a result has 2 KB, the error page of a web server 100 KB. */
 export const ANSWER_BYTES_MAX = 256 * 1024;
 
-/** One HTTP request: a POST with its body, or a GET without a body. */
+/** One HTTP request: a POST with a body, or a GET without one. */
 interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
   readonly url: string;
 }
@@ -21,7 +21,7 @@ interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {
 interface TransportSettings {
   /** Certificates in PEM that are trusted in addition to the system's (GATEWAY_CA_FILE). */
   readonly certificates?: readonly string[];
-  /** Where HTTPS_PROXY and NO_PROXY are looked up; missing: no proxy is used. */
+  /** The environment with HTTPS_PROXY and NO_PROXY; missing: no proxy is used. */
   readonly proxyEnvironment?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -51,8 +51,8 @@ export class HttpTransport {
   }
 
   /**
-   * Sends one message, once: no redirect is followed, nothing is repeated. Always resolves; a
-   * failure says whether the request may have reached the other side.
+   * Sends one request, once: it follows no redirect and repeats nothing. Always resolves; a failure
+   * says whether the request may have reached the server.
    */
   send(message: HttpMessage, timeoutMs: number, signal: AbortSignal): Promise<Exchange> {
     return new Promise((resolve) => {

@@ -21,10 +21,9 @@ export type GatewayTransaction = Readonly<ReturnType<typeof gatewayTransactionOf
 
 export interface LookupAnswer {
   readonly outcome: "found" | "not-found" | "failed";
-  /** Empty: it was found. */
+  /** Why the transaction was not found; empty: it was found. */
   readonly description: string;
   readonly httpStatus: number | null;
-  /** The transaction, where it was found. */
   readonly found?: GatewayTransaction;
 }
 
@@ -68,8 +67,8 @@ function hasCode(json: unknown, code: number): boolean {
 }
 
 /**
- * Returns one transaction as the gateway has it: the whole object, card numbers masked, our
- * transaction id from the free data, and amounts in minor units; null: the gateway names none.
+ * Returns a transaction of the gateway: the whole object with card numbers masked, our transaction
+ * id from the free data, and amounts in minor units; null: the gateway does not name the value.
  */
 function gatewayTransactionOf(found: z.infer<typeof transactionSchema>) {
   const currency = found.currency ? currencyOf(found.currency) : undefined;
@@ -88,7 +87,7 @@ function gatewayTransactionOf(found: z.infer<typeof transactionSchema>) {
   };
 }
 
-/** Returns the number of the order that a v3 transaction object names; null: it names none. */
+/** Returns the order id that a v3 transaction object names; null: the object names no order. */
 export function orderIdOf({
   merchant_order_id: ours,
   order,
@@ -104,20 +103,15 @@ const orderSchema = z.looseObject({
   custom_data: z.looseObject({ transactionId: z.string().optional() }).nullish(),
 });
 
-/** The answer to the question whether the gateway has the order of one transaction. */
+/** The result of looking up the order of one transaction at the gateway. */
 export type OrderFinding =
-  /** The gateway has it: our transaction id, amount and currency. */
+  /** The gateway has the order, with our transaction id, amount and currency. */
   | { readonly kind: "ours" }
-  /** The gateway has an order of this number that is not, or not provably, this one. */
+  /** The gateway has an order with our order id that is not, or not provably, this order. */
   | { readonly kind: "other"; readonly why: string }
   | { readonly kind: "absent" }
-  /** The lookup gave no answer. */
-  | {
-      readonly kind: "unanswered";
-      readonly verdict: Verdict;
-      /** The gateway has no such lookup, or does not allow it: a repetition soon is of no use. */
-      readonly refused: boolean;
-    };
+  /** The lookup gave no answer; `refused`: the gateway has no such lookup, or does not allow it. */
+  | { readonly kind: "unanswered"; readonly verdict: Verdict; readonly refused: boolean };
 
 /** Reads the answer of the v3 order lookup about this transaction. Pure. */
 export function readOrderLookup(exchange: Exchange, transaction: Transaction): OrderFinding {
@@ -131,7 +125,7 @@ export function readOrderLookup(exchange: Exchange, transaction: Transaction): O
   return (order && compared(order, transaction)) ?? unanswered;
 }
 
-/** Compares an order of the gateway with ours; undefined: it does not name our order. */
+/** Compares an order of the gateway with ours; undefined: the gateway's does not name our order. */
 function compared(
   { id, amount, currency, custom_data: custom }: z.infer<typeof orderSchema>,
   transaction: Transaction,
@@ -153,14 +147,14 @@ function other(why: string): OrderFinding {
   return { kind: "other", why: `the gateway has an order of this number, but ${why}` };
 }
 
-/** Returns an amount in minor units; null: it is unreadable or finer than the currency. */
+/** Returns an amount in minor units; null: the text is unreadable or has too many decimals. */
 function minorOf(amount: string | undefined, currency: Currency | undefined): number | null {
   if (!currency || amount === undefined || !/^\d{1,12}(\.\d{1,4})?$/.test(amount)) return null;
   if (/^0+(\.0+)?$/.test(amount)) return 0;
   return readOr(null, () => parseAmount(amount, currency, 12));
 }
 
-/** Returns whether a status refuses the request for good; 408 and 429 refuse it for now. */
+/** Returns whether a status refuses the request for good; 408 and 429 refuse it only for now. */
 function isRefusal(httpStatus: number): boolean {
   const momentary = httpStatus === 408 || httpStatus === 429;
   return (httpStatus >= 400 && httpStatus < 500 && !momentary) || httpStatus === 501;

@@ -20,7 +20,7 @@ export const operationAddresses = {
   refund: { service: "refund-v2", operation: "card" },
 } as const satisfies Record<OperationKind, { service: string; operation: string }>;
 
-/** The fields that the answer of success to each kind has to name. */
+/** The fields that a successful answer to each kind of operation has to name. */
 const neededFields: Readonly<Record<OperationKind, readonly AnswerField[]>> = {
   confirm: ["transactionPublicId"],
   cancel: ["transactionPublicId"],
@@ -33,7 +33,7 @@ export function operationAskedFor(request: OperationRequest): AskedFor {
   return { transactionPublicId, amountMinor, currency, exponent, needed: neededFields[kind] };
 }
 
-/** Returns the parameters of an operation; a refund has no currency (docs/gateway.md 2.2). */
+/** Returns the parameters of an operation; a refund names no currency (docs/gateway.md 2.2). */
 export function operationParameters(
   { kind, transactionPublicId, amountMinor, currency, exponent }: OperationRequest,
   settings: GatewaySettings,
@@ -58,13 +58,13 @@ export function operationParameters(
 }
 
 /**
- * The state of an operation. "sending": it is on disk, and its answer is awaited. "unknown": the
- * answer was lost, and the request is never sent again (docs/rules/07-returns.md).
+ * The state of an operation. "sending": the operation is on disk and its answer is awaited.
+ * "unknown": the answer was lost, and the request is never sent again (docs/rules/07-returns.md).
  */
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 
 /**
- * Returns the end that one exchange gives an operation, by the fault table. "not-sent": nothing
+ * Returns the state that the only exchange with the gateway gives an operation. "not-sent": nothing
  * left this machine, or the request itself was refused, so that nothing was done.
  */
 export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {

@@ -1,4 +1,4 @@
-/** The format of a field: AN any text, N digits, A letters, R a decimal number. */
+/** The format of a SOAP field. AN: any text; N: digits; A: letters; R: a decimal number. */
 type Format = "AN" | "N" | "A" | "R";
 
 interface OrderField {
@@ -6,8 +6,8 @@ interface OrderField {
   readonly lengthMax: number | null;
   readonly mandatory: boolean;
   /**
-   * What becomes of a value that does not fit. "refuse": the transaction is parked, because money,
-   * ids and references are never changed. "cut", "leave-out": the try has a note of it.
+   * What happens to a value with a wrong form or length. "refuse": the transaction is parked,
+   * because money, ids and references are never changed. "cut", "leave-out": the try gets a note.
    */
   readonly misfit: "refuse" | "cut" | "leave-out";
 }
@@ -42,9 +42,9 @@ type OrderFieldName = keyof typeof orderFields;
 type OrderValues = Readonly<Record<OrderFieldName, string | null>>;
 
 /**
- * Checks each value by the table, and changes those that may be changed. Returns the fields to send
- * in order (null: one does not fit and must not be changed), notes of the changes, and why nothing
- * is sent. Notes and problems repeat no value, because one of the values is the password.
+ * Checks each value by the table, and cuts or leaves out what may be changed. Returns the fields to
+ * send in order (null: a value must not be changed and is refused), notes of the changes, and why
+ * nothing is sent. Notes and problems repeat no value, because one value is the password.
  */
 export function checkedOrderFields(given: OrderValues) {
   const values: Record<string, string> = {};
@@ -92,7 +92,7 @@ function cut(value: string, lengthMax: number | null): string {
   return lengthMax === null ? value : [...value].slice(0, lengthMax).join("");
 }
 
-/** Finds the characters that XML cannot carry (XML 1.0, 2.2). */
+/** The characters that XML cannot carry (XML 1.0, 2.2). */
 const notXml = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
 /** Returns the text with U+FFFD for each character that XML cannot carry. */

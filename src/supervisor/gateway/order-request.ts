@@ -6,13 +6,12 @@ import { checkedOrderFields, cleanText } from "./order-fields.ts";
 import type { OrderParameters } from "./order-writer.ts";
 
 type Name = Exclude<Extract<keyof Config, `GATEWAY_${string}`>, "GATEWAY_WAIT">;
-/** The settings of the gateway and of the requests to it. */
 export type GatewaySettings = Readonly<Pick<Config, Name>>;
 
 /** The value of `manualCapture`: the order is captured when approved (docs/design.md 12.16). */
 const CAPTURE_AUTOMATICALLY = "0";
 
-/** Returns the parameters of `generate` (docs/design.md 8.1); null: it cannot be sent as it is. */
+/** Returns the parameters of `generate` (docs/design.md 8.1); null: a field is refused. */
 export function orderRequestOf(transaction: Transaction, settings: GatewaySettings) {
   const email = emailOf(transaction);
   const fields = checkedOrderFields({
@@ -41,20 +40,20 @@ export function orderRequestOf(transaction: Transaction, settings: GatewaySettin
   };
 }
 
-/** Returns what the answer to `generate` has to be about, as far as the result names it. */
+/** Returns what the answer to `generate` must agree with; the gateway may name none of it. */
 export function orderAskedFor(transaction: Transaction): AskedFor {
   const { orderId, amountMinor, currency, exponent } = transaction;
   return { merchantReference: orderId, amountMinor, currency, exponent, needed: [] };
 }
 
-/** Returns `Y-m-dTH:i:s` in UTC; null: its year has not four digits. */
+/** Returns the time as `2026-01-31T12:34:56` in UTC; null: the year does not have four digits. */
 function executionDate(atMs: number): string | null {
   const date = new Date(atMs);
   const text = Number.isNaN(date.getTime()) ? "" : date.toISOString();
   return /^\d{4}-/.test(text) ? text.slice(0, "2026-01-31T12:34:56".length) : null;
 }
 
-/** The form of a mail address: a name, one @ and a host with a dot. The gateway checks the rest. */
+/** The form of a mail address: a name, one @ and a host with a dot; the gateway checks the rest. */
 const emailShape = /^[^\s@<>"',;]+@[^\s@<>"',;]+\.[^\s@<>"',;.]+$/;
 
 function emailOf({ customerEmail }: Transaction): { address: string | null; notes: string[] } {
@@ -63,12 +62,12 @@ function emailOf({ customerEmail }: Transaction): { address: string | null; note
   return { address: null, notes: ["customerEmail does not look like an address: left out"] };
 }
 
-/** The prefix of the keys of custom items, which no item of ours begins with. */
+/** The prefix of the keys of the kiosk's custom data; no key of our own begins with it. */
 const CUSTOM_PREFIX = "custom_";
 const CUSTOM_REST = "customData";
 const CART = "cart";
 
-/** The form of a name of XML (2.3) without colons: keys are element names in notifications. */
+/** The first character of an XML name without colon; notifications use keys as element names. */
 const nameStart =
   "A-Z_a-z\\u{C0}-\\u{D6}\\u{D8}-\\u{F6}\\u{F8}-\\u{2FF}\\u{370}-\\u{37D}\\u{37F}-\\u{1FFF}" +
   "\\u{200C}\\u{200D}\\u{2070}-\\u{218F}\\u{2C00}-\\u{2FEF}\\u{3001}-\\u{D7FF}" +
@@ -79,9 +78,9 @@ const xmlName = new RegExp(
 );
 
 /**
- * Returns the free data of an order (docs/design.md 8.2): what identifies the card payment, the
- * kiosk's custom data and the cart. A custom key that is an XML name has an item of its own; all
- * further keys make one JSON object. An empty cart makes no item (docs/design.md 12.4).
+ * Returns the free data of an order (docs/design.md 8.2): the ids of the card payment, the kiosk's
+ * custom data and the cart. A custom key that is an XML name gets an item of its own; all other
+ * keys share one JSON object. An empty cart makes no item (docs/design.md 12.4).
  */
 export function freeDataOf(transaction: Transaction): {
   readonly items: OrderParameters["freeData"]["item"];

@@ -1,15 +1,14 @@
 import { orderFields } from "./order-fields.ts";
 import { asCdata, gatewayBase, type SoapMessage, type SoapParameters } from "./soap-writer.ts";
 
-/** The parameters of `generate`: texts in the order in which they are sent, then the free data. */
+/** The parameters of `generate`: texts in the order in which they are sent, and the free data. */
 export interface OrderParameters extends SoapParameters {
   readonly freeData: { readonly item: readonly { readonly key: string; readonly value: string }[] };
 }
 
 /**
- * Returns what writes order requests as the `soap` package would, without it: each order has the
- * same few elements, and a queue of orders is sent faster than the package walks through a WSDL. A
- * test holds the two writers equal.
+ * Returns a function that writes order requests exactly as the `soap` package does, but faster,
+ * because every order has the same few elements. A test compares the two writers.
  */
 export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) => SoapMessage {
   const base = gatewayBase(gatewayUrl);

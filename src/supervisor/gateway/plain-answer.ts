@@ -1,12 +1,12 @@
 /*
- * Reads an answer in the form that gateways write: an envelope, a body, one response and one result
- * with texts, and nothing between the elements. It is read in one pass without a tree. Any other
- * form is left to the strict reader of soap-answer.ts; a test holds that both read the same.
+ * This file reads SOAP answers in the form that gateways write: an envelope, a body, one response
+ * and one result with texts, and nothing between the elements. The XML parser of soap-answer.ts
+ * reads any other form; a test proves that the two readers agree.
  */
 
 const NAME = "[A-Za-z][A-Za-z0-9_-]*";
 const ATTRIBUTES = `((?: ${NAME}(?::${NAME})?="[^"<&]*")*)`;
-/** Text without markup, references and control characters. */
+/** The pattern of text without markup, references and control characters. */
 const TEXT = "[^<&\\x00-\\x1f\\x7f-\\x9f\\ufffe\\uffff]*";
 
 const opening = new RegExp(
@@ -14,7 +14,7 @@ const opening = new RegExp(
     `<(${NAME}):Envelope${ATTRIBUTES}><\\1:Body${ATTRIBUTES}>` +
     `<(${NAME}):(${NAME})Response${ATTRIBUTES}><\\5Result${ATTRIBUTES}>`,
 );
-/** An element with a text. It takes linear time: no text matches two parts of the pattern. */
+/** An element with a text. Matching takes linear time, as no text matches two parts of it. */
 const leaf = new RegExp(
   `<(${NAME})${ATTRIBUTES}>(${TEXT}(?:&(?:amp|lt|gt|quot|apos);${TEXT})*)</\\1>`,
   "y",
@@ -53,12 +53,12 @@ export function readPlainAnswer(operation: string, text: string): Map<string, st
   return rest === foot || rest === `${foot}\n` ? fields : undefined;
 }
 
-/** Returns whether a name could reach a prototype; the strict reader refuses such a name. */
+/** Returns whether a name could reach an object's prototype; the XML parser refuses that name. */
 function isDangerous(name: string): boolean {
   return name === "prototype" || name in Object.prototype;
 }
 
-/** Returns whether an attribute stands twice, which XML does not allow. */
+/** Returns whether an attribute is given twice, which XML does not allow. */
 function isRepeating(attributes: string | undefined): boolean {
   if (attributes === undefined || attributes === "") return false;
   // The values are matched too, so that no name is found inside a value.

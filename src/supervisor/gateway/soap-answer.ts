@@ -1,7 +1,7 @@
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 import { readPlainAnswer } from "./plain-answer.ts";
 
-/** What the body of an answer says, whatever the HTTP status. */
+/** The content of a SOAP answer, whatever the HTTP status. */
 export type SoapAnswer =
   | {
       readonly kind: "result";
@@ -25,9 +25,9 @@ const parser = new XMLParser({
 });
 
 /**
- * Reads `<operation>Response/<operation>Result` or a Fault out of an envelope. Money depends on it:
- * there has to be one result with one whole-number code. A document type is refused, so that there
- * are only the predefined entities.
+ * Reads `<operation>Response/<operation>Result` or a Fault out of an envelope. Money depends on the
+ * result, so there must be exactly one, with one whole-number code. A document type is refused,
+ * because it could define entities.
  */
 export function readSoapAnswer(operation: string, text: string): SoapAnswer {
   const plain = readPlainAnswer(operation, text);
@@ -44,7 +44,7 @@ function readStrictly(operation: string, text: string): SoapAnswer {
   if (roots.length !== 1) return unreadable("not one root element");
   const body = only(only(document, "Envelope"), "Body");
   if (!body) return unreadable("no SOAP envelope");
-  // A result with a Fault, or with another answer, contradicts itself.
+  // A result next to a Fault or a second result would be contradictory.
   const answers = Object.keys(body).filter((name) => !name.startsWith("#"));
   if (answers.length !== 1) return unreadable("not one element in the body");
   const fault = only(body, "Fault");
@@ -75,7 +75,7 @@ function resultOf(fields: ReadonlyMap<string, string>): SoapAnswer {
 
 type Element = Record<string, unknown>;
 
-/** Parses XML; undefined: it is not well-formed, nested too deep or has a forbidden name. */
+/** Parses XML; undefined: the text is not well-formed, nested too deep or has a forbidden name. */
 export function parseXml(text: string, by: XMLParser): Element | undefined {
   try {
     return XMLValidator.validate(text) === true ? by.parse(text) : undefined;
@@ -84,7 +84,7 @@ export function parseXml(text: string, by: XMLParser): Element | undefined {
   }
 }
 
-/** Returns the child of that name; undefined: it has no children, or there is not one of it. */
+/** Returns the only child element of that name; undefined: none, several, or only text. */
 function only(parent: Element | undefined, name: string): Element | undefined {
   const child = parent && Object.hasOwn(parent, name) ? parent[name] : undefined;
   return typeof child === "object" && child !== null && !Array.isArray(child)
@@ -92,7 +92,7 @@ function only(parent: Element | undefined, name: string): Element | undefined {
     : undefined;
 }
 
-/** Returns the text of a leaf; undefined: it is missing, repeated or has children. */
+/** Returns the text of an element; undefined: the element is missing, repeated or has children. */
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

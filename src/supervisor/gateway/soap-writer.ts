@@ -9,7 +9,7 @@ export interface SoapMessage {
   readonly body: string;
 }
 
-/** The text of each element by its name, or the elements below it; undefined: it is left out. */
+/** The text of each element by its name, or its child elements; undefined: it is left out. */
 export interface SoapParameters {
   readonly [name: string]: string | SoapParameters | readonly SoapParameters[] | undefined;
 }
@@ -18,23 +18,24 @@ export interface SoapParameters {
 const WSDL_ADDRESS = "https://gateway.invalid";
 
 /**
- * Returns what writes the requests of one service as its WSDL says, with the `soap` package, which
- * is loaded for the first of them. The package only writes. Its HTTP client does not report whether
- * a request was written when the connection broke, so http-transport.ts sends. Its reader lets an
- * answer reach Object.prototype and reads `0 nonsense` as code 0, so soap-answer.ts reads.
+ * Returns what writes the requests of one service by its WSDL, with the `soap` package, which is
+ * loaded for the first request. Requests are sent by http-transport.ts, because the package does
+ * not report whether a request was written when the connection broke. Answers are read by
+ * soap-answer.ts, because the package lets an answer reach Object.prototype and reads `0 nonsense`
+ * as code 0.
  */
 export function createSoapWriter(service: string, gatewayUrl: string) {
   const base = gatewayBase(gatewayUrl);
   let loading: Promise<Client> | undefined;
   return {
-    /** Rejects when the installation is broken: a file or the package is missing. */
+    /** Rejects if the installation is broken, because a file or the package is missing. */
     async write(operation: string, parameters: SoapParameters): Promise<SoapMessage> {
       loading ??= loadClient(service, base);
       const client = await loading;
       let message: SoapMessage | undefined;
       const take = (headers: Record<string, string>, body: string): void => {
-        // The documented address of an operation (docs/design.md 12.14); the service address of a
-        // WSDL takes the same requests (docs/gateway.md 2.1).
+        // This is the documented address of an operation (docs/design.md 12.14); the service
+        // address of the WSDL takes the same requests (docs/gateway.md 2.1).
         message = { url: `${base}/soap/${service}/${operation}`, headers, body };
       };
       await client[`${operation}Async`]({ parameters: protectCdata(parameters) }, { take });
@@ -44,12 +45,12 @@ export function createSoapWriter(service: string, gatewayUrl: string) {
   };
 }
 
-/** GATEWAY_URL without slashes at its end. */
+/** Returns GATEWAY_URL without slashes at its end. */
 export function gatewayBase(gatewayUrl: string): string {
   return gatewayUrl.replace(/\/+$/, "");
 }
 
-/** An HTTP client for the package that sends nothing: the caller gets the request. */
+/** An HTTP client for the package that sends nothing and passes the request to `take`. */
 const capture: Pick<IHttpClient, "request"> = {
   request(_url, body, callback, headers, options) {
     options?.["take"](headers, body);
@@ -69,8 +70,8 @@ async function loadClient(service: string, base: string): Promise<Client> {
 }
 
 /**
- * Returns a text that begins as a CDATA section in a section made here; undefined: it does not. The
- * package would copy it as it is, and a custom value could close it and add elements of its own.
+ * Wraps a text that begins like a CDATA section into a CDATA section; undefined: another text. The
+ * package would copy such a text unescaped, and a custom value could add elements of its own.
  */
 export function asCdata(text: string): string | undefined {
   if (!text.startsWith("<![CDATA[")) return undefined;

@@ -17,7 +17,7 @@ interface IntakeParts {
   readonly log: AlarmLog;
 }
 
-/** Takes the transactions that tp-manager hands off, once each (docs/architecture.md 1.2). */
+/** Stores the transactions that tp-manager hands off, each once (docs/architecture.md 1.2). */
 export class Intake {
   readonly #parts: IntakeParts;
 
@@ -26,10 +26,10 @@ export class Intake {
   }
 
   /**
-   * Stores a transaction with its position in the outbox; it is on disk when this returns. A known
-   * transaction changes nothing; one with another content throws {@link MessageRefused}. One
-   * that a lost database may have sent is looked up first (docs/rules/17-loss.md). `isFirst`: it
-   * was never handed off before.
+   * Stores a transaction with its position in the outbox, on disk when this returns. A known
+   * transaction changes nothing; one with another content throws {@link MessageRefused}. A
+   * transaction that a lost database may have sent is looked up first (docs/rules/17-loss.md).
+   * `isFirst`: the transaction was never handed off before.
    */
   store(given: Transaction, isFirst?: boolean): void {
     const { store, losses, forwarder, clock, log } = this.#parts;
@@ -44,9 +44,9 @@ export class Intake {
     const mayBeSent = losses.mayHaveHad(transaction, isFirst);
     const how = { mayBeSent, isClaimed: forwarder.takesAtOnce };
     const claimed = store.add(transaction, clock.now(), how);
-    // Nothing may fail between a claim and its try, because nothing else could claim the item.
+    // Nothing may fail between claim and try, because nothing else could try a claimed item.
     forwarder.tryAtOnce(transactionId, claimed);
-    // The end of the first try is logged too, so one line for each transaction is enough.
+    // For a claimed item, the end of its first try is logged as well.
     log[claimed ? "debug" : "info"]({ transactionId, orderId }, "a transaction is stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
@@ -56,9 +56,9 @@ export class Intake {
   }
 
   /**
-   * Closes the item of a sale that was reversed at the terminal (docs/rules/07-returns.md), so that
-   * it is not sent. An order that is or may be at the gateway, as after a loss of the database
-   * (docs/rules/17-loss.md), has to be put right there by an operator.
+   * Closes the item of a sale that was reversed at the terminal, so that it is not sent
+   * (docs/rules/07-returns.md). If the gateway has or may have the order, an alarm asks an operator
+   * to correct it there.
    */
   withdraw(given: Transaction, isFirst?: boolean): "closed" | "sent" {
     const { store, losses, clock, log } = this.#parts;
@@ -79,9 +79,8 @@ export class Intake {
   }
 
   /**
-   * Throws when a known transaction has another content. A field that one side alone has is no
-   * difference, because the versions may differ (docs/design.md 7.2). Erased details are not
-   * compared.
+   * Throws if a known transaction is handed off with another content. Fields that only one side has
+   * are not compared, because versions may differ (docs/design.md 7.2), nor are erased details.
    */
   #compare(given: Transaction, known: Readonly<Record<string, unknown>>): void {
     const left = ["orderId", "amountMinor", "currency", "exponent"];

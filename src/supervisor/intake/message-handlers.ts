@@ -16,7 +16,7 @@ interface HandlerParts extends StatusParts {
   readonly requestStop: (why: string) => void;
 }
 
-/** Returns what answers the messages of the other local programs (docs/design.md 7.2). */
+/** Returns the handlers of all messages to the supervisor (docs/design.md 7.2). */
 export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervisorMessages> {
   const { intake, watch, admin, forwarder, operations, operationStore, clock, log } = parts;
   return {
@@ -68,7 +68,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
   };
 }
 
-/** Waits at most `waitMs` for the end of a first try; returns the state, null: not known. */
+/** Waits at most `waitMs` for the end of a first try; null: the transaction is unknown. */
 async function deliveryOf(
   { store, watch, forwarder }: HandlerParts,
   transactionId: string,
@@ -79,7 +79,7 @@ async function deliveryOf(
     const delivery = store.delivery(transactionId);
     state = delivery?.state ?? null;
     const over = delivery?.state !== "pending" || delivery.firstTryEnded;
-    return over || forwarder.paused !== null; // while it is paused there is no first try
+    return over || forwarder.paused !== null; // a paused queue makes no first try
   });
   return state;
 }

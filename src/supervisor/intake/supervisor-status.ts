@@ -19,20 +19,17 @@ export interface StatusParts {
   readonly tally: NotificationTally;
   readonly alarmStore: AlarmStore;
   readonly clock: Clock;
-  /** Its alarms are stored. */
   readonly log: AlarmLog;
   readonly version: string;
-  /** How updates stand; undefined: this installation is not updated. */
   readonly updates?: () => SupervisorStatus["updates"];
-  /** The certificate that ends soon; missing: nothing is known of certificates. */
   readonly certificates?: () => SupervisorStatus["certificates"];
-  /** Whether the database can be written; missing: that is not checked. */
+  /** Proves that the database can be written; missing: that is not checked. */
   readonly proof?: WriteProof;
 }
 
 export type SupervisorStatus = SupervisorAnswer<"status">;
 
-/** Returns a reader of the supervisor's state, in which its conditions are found. */
+/** Returns a function that reads the supervisor's status, the source of its conditions. */
 export function statusReader(parts: StatusParts): () => SupervisorStatus {
   const { store, admin, forwarder, clock } = parts;
   const startedMs = clock.monotonicMs();

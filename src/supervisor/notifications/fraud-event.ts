@@ -8,7 +8,6 @@ import { type Refusal, refusal } from "./notification-tally.ts";
 export const SIGNATURE_HEADER = "x-allopass-signature";
 const FRAUD_EVENT_KEY = "operation.fraud_reported_by_acquirer";
 
-/** One operation of a fraud event. */
 const operationSchema = z.looseObject({
   type: z.string().optional(),
   amount: z.string().optional(),
@@ -23,9 +22,10 @@ const eventSchema = z.looseObject({ event_key: z.literal(FRAUD_EVENT_KEY), data:
 export type FraudEvent = Exclude<ReturnType<typeof readFraudEvent>, Refusal>["event"];
 
 /**
- * Checks and reads one fraud event. The signature is the hex digest of the raw body followed by the
- * passphrase, by SHA-256 or SHA-512; SHA-1, which the platform offers too, is refused. The event is
- * read with and without its wrapper, because the documentation shows both. Pure, never throws.
+ * Verifies and reads one fraud event. The signature is the hex digest of the raw body followed by
+ * the passphrase, by SHA-256 or SHA-512; SHA-1, which the platform offers too, is refused. The
+ * event is read with and without its wrapper, because the documentation shows both forms. Pure,
+ * never throws.
  */
 export function readFraudEvent(body: Buffer, signature: string | undefined, secret: string) {
   if (!isSigned(body, signature ?? "", secret))
@@ -38,7 +38,7 @@ export function readFraudEvent(body: Buffer, signature: string | undefined, secr
     genuine: true as const,
     event: {
       orderId: orderIdOf(data),
-      // A decimal text in major units, as it came.
+      // The amount is a decimal text in major units.
       amount: data.amount ?? null,
       currency: data.currency ?? null,
       body: json as Record<string, unknown>,

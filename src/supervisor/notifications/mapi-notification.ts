@@ -14,9 +14,9 @@ export interface MapiNotification {
   readonly fingerprint: string;
 }
 
-/** A secret that the gateway may sign with. Logs hold the name of its setting only. */
+/** A secret that the gateway may sign with; logs contain only the name of its setting. */
 export interface DigestSecret {
-  /** Its name in the setup file. */
+  /** The name of the setting that holds the secret. */
   readonly setting: string;
   readonly value: string;
 }
@@ -30,9 +30,9 @@ const ELEMENTS_MAX = 500;
 const FREE_DATA_PREFIX = "_aKey_";
 
 /**
- * The form of the bytes before the signed ones (docs/gateway.md 3.4). No signature covers them, so
- * only the documented form is taken; the XML package would take a second root. Blanks at the begin
- * are cut off before: two patterns for blanks in a row would take half a minute for 60 KB.
+ * The documented form of the bytes before the signed bytes (docs/gateway.md 3.4). No signature
+ * covers them, so any other form is refused. Leading blanks are cut off before the match, because
+ * two adjacent patterns for blanks would take half a minute for 60 KB.
  */
 const before = new RegExp(
   "^(?:<\\?xml\\s[^<>]*\\?>\\s*)?<mapi>\\s*" +
@@ -52,9 +52,9 @@ const parser = new XMLParser({
 });
 
 /**
- * Returns the bytes of one field of an `application/x-www-form-urlencoded` body, decoded byte for
- * byte: the digest covers bytes, so no character set may come in between. undefined: the body has
- * the field not at all, twice or badly encoded. Takes time in proportion to the length. Pure.
+ * Returns one field of an `application/x-www-form-urlencoded` body, decoded byte for byte, because
+ * the digest covers bytes and not characters. undefined: the field is missing, repeated or badly
+ * encoded. Takes time in proportion to the length of the body. Pure.
  */
 export function formField(body: Buffer, name: string): Buffer | undefined {
   const key = `${name}=`;
@@ -71,9 +71,8 @@ export function formField(body: Buffer, name: string): Buffer | undefined {
 }
 
 /**
- * Checks and reads one notification. Its digest is the MD5 of the bytes of one
- * `<result>...</result>` followed by one of the secrets, and only these bytes are parsed. Pure,
- * never throws.
+ * Verifies and reads one notification. Its digest is the MD5 of the bytes of the only
+ * `<result>...</result>` followed by a secret, and only these bytes are parsed. Pure, never throws.
  */
 export function readMapi(document: Buffer, secrets: readonly DigestSecret[]) {
   if (!isUtf8(document)) return refused("not UTF-8");
@@ -94,13 +93,13 @@ export function readMapi(document: Buffer, secrets: readonly DigestSecret[]) {
   }
   const signedWith = signerOf(signed, Buffer.from(digest, "hex"), secrets);
   if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);
-  // The gateway may have sent this all the same, because writers differ about digests of CDATA.
+  // The gateway may have sent this document, because writers digest CDATA in different ways.
   return document.includes(CDATA_OPENING)
     ? refusal("wrong-digest", "wrong digest of a result with CDATA", true)
     : refusal("wrong-digest", "wrong digest");
 }
 
-/** Returns the setting of the secret that made the digest. All are tried: time shows nothing. */
+/** Returns the setting of the secret that made the digest; all secrets take the same time. */
 function signerOf(
   signed: Buffer,
   digest: Buffer,
@@ -112,7 +111,7 @@ function signerOf(
     .at(0)?.setting;
 }
 
-/** Returns the document with the content of CDATA sections crossed out: it holds no tags. */
+/** Returns the document with CDATA sections replaced by x, because their content is no markup. */
 function outlineOf(document: Buffer): string {
   const text = document.toString("latin1");
   const parts: string[] = [];
@@ -127,7 +126,7 @@ function outlineOf(document: Buffer): string {
   }
 }
 
-/** Reads the verified bytes. `signedWith`: the setting whose secret made the digest. */
+/** Reads the verified bytes. `signedWith`: the setting with the secret that made the digest. */
 function readSigned(signed: Buffer, outline: string, signedWith: string) {
   const text = signed.toString("utf8");
   // The gateway sends no document types, entities and comments (docs/gateway.md 3.4).

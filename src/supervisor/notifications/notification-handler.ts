@@ -17,36 +17,35 @@ export interface NotificationHandlerParts {
   readonly losses: StoreLosses;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** The gateway may sign with each of these. */
+  /** The secrets that the gateway may sign notifications with. */
   readonly secrets: readonly DigestSecret[];
-  /** Without one no fraud event is taken. */
+  /** The secret that signs fraud events; undefined: every fraud event is refused. */
   readonly fraudSecret: string | undefined;
-  /** Counts every verdict. */
   readonly tally?: NotificationTally;
-  /** Called when a notification about a transaction of the gateway was accepted. */
+  /** Is called after a notification about a transaction of the gateway was accepted. */
   readonly onAccepted: (transactionPublicId: string) => void;
 }
 
 const AMOUNT_DIGITS_MAX = 12;
 const LOGGED_EVERY_MS = 60_000;
 
-/** "taken" or known already; "refused": not genuine, or not about our order; "put-off": later. */
+/** "taken": stored now or before; "refused": not genuine or not ours; "put-off": send it again. */
 export type Reception = "taken" | "refused" | "put-off";
 
 /** Returns whether a genuine message may be stored now. */
 type MayStore = () => boolean;
 
-/** Verifies a notification, compares it with our order, keeps it once and reports it. */
+/** Verifies notifications, compares them with our orders, and stores and logs each once. */
 export class NotificationHandler {
   readonly #parts: NotificationHandlerParts;
-  /** When each reason of a refusal was logged last, and how many came since. */
+  /** When each reason of a refusal was last logged, and how often it occurred since. */
   readonly #refusals = new Map<string, { readonly loggedMs: number; count: number }>();
 
   constructor(parts: NotificationHandlerParts) {
     this.#parts = parts;
   }
 
-  /** Takes a document of the form field `xml` (docs/gateway.md 3.1). */
+  /** Handles a notification, the document in the form field `xml` (docs/gateway.md 3.1). */
   takeOperation(document: Buffer, mayStore: MayStore): Reception {
     const verdict = readMapi(document, this.#parts.secrets);
     if (!verdict.genuine) return this.#refuse("a notification", verdict);
@@ -54,7 +53,7 @@ export class NotificationHandler {
     return this.#operation(verdict.notification, verdict.signedWith, document.toString("utf8"));
   }
 
-  /** Takes the fraud event (docs/gateway.md 4.1). */
+  /** Handles a fraud event (docs/gateway.md 4.1). */
   takeFraud(body: Buffer, signature: string | undefined, mayStore: MayStore): Reception {
     const { fraudSecret } = this.#parts;
     const verdict =
@@ -66,8 +65,8 @@ export class NotificationHandler {
   }
 
   /**
-   * Counts a refusal. Any sender may cause one, and a line for each would fill the disk: the first
-   * of a reason is logged at once, then one a minute with their number. Reasons are few and fixed.
+   * Counts a refusal. Any sender may cause refusals, and a log line for each would fill the disk,
+   * so each reason is logged at once and then at most once a minute, with the number since.
    */
   #refuse(what: string, { counted, why, alarming }: Refusal, prefix = ""): "refused" {
     const { log, clock, tally } = this.#parts;
@@ -112,7 +111,7 @@ export class NotificationHandler {
       transactionPublicId: agrees ? publicId : null,
       operation,
       status,
-      // An amount that cannot be read counts as 0, not as all: the customer may still be charged.
+      // An unreadable amount counts as 0, not as the whole: the customer may still be charged.
       amountMinor: refundedAmount && owner ? (minorOf(refundedAmount, currency) ?? 0) : null,
       parsed: masked({ ...fields, freeData }),
       raw: maskPansInText(raw),
@@ -124,7 +123,7 @@ export class NotificationHandler {
     return "taken";
   }
 
-  /** Handles an accepted document, also a repeated one: a crash may have cut the first time. */
+  /** Handles an accepted document, even a repeated one, whose first handling may have crashed. */
   #accepted(
     owner: Transaction,
     about: Readonly<Record<"transactionPublicId" | "operation" | "status" | "signedWith", string>>,
@@ -144,7 +143,7 @@ export class NotificationHandler {
     if (!isNew) log.debug(details, "a notification came again");
     else if (effect === undefined)
       log.warn(details, "the operation or status of a notification is not known");
-    else log.info(details, "notified by the gateway");
+    else log.info(details, "the gateway notified an outcome");
     if (isNew && effect === "reversed") {
       raiseAlarm(log, "chargeback-or-fraud", details, "the cardholder's bank took the money back");
     }
@@ -153,7 +152,7 @@ export class NotificationHandler {
 
   #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): Reception {
     const { operations, log } = this.#parts;
-    // The published sample names no order: such a document is kept, with an alarm.
+    // The published sample names no order; a document without an order is stored with an alarm.
     const isKnown = orderId !== null && operations.transactionsOf(orderId).length > 0;
     const amountMinor = minorOf(amount, currency ?? "");
     const owner = operations.agreeing({ orderId, amountMinor, currency });
@@ -188,7 +187,7 @@ export class NotificationHandler {
     return "put-off";
   }
 
-  /** Refuses a document; while orders may be missing here, it has to come again instead. */
+  /** Refuses a document; while orders may be missing here, the gateway has to send it again. */
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
     const { log, losses, tally } = this.#parts;
     const what = "a verified notification does not agree with our order: not taken";
@@ -200,8 +199,8 @@ export class NotificationHandler {
 }
 
 /**
- * Returns an amount with at least two decimals, whatever the currency has (docs/gateway.md 3.1), in
- * minor units; null: it is none, or one that the currency cannot have.
+ * Returns an amount in minor units; the gateway writes two decimals even for currencies without
+ * (docs/gateway.md 3.1). null: the text is no amount of the currency.
  */
 function minorOf(amount: string | null | undefined, alpha: string): number | null {
   const currency = currencyOf(alpha);

@@ -9,26 +9,26 @@ import { SIGNATURE_HEADER } from "./fraud-event.ts";
 import { formField } from "./mapi-notification.ts";
 import type { NotificationHandler, Reception } from "./notification-handler.ts";
 
-/** The largest notification: it has 4 KB mostly, three times that as a form, and long free data. */
+/** The largest notification: most have 4 KB, three times that as a form, plus long free data. */
 const NOTIFICATION_BYTES_MAX = 64 * 1024;
-/** The most connections of all senders together. */
+/** The largest number of connections of all senders together. */
 const CONNECTIONS_MAX = 256;
-/** The most connections of one address; behind a reverse proxy all senders have one address. */
+/** The limit for one address, which all senders share behind a reverse proxy. */
 const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
-/** How many connections the system keeps until this program accepts them. */
+/** How many connections the operating system queues until this program accepts them. */
 const BACKLOG = 1_024;
 const HEADERS_MAX = 100;
 const REQUEST_MS_MAX = 10_000;
 const HEADER_BYTES_MAX = 8 * 1024;
 
-/** The most genuine messages of one source in a minute; after a 503 the gateway sends again. */
+/** The limit of genuine messages a minute from one source; after a 503 the gateway sends again. */
 const MESSAGES_PER_MINUTE_MAX = 600;
-/** How many sources have a bucket of their own; all further sources share one. */
+/** How many sources are limited one by one; all further sources share one limit. */
 const SOURCES_MAX = 256;
 const OTHERS = "others";
 const MINUTE_MS = 60_000;
 
-/** The path of the fraud event; each other path takes notifications. */
+/** The path for fraud events; every other path accepts notifications. */
 const FRAUD_PATH = "/fraud";
 
 interface ListenerParts {
@@ -37,15 +37,15 @@ interface ListenerParts {
   readonly handler: Pick<NotificationHandler, "takeOperation" | "takeFraud">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long a sender may take for one request; in milliseconds, {@link REQUEST_MS_MAX}. */
+  /** How long a sender may take for one request; missing: {@link REQUEST_MS_MAX}. */
   readonly requestMs?: number;
 }
 
 /**
  * Listens for the gateway's own messages (docs/gateway.md 3.6). Any sender may reach this port, so
- * only what the digest or the signature covers is believed, and a flood of junk takes no connection
- * from the gateway. It is answered 200 taken, 403 not genuine or not ours, 413 too large; and 500
- * not stored, 503 too many or perhaps ours, after which the gateway sends again.
+ * only what the digest or signature covers is believed, and a flood of other messages takes no
+ * connection from the gateway. Answers: 200 stored, 403 not genuine or not ours, 413 too large; and
+ * 500 not stored or 503 too many or perhaps ours, after which the gateway sends again.
  */
 export async function startNotificationListener(parts: ListenerParts) {
   const { host, port, log, requestMs = REQUEST_MS_MAX } = parts;
@@ -53,7 +53,7 @@ export async function startNotificationListener(parts: ListenerParts) {
     total: CONNECTIONS_MAX,
     ofSource: CONNECTIONS_OF_SOURCE_MAX,
   });
-  const rate = new SourceRate(parts.clock);
+  const isAllowed = sourceRate(parts.clock);
   const server = createServer(
     {
       requestTimeout: requestMs,
@@ -65,7 +65,7 @@ export async function startNotificationListener(parts: ListenerParts) {
     (request, response) => {
       const mayStore = (): boolean => {
         connections.trust(request.socket);
-        return rate.allows(sourceOf(request.socket.remoteAddress));
+        return isAllowed(sourceOf(request.socket.remoteAddress));
       };
       respond(request, parts, mayStore).then(
         (status) => answer(request, response, status),
@@ -100,7 +100,7 @@ export async function startNotificationListener(parts: ListenerParts) {
   };
 }
 
-/** Throws where {@link startNotificationListener} would, and takes nothing. */
+/** Throws if {@link startNotificationListener} could not listen, and accepts no message. */
 export async function requireListening(host: string, port: number): Promise<void> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
@@ -148,7 +148,7 @@ const statusOf = {
 
 function answer(request: IncomingMessage, response: ServerResponse, status: number): void {
   if (response.destroyed) return;
-  // The rest of a body that was not read would be taken for the next request.
+  // The unread rest of a body would be read as the next request of the connection.
   const last = request.complete ? {} : { connection: "close" };
   response.writeHead(status, {
     "content-type": "text/plain",
@@ -177,22 +177,15 @@ async function readBody(request: IncomingMessage): Promise<Buffer | "too large" 
 }
 
 /**
- * Limits how many genuine messages one source may have stored: a bucket for each source holds the
- * messages of one minute and fills evenly. Only verified messages are counted, so that junk takes
- * nothing away; the limit is for a message that was overheard and is sent again and again.
+ * Returns a function that counts a genuine message and returns whether its source may have it
+ * stored: each source has a token bucket for one minute. Only verified messages are counted; the
+ * limit stops a sender that repeats a recorded message of the gateway.
  */
-class SourceRate {
-  readonly #clock: Clock;
-  /** When the bucket of each source is full again, by the steady clock. */
-  readonly #fullMs = new Map<string, number>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  allows(source: string): boolean {
-    const nowMs = Math.floor(this.#clock.monotonicMs());
-    const buckets = this.#fullMs;
+function sourceRate(clock: Clock): (source: string) => boolean {
+  /** When the bucket of each source is full again, on the monotonic clock. */
+  const buckets = new Map<string, number>();
+  return (source) => {
+    const nowMs = Math.floor(clock.monotonicMs());
     if (!buckets.has(source) && buckets.size >= SOURCES_MAX) {
       // A full bucket is like a new one, so it can be deleted.
       for (const [one, fullMs] of buckets) if (fullMs <= nowMs) buckets.delete(one);
@@ -203,5 +196,5 @@ class SourceRate {
     if (fullMs - nowMs > MINUTE_MS) return false;
     buckets.set(key, fullMs);
     return true;
-  }
+  };
 }

@@ -5,31 +5,30 @@ import type { Clock } from "../../shared/time.ts";
 
 type Figures = NonNullable<SupervisorAnswer<"status">["notifications"]>;
 
-/** The verdicts on requests to the notification port. */
+/**
+ * The verdicts on messages to the notification port. "accepted", "repeated": genuine and about our
+ * order, new or stored before. "mismatch": genuine, but not about our order. "unreadable": signed
+ * by the gateway, but in an unknown form. "put-off": genuine, but over the limit or perhaps about a
+ * lost order; the gateway sends it again. "malformed": not in the documented form.
+ */
 const verdicts = [
-  /** Genuine, about our order and new. */
   "accepted",
-  /** Genuine, about our order and known already. */
   "repeated",
-  /** Genuine and not about our order. */
   "mismatch",
   "wrong-digest",
   "wrong-signature",
-  /** Signed right, and in a form that is not understood: most likely the gateway's. */
   "unreadable",
-  /** Genuine, but one too many or perhaps about a lost order; the gateway sends it again. */
   "put-off",
-  /** Not a notification in its documented form. */
   "malformed",
 ] as const;
 type NotificationVerdict = (typeof verdicts)[number];
 
-/** A message that is not taken for the gateway's. */
+/** Why a message is refused. */
 export interface Refusal {
   readonly genuine: false;
   readonly counted: NotificationVerdict;
   readonly why: string;
-  /** The gateway most likely sent it all the same: an operator is needed. */
+  /** Whether the gateway most likely sent the message, so that an operator is needed. */
   readonly alarming: boolean;
 }
 
@@ -37,7 +36,7 @@ export function refusal(counted: NotificationVerdict, why: string, alarming = fa
   return { genuine: false, counted, why, alarming };
 }
 
-/** Verdicts on notifications that the gateway may have sent: refusing them is a condition. */
+/** Verdicts on refused messages that the gateway may have sent; they begin a condition. */
 const hindering: readonly NotificationVerdict[] = [
   "mismatch",
   "wrong-digest",
@@ -45,18 +44,18 @@ const hindering: readonly NotificationVerdict[] = [
   "unreadable",
 ];
 
-/** The time without a refused notification after which the condition can be over. */
+/** How long no notification may be refused before the condition can end. */
 const QUIET_MS = 10 * 60_000;
 
 type Refused = NonNullable<Figures["refused"]> & {
   lastMs: number;
-  /** When a genuine notification came after the last that was refused. */
+  /** When a genuine notification came after the last refused one; null: none did. */
   acceptedMs: number | null;
 };
 
 /**
- * Counts notifications by verdict and knows whether refused ones are a condition. Anyone may send
- * to the port, so nothing is written for a single one: {@link save} writes what has changed.
+ * Counts notifications by verdict, and knows whether refused notifications are a condition. Anyone
+ * may send to the port, so a message writes nothing to the disk; {@link save} writes the changes.
  */
 export class NotificationTally extends Tables {
   readonly #clock: Clock;
@@ -74,7 +73,7 @@ export class NotificationTally extends Tables {
     this.#refused = this.get<Refused>(sql) ?? null;
   }
 
-  /** Counts one. `why`: a text of this program, never the sender's, for the operator. */
+  /** Counts one message. `why`: a text of this program for the operator, never the sender's. */
   count(verdict: NotificationVerdict, why: string): void {
     const nowMs = this.#clock.now();
     this.#verdicts[verdict] += 1;
@@ -96,7 +95,7 @@ export class NotificationTally extends Tables {
     return { verdicts, refused: { count, sinceMs, reason } };
   }
 
-  /** Writes what has changed since the last call; it is on disk when this returns. */
+  /** Writes the changes since the last call, on disk when it returns. */
   save(): void {
     this.#endWhenQuiet();
     if (!this.#changed) return;
@@ -114,7 +113,7 @@ export class NotificationTally extends Tables {
     const refused = this.#refused;
     if (!refused) return;
     const nowMs = this.#clock.now();
-    // Otherwise the quiet time would last long after a clock that went back.
+    // Without this line the condition would last long after the clock was set back.
     refused.lastMs = Math.min(refused.lastMs, nowMs);
     if (refused.acceptedMs === null || nowMs - refused.lastMs < QUIET_MS) return;
     this.#refused = null;

@@ -14,7 +14,7 @@ import {
 import type { StoredNotification } from "./notification-store.ts";
 import { LOST, type OperationStore } from "./operation-store.ts";
 
-/** Returns the gateway's notifications about an order, and the operations asked of it. */
+/** Returns the gateway's notifications about an order, and the operations that we requested. */
 export function gatewayHistoryOf(orderId: string, store: OperationStore): GatewayHistory {
   const transactions = store.transactionsOf(orderId);
   const events = store.notifications.acceptedOf(transactions);
@@ -47,7 +47,7 @@ export function gatewayHistoryOf(orderId: string, store: OperationStore): Gatewa
   };
 }
 
-/** Returns the notifications about one transaction of the gateway, by our transactions. */
+/** Returns the accepted notifications about one gateway transaction of our `owners`. */
 function notifiedOf(publicId: string, owners: readonly Transaction[], store: OperationStore) {
   const accepted = store.notifications.acceptedOf(owners);
   return accepted.filter((one) => isOperation(one) && publicIdOf(one) === publicId);
@@ -66,11 +66,10 @@ function publicIdOf(of: { readonly transactionPublicId: string | null }): string
 }
 
 /**
- * Returns the end of the unknown operation of a transaction that notifications prove because they
- * can mean nothing else: as many refunds as were done and this one, a cancellation, a capture. A
- * refusal counts only where no other operation of the kind could be meant. A refund or refusal that
- * was notified before the operation was asked for belongs to another one, perhaps made at the
- * gateway itself.
+ * Returns the end that notifications prove for the unknown operation of a transaction: a capture, a
+ * cancellation, or notified refunds of at least the known refunds and this one together. A notified
+ * refusal counts only if the transaction has no other operation of the kind. A refund or refusal
+ * that was notified before our request belongs to another operation, perhaps of the gateway itself.
  */
 export function notifiedEnd(
   publicId: string,
@@ -91,20 +90,23 @@ export function notifiedEnd(
         refundedBefore(open, amountMinor, store) + (open.amountMinor ?? amountMinor)
       : isNotified("ok").length > 0;
   if (isCarriedOut) return { open, state: "done" };
-  if (open.class === LOST) return undefined; // the lost database may have had others of its kind
+  if (open.class === LOST) return undefined; // the lost database may have had more of this kind
   const ofKind = store.operationsOf([publicId]).filter((one) => one.kind === kind);
   const isRefused =
     ofKind.length === 1 && isNotified("nok").some((one) => !store.isBefore(one, open));
   return isRefused ? { open, state: "refused" } : undefined;
 }
 
-/** Returns the sum refunded before `open` was asked for. `amountMinor`: of one not of ours. */
+/**
+ * Returns the sum in minor units that was refunded before the operation `open` was requested.
+ * `amountMinor`: the whole amount, for a transaction that is not ours.
+ */
 export function refundedBefore(
   open: GatewayOperation,
   amountMinor: number,
   store: OperationStore,
 ): number {
-  if (open.class === LOST) return amountMinor; // the lost database may have had others
+  if (open.class === LOST) return amountMinor; // the lost database may have had other refunds
   const publicId = open.transactionPublicId;
   const owner = store.ownerOf(publicId);
   const notified = owner ? notifiedOf(publicId, [owner], store) : [];
@@ -114,10 +116,9 @@ export function refundedBefore(
 }
 
 /**
- * Returns the operations of one transaction of the gateway that it answered as done and has
- * notified as failed since: the money did not move after all. An operation whose success was
- * notified too did not fail. With several of a kind the failure may belong to any of those that are
- * not confirmed.
+ * Returns the operations of one gateway transaction that the gateway answered as done and has since
+ * notified as failed, so that no money moved. A notified success clears one operation of its kind;
+ * a notified failure may belong to any operation of its kind that is not cleared.
  */
 export function failedOperations(publicId: string, store: OperationStore): GatewayOperation[] {
   const owner = store.ownerOf(publicId);
@@ -142,10 +143,9 @@ export function failedOperations(publicId: string, store: OperationStore): Gatew
 }
 
 /**
- * Returns how much of a transaction of ours has gone back for certain, in minor units. An order
- * that the gateway has twice is returned as far as both of its transactions are. An order that the
- * gateway may have twice counts as not returned until both are known, because a return of one alone
- * leaves the customer charged.
+ * Returns how much of our transaction was certainly paid back, in minor units. If the gateway has
+ * the order twice, the smaller sum of its two transactions counts. If it may have the order twice,
+ * the sum is 0, because a refund of one transaction leaves the customer charged by the second one.
  */
 export function returnedOfOrder(transactionId: string, store: OperationStore): number {
   const transaction = store.transaction(transactionId);
@@ -153,14 +153,14 @@ export function returnedOfOrder(transactionId: string, store: OperationStore): n
   return returnedOfKnown(transaction, store);
 }
 
-/** Returns how much went back, if the gateway has only the transactions that it has named. */
+/** Returns how much was paid back, if the gateway has no more transactions than it has named. */
 export function returnedOfKnown(transaction: Transaction, store: OperationStore): number {
   const publicIds = store.copiesOf(transaction.transactionId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, store));
   return sums.length === 0 ? 0 : Math.min(...sums);
 }
 
-/** Returns whether the gateway has, or may still make, transactions that it has not named. */
+/** Returns whether the gateway has, or may still make, more transactions than it has named. */
 export function hasOrMayHaveOthers(transactionId: string, store: OperationStore): boolean {
   return store.copiesOf(transactionId).length < store.copiesPossible(transactionId);
 }
@@ -170,7 +170,7 @@ export function isAtGatewayOnce(transactionId: string, store: OperationStore): b
   return known === 1 && !hasOrMayHaveOthers(transactionId, store);
 }
 
-/** Returns how much of one transaction of the gateway has gone back, no matter who asked for it. */
+/** Returns how much of one gateway transaction was paid back, no matter who requested that. */
 export function returnedOfCopy(
   transactionPublicId: string,
   { orderId, amountMinor }: Transaction,
@@ -183,20 +183,20 @@ export function returnedOfCopy(
   const effects = notified.map(effectOf);
   const isWhole = effects.includes("cancelled") || effects.includes("reversed");
   if (isWhole || done.some(({ kind }) => kind === "cancel")) return amountMinor;
-  // A refund without an amount is of the whole, unless it may be a part that was asked for here.
+  // A notified refund without an amount is of the whole, unless we requested a partial refund.
   const inPart = operations.some((one) => one.kind === "refund" && one.amountMinor !== null);
   const clear = inPart ? notified.filter((one) => one.amountMinor !== null) : notified;
   return Math.min(refundedSum(amountMinor, clear, done), amountMinor);
 }
 
-/** Returns which of our transactions got money back, as notified after the document `after`. */
+/** Returns our transactions of which money was paid back, as notified after document `after`. */
 export function gatewayReturns(
   after: number,
   limit: number,
   store: OperationStore,
 ): SupervisorAnswer<"gateway-returns"> {
   const { notifications } = store;
-  // A caller that has read another database before gets everything.
+  // A caller that has read another database before gets all documents.
   const from = after > notifications.newest() ? 0 : after;
   const found = notifications.returnsAfter(from, limit + 1);
   const page = found.slice(0, limit);

@@ -5,7 +5,7 @@ import {
 } from "../../shared/ipc/contract.ts";
 import type { OperationKind } from "../gateway/operation-request.ts";
 
-/** The part of a verified notification that the state of its order depends on. */
+/** The fields of a verified notification that decide the state of its order. */
 export interface Notified {
   readonly operation: string;
   readonly status: string;
@@ -13,10 +13,9 @@ export interface Notified {
   readonly amountMinor: number | null;
 }
 
-/** One of our own operations that the gateway has carried out. */
 type Done = Pick<GatewayOperation, "kind" | "amountMinor">;
 
-/** The state that each notified operation and status gives an order (docs/design.md 12.18). */
+/** The order's state by notified operation and status; null: none (docs/design.md 12.18). */
 const effects = {
   authorization: { ok: "authorized", nok: "declined", cancel: "aborted", waiting: "waiting" },
   capture: { ok: "captured", nok: null, cancel: null, waiting: null },
@@ -32,7 +31,7 @@ const ownEffects: Readonly<Record<OperationKind, GatewayState>> = {
   refund: "refunded",
 };
 
-/** The notified name of each operation that we can ask for. */
+/** The gateway's name, in notifications, of each operation that we can request. */
 export const notifiedNames: Readonly<Record<OperationKind, NotifiedOperation>> = {
   confirm: "capture",
   cancel: "cancellation",
@@ -41,7 +40,7 @@ export const notifiedNames: Readonly<Record<OperationKind, NotifiedOperation>> =
 
 const ranks = gatewayStateSchema.options;
 
-/** Returns the state that a notification gives an order; undefined: a text in it is unknown. */
+/** Returns the order's state by a notification; undefined: its operation or status is unknown. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
   const rows = new Map<string, object>(Object.entries(effects));
   const row = new Map<string, GatewayState | null>(Object.entries(rows.get(operation) ?? {}));
@@ -56,7 +55,7 @@ interface Copy {
 
 const returnedWhole: readonly GatewayState[] = ["refunded", "cancelled", "reversed"];
 
-/** Returns the state of an order; it is returned when all of its transactions are. */
+/** Returns the state of an order, which counts as paid back only if all its transactions do. */
 export function orderStateOf(amountMinor: number, copies: readonly Copy[]): GatewayState {
   const states = copies.map(({ notified, done }) => gatewayStateOf(amountMinor, notified, done));
   const state = highest(states);
@@ -64,7 +63,7 @@ export function orderStateOf(amountMinor: number, copies: readonly Copy[]): Gate
   return standing && returnedWhole.includes(state) ? "partly-refunded" : state;
 }
 
-/** Returns the state of one transaction, whatever the order of its notifications. */
+/** Returns the state of one transaction; the sequence of its notifications does not matter. */
 function gatewayStateOf(
   amountMinor: number,
   notified: readonly Notified[],
@@ -90,9 +89,9 @@ export function notifiedSum(amountMinor: number, notified: readonly Notified[]):
 }
 
 /**
- * Returns the sum refunded for certain, in minor units. A refund that was asked for here is added
- * until one of its amount is notified. A notified refund of the same amount may be the same refund,
- * and counts once, so that no charge seems to be returned that is not.
+ * Returns the sum that was certainly refunded, in minor units: the notified refunds, and our own
+ * refunds whose amount is not notified. A notified refund of the same amount may be our own refund,
+ * so the two count once; otherwise a charge could seem to be paid back.
  */
 export function refundedSum(
   amountMinor: number,

@@ -4,11 +4,11 @@ import type { Notified } from "./gateway-state.ts";
 
 /** A verified document, with card numbers masked. */
 interface VerifiedDocument extends Notified {
-  /** The SHA-256 of the verified bytes, in hex, by which a repeated document is known. */
+  /** The SHA-256 of the verified bytes, in hex, by which a repeated document is recognised. */
   readonly fingerprint: string;
   readonly kind: "operation" | "fraud";
   readonly verdict: "accepted" | "mismatch";
-  /** Our transaction; null when it is about none of ours. */
+  /** Our transaction; null: the document is about no transaction of ours. */
   readonly transactionId: string | null;
   readonly transactionPublicId: string | null;
   readonly parsed: Readonly<Record<string, unknown>>;
@@ -22,9 +22,8 @@ export interface StoredNotification extends Pick<VerifiedDocument, Kept> {
   readonly copies: number;
 }
 
-/** The notifications of the gateway. */
 export class NotificationStore extends Tables {
-  /** Keeps a document and returns whether it is new; a repeated one is counted. */
+  /** Stores a document and returns whether it is new; a repeated document is only counted. */
   add(document: VerifiedDocument, nowMs: number): boolean {
     return this.together(() => {
       if (document.verdict === "accepted") {
@@ -43,12 +42,12 @@ export class NotificationStore extends Tables {
     });
   }
 
-  /** Returns the number of the newest document; 0: there is none. */
+  /** Returns the id of the newest document; 0: there is no document. */
   newest(): number {
     return this.get<{ id: number }>("SELECT ifnull(max(id), 0) AS id FROM notifications")?.id ?? 0;
   }
 
-  /** Returns documents after the number `after` about money that went back. */
+  /** Returns the documents after the id `after` that report money paid back. */
   returnsAfter(after: number, limit: number): { id: number; transactionId: string }[] {
     const sql = `SELECT id, transaction_id AS transactionId
       FROM notifications INDEXED BY notifications_of_returns
@@ -59,7 +58,7 @@ export class NotificationStore extends Tables {
     return this.all(sql, after, limit);
   }
 
-  /** Returns the accepted documents about these transactions of ours, oldest first. */
+  /** Returns the accepted documents about these transactions, oldest first. */
   acceptedOf(transactions: readonly Pick<Transaction, "transactionId">[]): StoredNotification[] {
     const sql = `SELECT id, kind, transaction_public_id AS transactionPublicId, operation, status,
         amount_minor AS amountMinor, received_at_ms AS receivedAtMs, copies, parsed

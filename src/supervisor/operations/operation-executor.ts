@@ -12,7 +12,7 @@ import type { OperationGateway } from "../gateway/gateway-client.ts";
 import type { GatewayTransaction, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
-import { LastDay, mayBeLost, repeatedBy } from "./asked-before.ts";
+import { mayBeLost, recentOperations, repeatedBy } from "./asked-before.ts";
 import {
   failedOperations,
   hasOrMayHaveOthers,
@@ -23,7 +23,7 @@ import {
   returnedOfKnown,
   returnedOfOrder,
 } from "./gateway-history.ts";
-import { OperationLookups, provedByLookup } from "./operation-lookups.ts";
+import { operationLookups, provedByLookup } from "./operation-lookups.ts";
 import type { OperationStore, SettledBy } from "./operation-store.ts";
 
 interface OperationExecutorParts {
@@ -36,29 +36,28 @@ interface OperationExecutorParts {
 
 /**
  * Carries out confirm, cancel and refund (docs/rules/07-returns.md). Each operation is on disk
- * before it is sent, and is sent once. One whose answer was lost stays unknown until a
- * notification, a lookup or an operator settles it. A transaction of the gateway has one open
- * operation at most.
+ * before it is sent, and is sent once. An operation whose answer was lost stays unknown until a
+ * notification, a lookup or an operator settles it. A transaction of the gateway has at most one
+ * open operation.
  */
 export class OperationExecutor {
   readonly #parts: OperationExecutorParts;
   readonly #store: OperationStore;
   readonly #running = new Map<string, Promise<void>>();
   readonly #abandon = new AbortController();
-  readonly #lookups: OperationLookups;
-  readonly #lastDay: LastDay;
+  readonly #lookups: ReturnType<typeof operationLookups>;
+  readonly #recent: ReturnType<typeof recentOperations>;
 
   constructor(parts: OperationExecutorParts) {
     this.#parts = parts;
     this.#store = parts.store;
-    this.#lastDay = new LastDay(parts.clock);
-    this.#lookups = new OperationLookups(parts.clock, (id) => this.#lookUpAgain(id));
+    this.#recent = recentOperations(parts.clock);
+    this.#lookups = operationLookups(parts.clock, (id) => this.#lookUpAgain(id));
   }
 
   /**
-   * Makes the operations unknown that a former process was sending, and begins the lookups of all
-   * unknown ones. A notification that was taken before may have settled one: the gateway does not
-   * repeat that notification.
+   * Makes the operations that a former process was sending unknown, and begins the lookups of all
+   * unknown operations. Stored notifications are read first, because the gateway repeats none.
    */
   start(): void {
     const { clock, log } = this.#parts;
@@ -72,7 +71,7 @@ export class OperationExecutor {
       this.#lookups.begin(transactionPublicId);
   }
 
-  /** Abandons the running requests; one that was written is recorded as unknown. */
+  /** Abandons the running requests; an operation whose request was written becomes unknown. */
   async stop(): Promise<void> {
     this.#abandon.abort(new Error("stopping"));
     await Promise.all(this.#running.values());
@@ -106,12 +105,12 @@ export class OperationExecutor {
       .operationsOf(kind === "confirm" ? [transactionPublicId] : [])
       .find((one) => one.kind === "confirm" && one.state === "done");
     if (confirmed) return this.#answer(confirmed);
-    const repeats = repeatedBy(request, this.#lastDay, this.#store, losses);
+    const repeats = repeatedBy(request, this.#recent, this.#store, losses);
     if (repeats !== undefined) return { operation: null, repeats };
     const before = key && this.#store.ofKey(key.idempotencyKey)?.operation;
     const isUsed = before !== undefined && before.state !== "not-sent";
     if (isUsed || !this.#store.begin(request, clock.now(), key)) return { operation: null };
-    this.#lastDay.add(operationId);
+    this.#recent.add(operationId);
     log.info({ operationId, transactionPublicId, kind }, "an operation is sent to the gateway");
     const sending = this.#send(request).finally(() => this.#running.delete(operationId));
     this.#running.set(operationId, sending);
@@ -119,7 +118,7 @@ export class OperationExecutor {
     return this.#answer(this.#store.operation(operationId));
   }
 
-  /** Returns the end of an operation. One that never arrived is forbidden from then on. */
+  /** Returns the end of an operation; an operation that never arrived is forbidden from now on. */
   async end(request: Request<"gateway-operation-end">): Promise<Answer<"gateway-operation-end">> {
     const { operationId, asked } = request;
     const { clock, losses } = this.#parts;
@@ -136,11 +135,11 @@ export class OperationExecutor {
       this.#alarmUnknown(operationId);
       this.#lookups.begin(open.transactionPublicId);
     }
-    // Where another operation is open, this one is answered as unknown.
+    // While another operation of the transaction is open, the requested one is unknown.
     return this.#answer(open && { ...open, operationId, state: "unknown" });
   }
 
-  /** Returns the operation that a caller asked for with its key, after the operation's end. */
+  /** Returns the operation that a caller requested with this key, once the operation has ended. */
   async ofKey(request: Request<"gateway-key">): Promise<Answer<"gateway-key">> {
     const { idempotencyKey, target } = request;
     const { losses } = this.#parts;
@@ -154,7 +153,7 @@ export class OperationExecutor {
     return { known: { ...known, ...about }, mayBeLost: false };
   }
 
-  /** Keeps an operator's decision whether the unknown operation of a transaction was done. */
+  /** Stores an operator's decision whether the unknown operation of a transaction was done. */
   settle(request: Request<"gateway-settle">): Answer<"gateway-settle"> {
     const { transactionPublicId, happened, note } = request;
     const id = transactionPublicId.toUpperCase();
@@ -165,7 +164,7 @@ export class OperationExecutor {
     return { operation: this.#settle(open, happened ? "done" : "refused", "operator", why) };
   }
 
-  /** Keeps an operator's decision that the gateway has no copies of an order. */
+  /** Stores an operator's decision that the gateway has no duplicates of an order. */
   settleOrder({ orderId, note }: Request<"gateway-copies">): Answer<"gateway-copies"> {
     const transactionPublicIds = this.#store.publicIdsOf(orderId);
     const open = this.#store
@@ -179,7 +178,7 @@ export class OperationExecutor {
     return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
   }
 
-  /** Returns false, and keeps nothing, while the item may still make another transaction. */
+  /** Returns false and stores nothing while the outbox may still send the order. */
   #keepNoCopies({ transactionId, orderId }: Transaction, note: string): boolean {
     const { clock, log } = this.#parts;
     if (this.#store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
@@ -192,8 +191,8 @@ export class OperationExecutor {
   }
 
   /**
-   * Keeps an operator's decision that the gateway has no other transactions of an order that was
-   * fully returned. Returns the operation that returned the money; null: nothing was to be settled.
+   * Stores an operator's decision that the gateway has no other transactions of a fully refunded
+   * order. Returns the operation that paid the money back; null: there was nothing to settle.
    */
   #settleCopies(transactionPublicId: string, note: string): GatewayOperation | null {
     const owner = this.#store.ownerOf(transactionPublicId);
@@ -210,7 +209,7 @@ export class OperationExecutor {
     return { outcome, description, transaction: found ? { ...found.transaction } : null };
   }
 
-  /** Settles an unknown operation where the notifications about its transaction prove its end. */
+  /** Settles an unknown operation if the notifications about its transaction prove its end. */
   notified(transactionPublicId: string): void {
     const end = notifiedEnd(transactionPublicId, this.#store);
     if (end) this.#settle(end.open, end.state, "notification", "a notification says so");
@@ -248,7 +247,7 @@ export class OperationExecutor {
     if (orderId !== null && this.#store.transactionsOf(orderId).length > 0) {
       return none("its amount, currency or order does not agree with our order");
     }
-    // The order may be one of ours that is missing here, with a return under way.
+    // Our own order may be missing here after a loss, while a refund of it is under way.
     if (!losses.isWhole) return none("supervisor.db was lost, and not all orders are back yet");
     if (currency === null) return none("the lookup names no currency");
     const of = { orderId: null, transactionId: null, currency, exponent };
@@ -320,12 +319,12 @@ export class OperationExecutor {
     log.info({ operationId, transactionPublicId, kind, state, ...answer }, "the gateway answered");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
-    this.notified(transactionPublicId); // its notification may have come before the answer
+    this.notified(transactionPublicId); // the notification may have come before the answer
     if (state !== "unknown") return;
     if (this.#store.openOf(transactionPublicId)) this.#lookups.begin(transactionPublicId);
   }
 
-  /** Raises the alarm of a return that leaves the customer charged by a second transaction. */
+  /** Raises the alarm if, after a refund, a second transaction still charges the customer. */
   #alarmTwice(publicId: string): void {
     const owner = this.#store.ownerOf(publicId);
     if (!owner) return;
@@ -336,7 +335,7 @@ export class OperationExecutor {
     this.#alarm("gateway-order-twice", publicId, { ids }, what);
   }
 
-  /** Raises the alarm of each operation that was answered as done and notified as failed. */
+  /** Raises an alarm for each operation that was answered as done and then notified as failed. */
   #alarmFailed(publicId: string): void {
     for (const { operationId, kind } of failedOperations(publicId, this.#store)) {
       const what = `the ${kind} was answered as done and then notified as failed: look it up`;
@@ -346,14 +345,10 @@ export class OperationExecutor {
   }
 
   #alarmUnknown(operationId: string): void {
-    const {
-      kind,
-      transactionPublicId = "",
-      description,
-    } = this.#store.operation(operationId) ?? {};
+    const operation = this.#store.operation(operationId);
+    const { kind, transactionPublicId: id = "", description } = operation ?? {};
     const what = "whether the gateway carried it out is not known: it is never sent again";
-    const about = { operationId, kind, description };
-    this.#alarm("gateway-operation-unknown", transactionPublicId, about, what);
+    this.#alarm("gateway-operation-unknown", id, { operationId, kind, description }, what);
   }
 
   #alarm(
@@ -369,8 +364,8 @@ export class OperationExecutor {
 }
 
 /**
- * Whether a text has the form of the gateway's ids: 13 or 16 hex digits so far, at most 32
- * characters (docs/gateway.md 2.9). The numbers of the v3 interface are no ids of operations.
+ * Whether a text has the form of the gateway's transaction ids: 13 or 16 hex digits so far, at most
+ * 32 characters (docs/gateway.md 2.9). A number of the v3 interface is no such id.
  */
 function isPublicId(text: string): boolean {
   return /^[0-9A-Za-z]{1,32}$/.test(text) && !/^\d{12,15}$/.test(text);

@@ -3,57 +3,49 @@ import type { Clock, Timer } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { GatewayTransaction } from "../gateway/lookup.ts";
 
-/** The first and the longest pause between lookups. */
+/** The first and the longest pause between two lookups of one transaction. */
 const FIRST_MS = 60_000;
 const CAP_MS = 6 * 60 * 60_000;
 
-/** Looks up the transactions of unknown operations, one after the other, with growing pauses. */
-export class OperationLookups {
-  readonly #clock: Clock;
-  readonly #lookUp: (transactionPublicId: string) => Promise<boolean>;
-  readonly #timers = new Map<string, Timer>();
-  #last: Promise<unknown> = Promise.resolve();
-  #stopped = false;
-
-  /** `lookUp`: looks up a transaction and resolves with whether its operation is still open. */
-  constructor(clock: Clock, lookUp: (transactionPublicId: string) => Promise<boolean>) {
-    this.#clock = clock;
-    this.#lookUp = lookUp;
-  }
-
-  /** Begins the lookups of a transaction whose operation is unknown from now on. */
-  begin(transactionPublicId: string): void {
-    this.#after(transactionPublicId, 0);
-  }
-
-  /** Begins no more lookups. The caller aborts the one that runs. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    for (const timer of this.#timers.values()) timer.clear();
-    this.#timers.clear();
-    await this.#last;
-  }
-
-  #after(id: string, before: number): void {
-    if (this.#stopped) return;
-    this.#timers.get(id)?.clear();
+/**
+ * Returns what looks up the transactions of unknown operations, one after the other, with growing
+ * pauses. `lookUp` looks up a transaction and resolves with whether its operation is still open.
+ */
+export function operationLookups(clock: Clock, lookUp: (publicId: string) => Promise<boolean>) {
+  const timers = new Map<string, Timer>();
+  let last: Promise<unknown> = Promise.resolve();
+  let isStopped = false;
+  const begin = (id: string, before = 0): void => {
+    if (isStopped) return;
+    timers.get(id)?.clear();
     const pauseMs = Math.min(FIRST_MS * 2 ** Math.min(before, 20), CAP_MS);
-    const timer = this.#clock.startTimer("operation lookup", pauseMs, () => {
-      this.#timers.delete(id);
-      this.#last = this.#last.then(async () => {
-        if (!this.#stopped && (await this.#lookUp(id))) this.#after(id, before + 1);
+    const timer = clock.startTimer("operation lookup", pauseMs, () => {
+      timers.delete(id);
+      last = last.then(async () => {
+        if (!isStopped && (await lookUp(id))) begin(id, before + 1);
       });
     });
-    this.#timers.set(id, timer);
-  }
+    timers.set(id, timer);
+  };
+  return {
+    /** Begins the lookups of a transaction whose operation has become unknown. */
+    begin: (id: string) => begin(id),
+    /** Begins no more lookups; the caller aborts the lookup that runs. */
+    async stop(): Promise<void> {
+      isStopped = true;
+      for (const timer of timers.values()) timer.clear();
+      timers.clear();
+      await last;
+    },
+  };
 }
 
 /**
- * Returns the end of an open operation that a lookup proves; null: it proves none. A lookup can
- * prove that an operation was carried out, and never that it was not, because its request may still
- * be under way inside the gateway. A lookup shows no cancellation (docs/gateway.md 4.6), but a
- * capture proves that there was none and none can follow: only authorised transactions can be
- * cancelled (docs/design.md 12.16). A refund from before the operation proves nothing.
+ * Returns the end of an open operation that a lookup proves; null: the lookup proves no end. A
+ * lookup can prove that an operation was carried out, but not that it was not, because the request
+ * may still be in work inside the gateway. A lookup shows no cancellation (docs/gateway.md 4.6),
+ * but a capture proves that none was made and none can follow, because only authorised transactions
+ * can be cancelled (docs/design.md 12.16). A refund from before the operation proves nothing.
  */
 export function provedByLookup(
   open: GatewayOperation,
@@ -76,7 +68,7 @@ export function provedByLookup(
   }
 }
 
-/** Returns whether more is captured, or refunded, than was authorised. */
+/** Returns whether the gateway names a captured or refunded sum above the authorised amount. */
 function isContradictory({
   amountMinor,
   capturedMinor,

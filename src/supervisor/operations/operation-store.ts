@@ -13,12 +13,12 @@ import { copiesOpen, namedIsSent } from "../outbox/item-rows.ts";
 import { sendingSteps } from "../outbox/sending-steps.ts";
 import { NotificationStore, type StoredNotification } from "./notification-store.ts";
 
-/** The caller's own key of an operation, and all that was asked for with it. */
+/** The caller's idempotency key of an operation, and the whole request that was made with it. */
 type OperationKey = NonNullable<SupervisorRequest<"gateway-operation">["key"]>;
 
 const noKey = { idempotencyKey: null, asked: null };
 
-/** The columns of `gateway_operations`, named as the members of {@link GatewayOperation}. */
+/** The SELECT list that reads a row of `gateway_operations` as a {@link GatewayOperation}. */
 const columns = `operation_id AS operationId, kind, transaction_public_id AS transactionPublicId,
   amount_minor AS amountMinor, state, code, description, class, asked_at_ms AS askedAtMs,
   ended_at_ms AS endedAtMs`;
@@ -28,17 +28,17 @@ export const LOST = "lost";
 
 export type SettledBy = "answer" | "notification" | "lookup" | "operator";
 
-/** The gateway's ids of our orders, and the operations that it was asked for. */
+/** The gateway's ids of our orders, and the operations that were requested of the gateway. */
 export class OperationStore extends Tables {
   readonly notifications = new NotificationStore(this.database);
 
-  /** Returns the charged transactions of an order; more than one only by a fault elsewhere. */
+  /** Returns the charged transactions of an order: one, or more after a fault of tp-manager. */
   transactionsOf(orderId: string): Transaction[] {
     const sql = "SELECT content FROM transactions WHERE order_id = ?";
     return this.all<Content>(sql, orderId).flatMap((row) => transactionOf(row) ?? []);
   }
 
-  /** Returns our transaction with which the order agrees; undefined: none agrees, or several. */
+  /** Returns our only transaction that agrees with the order; undefined: none or several agree. */
   agreeing({ orderId, amountMinor, currency, transactionId }: NamedOrder): Transaction | undefined {
     const [agreeing, another] = this.transactionsOf(orderId ?? "").filter(
       (one) =>
@@ -54,7 +54,7 @@ export class OperationStore extends Tables {
     return transactionOf(this.get(sql, transactionId));
   }
 
-  /** Returns our transaction that has this id at the gateway. */
+  /** Returns our transaction that the gateway knows by this id. */
   ownerOf(transactionPublicId: string): Transaction | undefined {
     const sql = `SELECT content FROM gateway_ids JOIN transactions USING (transaction_id)
       WHERE transaction_public_id = ?`;
@@ -69,13 +69,13 @@ export class OperationStore extends Tables {
     return this.#ids(sql, orderId);
   }
 
-  /** Returns the ids of the transactions that the gateway has made of one of ours. */
+  /** Returns the ids of the transactions that the gateway has made of one transaction of ours. */
   copiesOf(transactionId: string): string[] {
     const sql = "SELECT transaction_public_id AS id FROM gateway_ids WHERE transaction_id = ?";
     return this.#ids(sql, transactionId);
   }
 
-  /** Returns how many transactions the gateway may have made; Infinity: more may be sent. */
+  /** Returns how many transactions the gateway may have made; Infinity: the item may be sent. */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
     if (this.get(settled, transactionId)) return this.copiesOf(transactionId).length;
@@ -93,20 +93,20 @@ export class OperationStore extends Tables {
     return sendingSteps(this.database, orderId);
   }
 
-  /** Returns how many orders of a transaction the gateway may have; 0: that is known. */
+  /** Returns how many orders of a transaction the gateway may have; 0: the number is certain. */
   possibleOrders(transactionId: string): number {
     const sql = `SELECT orders_possible AS n FROM outbox
       WHERE transaction_id = ? AND ${copiesOpen}`;
     return this.get<{ n: number }>(sql, transactionId)?.n ?? 0;
   }
 
-  /** Keeps that an operator found no further transactions at the gateway than the known ones. */
+  /** Stores that an operator found only the known transactions at the gateway. */
   settleCopies(transactionId: string, note: string, nowMs: number): void {
     const sql = "INSERT INTO copies_settled VALUES (?, ?, ?) ON CONFLICT DO NOTHING";
     this.run(sql, transactionId, nowMs, note);
   }
 
-  /** Keeps an id of the gateway and returns whether it is new. Its item is not sent again. */
+  /** Stores an id of the gateway, whose item is then not sent again; returns whether it is new. */
   learnId(
     transactionPublicId: string,
     transactionId: string,
@@ -121,12 +121,12 @@ export class OperationStore extends Tables {
     });
   }
 
-  /** Writes the write-ahead record. false: an earlier operation of the transaction is open. */
+  /** Writes the write-ahead record; false: an earlier operation of the transaction is open. */
   begin(request: OperationRequest, nowMs: number, key?: OperationKey): boolean {
     return this.#insert(request, "sending", nowMs, key);
   }
 
-  /** Keeps an operation that this database has lost as unknown, unless another one is open. */
+  /** Stores an operation that this database has lost as unknown, unless another one is open. */
   addLost(request: OperationRequest, askedAtMs: number, nowMs: number): void {
     this.together(() => {
       if (!this.#insert(request, "unknown", askedAtMs)) return;
@@ -154,7 +154,7 @@ export class OperationStore extends Tables {
     return true;
   }
 
-  /** Returns the newest operation with a caller's key; an older one was not sent. */
+  /** Returns the newest operation with a caller's key; older operations with it were not sent. */
   ofKey(idempotencyKey: string) {
     const sql = `SELECT ${columns}, asked, currency FROM gateway_operations
       WHERE idempotency_key = ? ORDER BY rowid DESC LIMIT 1`;
@@ -174,7 +174,7 @@ export class OperationStore extends Tables {
     return this.all(sql, transactionPublicId, amountMinor);
   }
 
-  /** Keeps how the one exchange with the gateway ended. */
+  /** Stores how the only exchange of an operation with the gateway ended. */
   finish(operationId: string, state: OperationState, verdict: Verdict, nowMs: number): void {
     const { class: tryClass, httpStatus, code, description } = verdict;
     const by = state === "unknown" ? null : "answer";
@@ -186,7 +186,7 @@ export class OperationStore extends Tables {
     invariant(changes === 1, `the operation ${operationId} was being sent`);
   }
 
-  /** Keeps the end of an unknown operation, now that it is known. `why`: for people. */
+  /** Stores the end of an operation that was unknown. `why`: the reason for people. */
   settle(operationId: string, state: "done" | "refused", by: SettledBy, why: string): void {
     const sql = `UPDATE gateway_operations SET state = ?, settled_by = ?,
         description = trim(description || '; ' || ?, '; ')
@@ -195,9 +195,9 @@ export class OperationStore extends Tables {
     invariant(changes === 1, `the operation ${operationId} was unknown`);
   }
 
-  /** Makes the operations unknown that a dead process was sending, and returns their ids. */
+  /** Makes the operations that a dead process was sending unknown, and returns their ids. */
   endInterrupted(nowMs: number): string[] {
-    // The first condition is that of the index of open operations, so that SQLite uses the index.
+    // The first condition repeats the index of open operations, so that SQLite uses that index.
     const sql = `UPDATE gateway_operations SET state = 'unknown', class = 'interrupted',
         ended_at_ms = ?, description = 'the program ended while it waited for the answer'
       WHERE state IN ('sending', 'unknown') AND state = 'sending' RETURNING operation_id AS id`;
@@ -209,21 +209,21 @@ export class OperationStore extends Tables {
     return this.get(sql, operationId);
   }
 
-  /** Returns whether a notification came before an operation was asked for, by any clock. */
+  /** Returns whether a notification came before an operation was requested, by ids or clock. */
   isBefore({ id, receivedAtMs }: StoredNotification, operation: GatewayOperation): boolean {
     const sql = `SELECT after_notification AS last FROM gateway_operations WHERE operation_id = ?`;
     const last = this.get<{ last: number | null }>(sql, operation.operationId)?.last;
     return typeof last === "number" ? id <= last : receivedAtMs < operation.askedAtMs;
   }
 
-  /** Counts the unknown operations, and returns since when the oldest is unknown. */
+  /** Returns the number of unknown operations, and since when the oldest is unknown. */
   unknown(): { readonly unknown: number; readonly unknownSinceMs: number | null } {
     const sql = `SELECT count(*) AS unknown, min(ended_at_ms) AS unknownSinceMs
       FROM gateway_operations WHERE state = 'unknown'`;
     return this.get(sql) ?? { unknown: 0, unknownSinceMs: null };
   }
 
-  /** Returns what a person has to find out at the gateway (docs/rules/07-returns.md). */
+  /** Returns what an operator has to find out at the gateway (docs/rules/07-returns.md). */
   open(limit: number): OpenAtGateway {
     const unknown = `
       SELECT ${columns}, order_id AS orderId, currency, exponent
@@ -255,7 +255,7 @@ export class OperationStore extends Tables {
     };
   }
 
-  /** Returns the one operation of a transaction that is being sent or unknown. */
+  /** Returns the only operation of a transaction that is being sent or unknown. */
   openOf(transactionPublicId: string): GatewayOperation | undefined {
     const sql = `SELECT ${columns} FROM gateway_operations
       WHERE transaction_public_id = ? AND state IN ('sending', 'unknown')`;
@@ -269,7 +269,7 @@ export class OperationStore extends Tables {
     return this.#ids(sql);
   }
 
-  /** Returns every operation of these transactions, oldest first. */
+  /** Returns all operations of these transactions, oldest first. */
   operationsOf(transactionPublicIds: readonly string[]): GatewayOperation[] {
     const sql = `SELECT ${columns} FROM gateway_operations WHERE transaction_public_id = ?`;
     return transactionPublicIds
@@ -277,7 +277,7 @@ export class OperationStore extends Tables {
       .sort((a, b) => a.askedAtMs - b.askedAtMs);
   }
 
-  /** Forbids an operation: it is not carried out should its message come late. */
+  /** Forbids an operation, so that it is not carried out if its message comes late. */
   forbid(operationId: string, nowMs: number): void {
     const sql = "INSERT INTO gateway_operations_forbidden VALUES (?, ?) ON CONFLICT DO NOTHING";
     this.run(sql, operationId, nowMs);
@@ -293,7 +293,7 @@ export class OperationStore extends Tables {
   }
 }
 
-/** The order as a document of the gateway names it; null: not named. */
+/** An order as a document of the gateway names it; null: the document lacks the member. */
 interface NamedOrder {
   readonly orderId: string | null;
   readonly amountMinor: number | null;
@@ -305,7 +305,7 @@ interface Content {
   readonly content: string;
 }
 
-/** Returns undefined without a row, or for one of another program. Throws for a damaged row. */
+/** Returns the transaction in a row; undefined: no row, or another form. Throws if damaged. */
 function transactionOf(row: Content | undefined): Transaction | undefined {
   return row && transactionSchema.safeParse(JSON.parse(row.content)).data;
 }

@@ -1,6 +1,6 @@
 import { type Clock, within } from "../../shared/time.ts";
 
-/** Lets callers wait for a change of one transaction. A caller that waits misses no change. */
+/** Lets callers wait until the delivery of one transaction to the gateway changes. */
 export class DeliveryWatch {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Set<() => void>>();
@@ -10,7 +10,7 @@ export class DeliveryWatch {
     this.#clock = clock;
   }
 
-  /** Waits until `isSettled`, which is asked now and after each change, or `waitMs` at most. */
+  /** Waits at most `waitMs` until `isSettled`, which is called now and after each change. */
   async wait(transactionId: string, waitMs: number, isSettled: () => boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (): void => {
@@ -27,17 +27,17 @@ export class DeliveryWatch {
     }
   }
 
-  /** Asks the callers again that wait for this transaction: it has changed. */
+  /** Reports a change of one transaction to the callers that wait for it. */
   notify(transactionId: string): void {
     for (const check of this.#waiting.get(transactionId) ?? []) check();
   }
 
-  /** Asks all callers again: a change concerns every transaction. */
+  /** Reports a change that concerns every transaction. */
   notifyAll(): void {
     for (const checks of this.#waiting.values()) for (const check of checks) check();
   }
 
-  /** Ends every wait, now and from now on. */
+  /** Ends all present and future waits. */
   close(): void {
     this.#closed = true;
     this.notifyAll();

@@ -11,15 +11,15 @@ import { type Decision, decide, parseRetryAfter } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 import { pauseMs, takeOut, WorkLoop } from "./work-loop.ts";
 
-/** The most tries outside the queue at the same time; further new items wait for the queue. */
+/** The largest number of simultaneous tries outside the queue; further new items join the queue. */
 const IMMEDIATE_TRIES_MAX = 4;
-/** How often the sockets are read before a commit: one commit for many answers is faster. */
+/** How often sockets are read before a commit, because one commit for many answers is faster. */
 const SOCKET_WAITS_MAX = 30;
 
 /** A finished try. */
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
-  /** The number of the try in the queue; null: the try was made outside the queue. */
+  /** The number of the try among the queue's tries; null: the try was made outside the queue. */
   readonly queueNumber: number | null;
   /** The number that the window gave the try. */
   readonly tryNumber: number;
@@ -27,9 +27,9 @@ interface Ended extends GatewayReply {
 type Decided = Ended & EndedTry & { readonly decision: Decision };
 
 /**
- * Sends what is in the outbox. The queue begins due items the longest due first, a few at the same
- * time (queue-window.ts); a new item gets one try at once outside the queue. The fault table and
- * the retry policy decide what a failure means; this class carries it out.
+ * Sends the items of the outbox. The queue tries due items, the longest due first, a few at the
+ * same time (queue-window.ts); a new item is tried once at once, outside the queue. The fault table
+ * and the retry policy decide what a failure means; this class carries the decision out.
  *
  *   stored and claimed ●  ───────┐
  *                                ├─▶ gateway ─▶ ended ─▶ decide ─┐
@@ -39,8 +39,8 @@ type Decided = Ended & EndedTry & { readonly decision: Decision };
  *
  * An order whose answer was lost is looked up before it is sent again (order-inquiry.ts).
  *
- * Results that come in together are recorded in one commit, and the same commit claims the items
- * that are sent next: under load the disk is asked once for several transactions.
+ * One commit records all results that arrive together and claims the items that are sent next, so
+ * that under load the disk syncs once for several transactions.
  */
 export class Forwarder {
   readonly #parts: SendingParts;
@@ -48,11 +48,11 @@ export class Forwarder {
   readonly #inquiry: OrderInquiry;
   readonly #loop: WorkLoop;
   readonly #abandon = new AbortController();
-  /** The kiosk's own slot of each quarter of an hour, from 0 to 1. */
+  /** The kiosk's own moment in each quarter of an hour, from 0 to 1. */
   readonly #slot: number;
   #immediateTries = 0;
   #queueBegun = 0;
-  /** The queue's tries whose end is not recorded. A set would fill V8's old space in time. */
+  /** The queue's tries whose end is not recorded. A set would fill V8's old space over time. */
   readonly #queueTries: number[] = [];
   #ended: Ended[] = [];
   #recording: Promise<void> | undefined;
@@ -68,17 +68,17 @@ export class Forwarder {
     });
   }
 
-  /** Why nothing is being sent, for an operator; null when it is not paused. */
+  /** Why the queue sends nothing, for an operator; null: the queue is not paused. */
   get paused(): string | null {
     return this.#window.paused;
   }
 
-  /** The faults that stop the queue, or let it fail until their cause is mended. */
+  /** The faults that stop the queue or make sends and lookups fail, until an operator corrects them. */
   get conditions() {
     return { ...this.#window.conditions, lookupRefused: this.#inquiry.refused };
   }
 
-  /** Ends the tries that a dead process had begun, and starts the queue. */
+  /** Ends the tries of a process that died, and starts the queue. */
   start(): void {
     const { store, clock, log } = this.#parts;
     for (const transactionId of store.endInterruptedTries(clock.now())) {
@@ -89,9 +89,9 @@ export class Forwarder {
   }
 
   /**
-   * Begins the one try that a new item gets at once, outside the queue. While the queue is paused,
-   * or too many tries are running, the item waits until it is due instead. `claimed`: the item as
-   * the commit that stored it has claimed it.
+   * Tries a new item once at once, outside the queue. While the queue is paused, or too many tries
+   * run, the item waits until it is due. `claimed`: the item, if the commit that stored it has
+   * claimed it already.
    */
   tryAtOnce(transactionId: string, claimed?: ClaimedItem): void {
     if (!claimed && !this.takesAtOnce) {
@@ -100,22 +100,22 @@ export class Forwarder {
     }
     const { store, clock } = this.#parts;
     const item = claimed ?? store.claim("one", clock.now(), transactionId);
-    if (item) this.#begin(item, false); // else the queue was faster
+    if (item) this.#begin(item, false); // else the queue has claimed the item already
   }
 
-  /** Whether {@link tryAtOnce} begins a try now. */
+  /** Whether {@link tryAtOnce} would begin a try now. */
   get takesAtOnce(): boolean {
     const isFree = this.#immediateTries < IMMEDIATE_TRIES_MAX;
     return !this.#loop.isStopping && this.paused === null && isFree;
   }
 
-  /** Ends a pause of the queue at once; the next refusal of the credentials brings it back. */
+  /** Ends a pause of the queue; the next refusal of the credentials begins a new pause. */
   resume(): void {
     this.#window.resume();
     this.#loop.wake();
   }
 
-  /** Tries an item now, whatever the queue waits for, because an operator asks for it. */
+  /** Tries an item now, although the queue may wait, because an operator requests it. */
   requeued(transactionId: string): void {
     this.resume();
     this.tryAtOnce(transactionId);
@@ -123,8 +123,8 @@ export class Forwarder {
   }
 
   /**
-   * Ends the queue: begins no try, lets those that run end within `graceMs` and abandons the rest.
-   * An abandoned try whose request was written is recorded as ambiguous.
+   * Stops the queue: running tries may end within `graceMs`, then they are abandoned. An abandoned
+   * try whose request was written is recorded as ambiguous.
    */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#loop.stop();
@@ -137,7 +137,7 @@ export class Forwarder {
     await inquiry;
   }
 
-  /** Begins what is due; returns the pause before the next step. */
+  /** Begins the due tries and returns the pause before the next step. */
   #step(): number {
     const { clock, store } = this.#parts;
     for (const one of this.#recordAndClaim()) this.#report(one);
@@ -162,8 +162,8 @@ export class Forwarder {
   }
 
   /**
-   * Records what has ended. Answers that lie in the sockets, or come in a moment, are read first,
-   * so that one commit records them all: a commit for each would take longer.
+   * Records the finished tries. Answers that are already in the sockets are read first, because one
+   * commit for all of them is faster than a commit for each.
    */
   async #record(): Promise<void> {
     for (let waits = 0; waits < SOCKET_WAITS_MAX; waits++) {
@@ -172,7 +172,7 @@ export class Forwarder {
     }
     this.#recording = undefined;
     const sent = this.#recordAndClaim();
-    // A caller that waits for this try is answered before its end is logged.
+    // A caller that waits for this try is answered before the try's end is logged.
     if (this.#queueTries.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (const one of sent) this.#report(one);
     if (!this.#isFull) this.#loop.wake();
@@ -187,8 +187,8 @@ export class Forwarder {
   }
 
   /**
-   * Records what has ended and claims what may begin, in one commit; then begins it. Returns the
-   * tries that the gateway took, which are to be reported; failures are reported already.
+   * Records the finished tries and claims the next items in one commit, then begins their tries.
+   * Logs the failures, and returns the tries that succeeded, which the caller logs.
    */
   #recordAndClaim(): Decided[] {
     const { store, watch, clock } = this.#parts;
@@ -197,7 +197,7 @@ export class Forwarder {
     const limit = this.#loop.isActive ? Math.max(this.#window.size - this.#taken, 0) : 0;
     const mayClaim = (): boolean => limit > 0 && store.nextDueAtMs("send") !== undefined;
     if (decided.length === 0 && !mayClaim()) return [];
-    // While paused one try, of the oldest item, due or not, shows whether the queue can go on.
+    // During a pause, one try of the oldest item, due or not, shows whether sending works again.
     const which = this.paused === null ? "due" : "oldest";
     const claimed = store.endAndClaim(decided, { which, limit, nowMs: clock.now() });
     for (const { item } of decided) watch.notify(item.transactionId);
@@ -209,13 +209,13 @@ export class Forwarder {
     return decided.filter(isSent);
   }
 
-  /** How many places of the window are taken: one for each try since the oldest that runs. */
+  /** How many tries the window counts as running: all since the oldest try that still runs. */
   get #taken(): number {
     const [oldest] = this.#queueTries; // in the order in which they began
     return oldest === undefined ? 0 : this.#queueBegun - oldest + 1;
   }
 
-  /** Whether the window is full, so that the queue goes on at the end of a try. */
+  /** Whether the window is full, so that the queue continues when a try ends. */
   get #isFull(): boolean {
     return this.#window.heldMs === 0 && this.#taken >= this.#window.size;
   }

@@ -6,15 +6,15 @@ import type { Transaction } from "../../shared/transaction.ts";
 import { type ItemHistory, noHistory } from "./retry-policy.ts";
 import { noUncertainSend, type UncertainSend } from "./uncertain-send-policy.ts";
 
-/** An item claimed for one try or one lookup; nothing else claims it before that has ended. */
+/** An outbox item that is reserved for one try or one lookup until that has ended. */
 export interface ClaimedItem {
-  /** Its position in the queue, which it keeps. */
+  /** The item's position in the queue, which never changes. */
   readonly sequence: number;
   readonly transactionId: string;
   readonly orderId: string;
-  /** JSON of the transaction. */
+  /** The transaction as JSON. */
   readonly content: string;
-  /** The transaction, where the item was claimed in the commit that stored it. */
+  /** The transaction as an object, if the commit that stored the item also claimed it. */
   readonly transaction?: Transaction;
   /** The number of this try, from 1. */
   readonly number: number;
@@ -23,7 +23,7 @@ export interface ClaimedItem {
   readonly uncertain: UncertainSend;
 }
 
-/** The columns that {@link itemOf} reads, of a row of the outbox. */
+/** The columns of an outbox row that {@link itemOf} reads. */
 export const itemColumns = `sequence, transaction_id AS transactionId, tries AS number,
   (SELECT order_id FROM transactions AS own
     WHERE own.transaction_id = outbox.transaction_id) AS orderId,
@@ -47,13 +47,13 @@ export function itemOf(row: ItemRow, startedAtMs: number): ClaimedItem {
   return { sequence, transactionId, orderId, content, number, startedAtMs, history, uncertain };
 }
 
-/** The part of an UPDATE that marks items which a lost database may have sent before `:now`. */
+/** The SET clause for items that a lost database may have sent before `:now`. */
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
 /**
- * The condition for items of which the gateway may have more orders than it has named, and that no
- * operator has settled. A closed item is left out: the alarm of its reversal speaks of it.
+ * The WHERE condition for items of which the gateway may have more orders than it has named, and
+ * that no operator has settled. A closed item is left out, because its reversal raised an alarm.
  */
 export const copiesOpen = `orders_possible > 1 AND state <> 'closed'
   AND NOT EXISTS (SELECT 1 FROM copies_settled AS settled
@@ -69,9 +69,8 @@ const addItem = `
     iif(?4, 0, ifnull((SELECT max(id) FROM store_loss), 0)))`;
 
 /**
- * Stores a new transaction with its position in the queue, inside the caller's commit.
- * `mayBeSent`: a lost database may have had it, and may have sent it. `isClaimed`: its first try
- * begins now.
+ * Stores a new transaction with its position in the queue, inside the caller's commit. `mayBeSent`:
+ * a lost database may have sent the transaction. `isClaimed`: the first try begins now.
  */
 export function insertItem(
   database: DatabaseSync,
@@ -96,7 +95,7 @@ export function insertItem(
 /** The item's state after a try or a lookup. */
 export interface ItemUpdate {
   readonly state: DeliveryState;
-  /** When it is tried next; null: it keeps its position. */
+  /** When the item is tried next; null: the item keeps its position in the queue. */
   readonly nextTryAtMs: number | null;
   readonly history: ItemHistory;
   readonly uncertain: UncertainSend;
@@ -104,7 +103,7 @@ export interface ItemUpdate {
   readonly reason: string | null;
 }
 
-/** Ends a claim. Its values have numbers: names would cost each item as much as the change. */
+/** The statement that ends a claim; binding named values would take as long as the update. */
 const endedClaim = `
   UPDATE outbox SET claimed_at_ms = NULL, state = ?1, failures = ?2,
     next_try_at_ms = ifnull(?3, next_try_at_ms),
@@ -121,19 +120,19 @@ const settled = `
   WHERE transaction_id = :id AND claimed_at_ms IS NULL
     AND (state IN ('pending', 'parked') OR dropped = 1 AND :evenDropped)`;
 
-/** The end of an item without a try. */
+/** How an item ends without a try. */
 interface Settlement {
   readonly state: Exclude<DeliveryState, "pending">;
   readonly reason: string;
-  /** What follows the reason when the answer of a try was lost. */
+  /** The text that is appended to the reason if the answer of a try was lost. */
   readonly ifAmbiguous?: string;
   /** Whether an operator drops the item. */
   readonly dropped?: boolean;
-  /** An item that an operator has dropped is settled too. */
+  /** Whether an item that an operator has dropped is settled too. */
   readonly evenDropped?: boolean;
 }
 
-/** Settles an item that waits, inside the caller's commit. false: a try runs, or it is over. */
+/** Settles a waiting item inside the caller's commit; false: a try runs, or the item has ended. */
 export function settleItem(
   database: DatabaseSync,
   id: string,
@@ -146,8 +145,8 @@ export function settleItem(
 }
 
 /**
- * Marks an item as sent when the gateway has named its transaction: another send would make a
- * second order. A try that runs is left to end, and its end runs this statement too.
+ * The statement that marks an item as sent if the gateway has named the item's transaction, because
+ * another send would make a second order. {@link endClaim} repeats it for an item whose try ran.
  */
 export const namedIsSent = `
   UPDATE outbox SET state = 'sent', settled_at_ms = :now,

@@ -16,7 +16,7 @@ import {
 } from "./uncertain-send-policy.ts";
 import { pauseMs, WorkLoop } from "./work-loop.ts";
 
-/** The most lookups at the same time; while the gateway answers none, one alone is made. */
+/** The largest number of simultaneous lookups; while the gateway answers none, it is one. */
 const LOOKUPS_MAX = 4;
 
 export interface SendingParts {
@@ -30,16 +30,16 @@ export interface SendingParts {
 }
 
 interface Queue {
-  /** Returns whether the last send got no result either: the gateway as a whole fails. */
+  /** Returns whether the last send got no result either, so that the gateway as a whole fails. */
   sendsFail(): boolean;
-  /** Wakes the queue: a lookup has ended with an item that may be sent again. */
+  /** Wakes the queue after a lookup has shown that an item may be sent again. */
   wake(): void;
 }
 
 /**
- * Looks up the orders whose answer was lost (docs/design.md 8.5), with slots of its own next to
- * those of the queue, so that a lookup never holds up an order. The policy for uncertain sends
- * decides the meaning of an answer; this class carries it out.
+ * Looks up the orders whose answer was lost (docs/design.md 8.5), independently of the queue's
+ * tries, so that a lookup never delays an order. uncertain-send-policy.ts decides what an answer
+ * means; this class carries the decision out.
  */
 export class OrderInquiry {
   readonly #parts: SendingParts;
@@ -47,11 +47,11 @@ export class OrderInquiry {
   readonly #loop: WorkLoop;
   readonly #abandon = new AbortController();
   #lookups = 0;
-  /** Since when no lookup was answered, by the steady clock; null: the last one was. */
+  /** Since when no lookup was answered, on the monotonic clock; null: the last one was answered. */
   #silentSinceMs: number | null = null;
-  /** Until when no lookup is made, by the steady clock. */
+  /** Until when no lookup is made, on the monotonic clock. */
   #holdUntilMs = 0;
-  /** The kiosk's own slot of each quarter of an hour, from 0 to 1. */
+  /** The kiosk's own moment in each quarter of an hour, from 0 to 1. */
   readonly #slot: number;
   #refused: { readonly reason: string; readonly sinceMs: number } | null = null;
 
@@ -62,7 +62,7 @@ export class OrderInquiry {
     this.#loop = new WorkLoop(parts.clock, "next lookup", () => this.#begin());
   }
 
-  /** How the last answered lookup refused our credentials; null: it did not. */
+  /** Why and since when lookups refuse our credentials; null: the last answered one did not. */
   get refused(): { readonly reason: string; readonly sinceMs: number } | null {
     return this.#refused;
   }
@@ -71,26 +71,26 @@ export class OrderInquiry {
     this.#loop.start();
   }
 
-  /** Looks at once whether an order is to be looked up. */
+  /** Checks at once whether an order is due to be looked up. */
   wake(): void {
     this.#loop.wake();
   }
 
-  /** Shortens the wait for the next lookup, because a send has got a result. */
+  /** Shortens the wait for the next lookup after a send has got a result. */
   gatewayWorks(): void {
     if (this.#heldMs <= SHARED_HOLD_CAP_MS) return;
     this.#holdUntilMs = this.#parts.clock.monotonicMs() + SHARED_HOLD_CAP_MS;
     this.wake();
   }
 
-  /** Abandons the running lookups: no money depends on them. */
+  /** Abandons the running lookups, on which no money depends. */
   async stop(): Promise<void> {
     const stopped = this.#loop.stop();
     this.#abandon.abort(new Error("stopping"));
     await stopped;
   }
 
-  /** Begins the lookups that are due; returns the pause before the next ones. */
+  /** Begins the due lookups and returns the pause before the next check. */
   #begin(): number {
     const { clock, store } = this.#parts;
     while (this.#free > 0) {
@@ -118,11 +118,11 @@ export class OrderInquiry {
   async #lookUp(item: ClaimedItem): Promise<void> {
     const { store, gateway, watch, clock, random } = this.#parts;
     const transaction = readStored(item.content);
-    // A damaged item is sent on to the queue, whose try parks it.
+    // A damaged item is passed to the queue, whose try parks it.
     const finding: OrderFinding = transaction
       ? await gateway.findOrder(transaction, this.#abandon.signal)
       : { kind: "absent" };
-    // An abandoned lookup proves nothing; the next start of the program repeats it.
+    // An abandoned lookup proves nothing; the next start of the program repeats the lookup.
     if (finding.kind === "unanswered" && this.#abandon.signal.aborted) return;
     const nowMs = clock.now();
     const retryAfter = finding.kind === "unanswered" ? finding.verdict.retryAfter : null;
@@ -165,7 +165,7 @@ export class OrderInquiry {
     } else if (finding.verdict.httpStatus !== null) this.#refused = null;
   }
 
-  /** Logs the end of a lookup before it is on disk, because an alarm must not be lost. */
+  /** Logs the result of a lookup before it is on disk, because an alarm must not be lost. */
   #report(item: ClaimedItem, finding: OrderFinding, decision: LookupDecision): void {
     const { log } = this.#parts;
     const { transactionId, orderId, uncertain } = item;
@@ -189,7 +189,7 @@ export class OrderInquiry {
       log.warn({ ...details, waitMs }, "the lookup of an order gave no answer");
       return;
     }
-    // The alarm comes with the first send that may make a copy, and again each day.
+    // The alarm is raised with the first send that may make a duplicate, and again each day.
     const isRepeated = uncertain.resends > 0 && uncertain.resends < SENDS_OF_FIRST_DAY - 1;
     const times = uncertain.orders + 1;
     const text = `sent again without a lookup: the gateway may have it ${times} times`;
@@ -202,7 +202,7 @@ function refusesUs({ verdict }: Extract<OrderFinding, { kind: "unanswered" }>): 
   return verdict.httpStatus === 401 || verdict.httpStatus === 403;
 }
 
-/** Returns why a lookup parks or settles an item; null: it does not. */
+/** Returns why a lookup parks or settles an item; null: the item goes on waiting. */
 function reasonOf(finding: OrderFinding): string | null {
   if (finding.kind === "ours") return "a lookup shows that the gateway has it";
   return finding.kind === "other" ? finding.why : null;

@@ -12,7 +12,7 @@ import { copiesOpen, settleItem } from "./item-rows.ts";
 type Refusal = Exclude<SupervisorAnswer<"outbox-requeue">["outcome"], "queued">;
 type Given = Omit<SupervisorRequest<"outbox-requeue">, "transactionId">;
 
-/** Finds a page of items by the index of their state, because nearly all items are sent. */
+/** Returns the condition for one page of items, read by the index of their state. */
 const pageOf = (found: string): string =>
   `sequence IN (${found} AND sequence > :cursor ORDER BY sequence LIMIT :limit)`;
 const claimed = (lookUpNext: 0 | 1): string =>
@@ -32,7 +32,7 @@ const itemsIn: Readonly<Record<DeliveryState | "any", string>> = {
 
 /** The operator's view of the outbox, and the operator's actions on it. */
 export class OutboxAdmin extends Tables {
-  /** Returns items, oldest first, after the one with the sequence `cursor`. */
+  /** Returns items, oldest first, after the item with the sequence `cursor`. */
   list(
     state: DeliveryState | undefined,
     cursor: number,
@@ -57,7 +57,7 @@ export class OutboxAdmin extends Tables {
     return { items: rows.slice(0, limit).map(itemOf), more: rows.length > limit };
   }
 
-  /** Counts the orders of which it is not known whether the gateway has them. */
+  /** Counts the lost answers, and the orders that the gateway may have, or may have twice. */
   uncertain(): NonNullable<SupervisorAnswer<"status">["outbox"]["ambiguous"]> {
     const sql = `SELECT (SELECT sends FROM ambiguous_sends) AS sends,
         (SELECT items FROM items_in_doubt) AS inDoubt,
@@ -66,8 +66,8 @@ export class OutboxAdmin extends Tables {
   }
 
   /**
-   * Makes a parked, pending or dropped item due now, but none that was reversed at the terminal.
-   * One whose send is uncertain is looked up once more, and sent when the lookup gives no answer.
+   * Makes a parked, pending or dropped item due now, except after a reversal at the terminal. An
+   * item with an uncertain send is looked up once more, and sent if the lookup gives no answer.
    */
   requeue(transactionId: string, nowMs: number, given: Given = {}): "queued" | Refusal {
     const sql = `
@@ -84,7 +84,7 @@ export class OutboxAdmin extends Tables {
     });
   }
 
-  /** Closes an item and keeps the reason with it. */
+  /** Closes an item and stores the operator's reason. */
   drop(transactionId: string, given: string, nowMs: number, by?: string): "dropped" | Refusal {
     const note = maskPansInText(given);
     const reason = `dropped by an operator: ${note}`;

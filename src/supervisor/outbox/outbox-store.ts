@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import type { Transaction } from "../../shared/transaction.ts";
@@ -16,7 +16,7 @@ import {
 import { delayCeilingMs } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 
-/** One try to send an item, as the history keeps it. */
+/** One try to send an item, as the table `attempts` stores it. */
 export interface Attempt extends Omit<Verdict, "retryAfter" | "fields"> {
   readonly number: number;
   readonly startedAtMs: number;
@@ -25,25 +25,25 @@ export interface Attempt extends Omit<Verdict, "retryAfter" | "fields"> {
   readonly notes: readonly string[];
 }
 
-/** A finished try and its meaning for the item. */
+/** A finished try with the item's new state. */
 export interface EndedTry {
   readonly item: ClaimedItem;
   readonly attempt: Attempt;
   readonly update: ItemUpdate;
 }
 
-/** How many of its first and of its last tries a long history keeps. */
+/** How many of the first and of the last tries of an item are stored. */
 const ATTEMPTS_KEPT_FIRST = 10;
 const ATTEMPTS_KEPT_LAST = 40;
 
-/** The pause before a lookup is repeated that ran when the program ended. */
+/** The pause before a lookup that the end of the program interrupted is repeated. */
 const LOOKUP_REPEATED_MS = 60_000;
 
-/** The next step of an item that waits, as the column `look_next` has it. */
+/** The next step of a waiting item, stored in the column `look_next`. */
 type Step = "send" | "lookup";
 const column = { send: 0, lookup: 1 } as const satisfies Record<Step, 0 | 1>;
 
-/** The conditions of WHERE, as the indexes of due items have them. */
+/** The WHERE conditions of claimed, waiting and delayed items, exactly as in their indexes. */
 const isClaimed = (step: Step): string =>
   `state = 'pending' AND claimed_at_ms > 0 AND look_next = ${column[step]}`;
 const isWaiting = (step: Step): string =>
@@ -51,9 +51,9 @@ const isWaiting = (step: Step): string =>
 const isDelayed = "next_try_at_ms > delayed_at_ms";
 
 /**
- * Returns the query for the item that has been due longest. An item is due without a delay, when
- * its delay is over, and when its delay began later than now, because the clock was set back. The
- * first item of each of these kinds is found by an index.
+ * Returns the query for the item that has been due longest. An item is due if it has no delay, if
+ * its delay is over, or if its delay began later than now because the clock was set back. An index
+ * finds the first item of each kind.
  */
 const dueLongest = (step: Step): string => {
   const first = (index: string, which: string, order: string): string => `
@@ -78,7 +78,7 @@ const claim = (step: Step, sequence: string): string => `
 const claims = {
   /** Claims the item whose send has been due longest. */
   due: claim("send", dueLongest("send")),
-  /** Claims the oldest item, due or not: its try shows whether the queue can go on. */
+  /** Claims the oldest item, due or not; during a pause its try shows whether sending works. */
   oldest: claim(
     "send",
     `SELECT sequence FROM outbox INDEXED BY outbox_age
@@ -96,7 +96,7 @@ const nextDue = (step: Step): string => {
   return `SELECT min(at) AS at FROM (${first(0)} UNION ALL ${first(1)})`;
 };
 
-/** Finds when the oldest pending item was queued, waiting or claimed, by an index for each. */
+/** The query for the time at which the oldest pending item, waiting or claimed, was queued. */
 const oldestPending = `SELECT min(at) AS at FROM (
     SELECT min(queued_at_ms) AS at FROM outbox INDEXED BY outbox_age WHERE ${isWaiting("send")}
     UNION ALL SELECT min(queued_at_ms) FROM outbox INDEXED BY outbox_age
@@ -104,17 +104,17 @@ const oldestPending = `SELECT min(at) AS at FROM (
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed("send")}
     UNION ALL SELECT min(queued_at_ms) FROM outbox WHERE ${isClaimed("lookup")})`;
 
-/** The outbox in SQLite: every change is on disk when the call returns (docs/design.md 1.3). */
+/** The outbox in SQLite; every change is on disk when the call returns (docs/design.md 1.3). */
 export class OutboxStore extends Tables {
   readonly #alsoWrite: () => void;
 
-  /** `alsoWrite`: is called inside each commit that stores a transaction of tp-manager. */
+  /** `alsoWrite` is called inside each commit that stores a transaction of tp-manager. */
   constructor(database: DatabaseSync, alsoWrite: () => void = () => undefined) {
     super(database);
     this.#alsoWrite = alsoWrite;
   }
 
-  /** Returns the stored JSON of a transaction; undefined: it is not here. */
+  /** Returns the stored JSON of a transaction; undefined: the transaction is unknown. */
   content(transactionId: string): string | undefined {
     const sql = "SELECT content FROM transactions WHERE transaction_id = ?";
     return this.get<{ content: string }>(sql, transactionId)?.content;
@@ -129,8 +129,8 @@ export class OutboxStore extends Tables {
 
   /**
    * Stores a new transaction and its position in the queue in one commit. `mayBeSent`: a lost
-   * database may have sent it, so it is looked up first. `isClaimed`: it is claimed for its first
-   * try in the same commit and returned; undefined: it waits.
+   * database may have sent the transaction, so it is looked up first. `isClaimed`: the same commit
+   * claims the item for its first try. Returns the claimed item; undefined: the item waits.
    */
   add(
     given: Transaction,
@@ -146,54 +146,50 @@ export class OutboxStore extends Tables {
   }
 
   /**
-   * Closes the item of a sale that was reversed at the terminal, and stores the transaction first
-   * when it is new. "running": a try is under way; ask again. "sent": the gateway has or may have
-   * the order; the item is closed all the same, because another send would book a sale that is
-   * undone. `mayBeSent`: a lost database may have sent a new transaction.
+   * Closes the item of a sale that was reversed at the terminal; a new transaction is stored first.
+   * "running": a try is under way, so the caller asks again. "sent": the gateway has or may have
+   * the order; the item is closed as well, because another send would book a reversed sale.
+   * `mayBeSent`: a lost database may have sent a new transaction.
    */
   withdraw(given: Transaction, nowMs: number, mayBeSent = false): "closed" | "sent" | "running" {
     const { transactionId: id } = given;
     const reason = "reversed at the terminal";
     const ifAmbiguous = " after an answer was lost: the gateway may have the order";
+    type Row = { state: DeliveryState; claimedAtMs: number | null; ambiguous: number };
     return this.together(() => {
       if (this.content(id) === undefined) insertItem(this.database, given, nowMs, { mayBeSent });
       this.#alsoWrite();
       this.run("UPDATE outbox SET reversed = 1 WHERE transaction_id = ?", id);
       const end = { state: "closed", reason, ifAmbiguous, evenDropped: true } as const;
       settleItem(this.database, id, nowMs, end);
-      const sql = `SELECT state, claimed_at_ms, ambiguous FROM outbox WHERE transaction_id = ?`;
+      const sql = `SELECT state, claimed_at_ms AS claimedAtMs, ambiguous
+        FROM outbox WHERE transaction_id = ?`;
       const row = this.get<Row>(sql, id);
-      if (row?.["claimed_at_ms"] !== null) return "running";
+      if (row?.claimedAtMs !== null) return "running";
       // An item that an operator dropped may have reached the gateway before.
-      return row["state"] === "closed" && row["ambiguous"] === 0 ? "closed" : "sent";
+      return row.state === "closed" && row.ambiguous === 0 ? "closed" : "sent";
     });
   }
 
   delivery(transactionId: string) {
+    type Row = { state: DeliveryState; ambiguous: number; ended: number };
     const sql = `SELECT state, ambiguous,
         tries - (claimed_at_ms IS NOT NULL AND look_next = 0) AS ended
       FROM outbox WHERE transaction_id = ?`;
-    const row = this.get<{ state: DeliveryState; ambiguous: number; ended: number }>(
-      sql,
-      transactionId,
-    );
+    const row = this.get<Row>(sql, transactionId);
     if (!row) return undefined;
     const { state, ambiguous, ended } = row;
     return { state, firstTryEnded: ended > 0, ambiguous: ambiguous === 1 };
   }
 
-  /** Claims an item that waits; undefined: there is none. `transactionId`: for "one". */
-  claim(
-    which: keyof typeof claims,
-    nowMs: number,
-    transactionId?: string,
-  ): ClaimedItem | undefined {
-    const one = transactionId === undefined ? {} : { id: transactionId };
+  /** Claims a waiting item; undefined: none waits. `id`: the transaction's id, for "one". */
+  claim(which: keyof typeof claims, nowMs: number, id?: string): ClaimedItem | undefined {
+    const one = id === undefined ? {} : { id };
     const row = this.get<ItemRow>(claims[which], { now: nowMs, ...one });
     return row && itemOf(row, nowMs);
   }
 
-  /** Records the end of tries and claims at most `limit` items, all in one commit. */
+  /** Records finished tries and claims at most `limit` items, all in one commit. */
   endAndClaim(
     ended: readonly EndedTry[],
     { which, limit, nowMs }: { which: "due" | "oldest"; limit: number; nowMs: number },
@@ -210,7 +206,7 @@ export class OutboxStore extends Tables {
     });
   }
 
-  /** Returns when the next send or lookup is or was due; undefined: none waits. */
+  /** Returns the time at which the next send or lookup is or was due; undefined: none waits. */
   nextDueAtMs(step: Step): number | undefined {
     return this.#moment(nextDue(step)) ?? undefined;
   }
@@ -226,10 +222,10 @@ export class OutboxStore extends Tables {
   }
 
   /**
-   * Ends the tries that ran when the program died, and returns their transaction ids. Whether they
-   * reached the gateway is not known, so they are looked up first. An item waits longer each time,
-   * so that one that kills the program cannot delay the others for ever. A lookup that ran is
-   * repeated after a while. It is called at the start, before any claim.
+   * Ends the tries that ran when the program died, and returns their transaction ids; called at the
+   * start, before any claim. These sends may have reached the gateway, so the items are looked up
+   * first. An item waits longer each time, so that an item that kills the program cannot delay all
+   * other items for ever. An interrupted lookup is repeated after {@link LOOKUP_REPEATED_MS}.
    */
   endInterruptedTries(nowMs: number, delayMs = delayCeilingMs): string[] {
     return this.together(() => {
@@ -265,7 +261,7 @@ export class OutboxStore extends Tables {
     });
   }
 
-  /** Returns the tries of one transaction, oldest first. */
+  /** Returns the stored tries of one transaction, oldest first. */
   attempts(transactionId: string): Attempt[] {
     const sql = `SELECT number, started_at_ms AS startedAtMs, ended_at_ms AS endedAtMs, class,
         http_status AS httpStatus, code, description, ambiguous, notes
@@ -284,13 +280,13 @@ export class OutboxStore extends Tables {
     return Object.fromEntries(rows) as Record<DeliveryState, number>;
   }
 
-  /** Returns since when the oldest parked item is parked; null: none is. */
+  /** Returns since when the oldest parked item is parked; null: no item is parked. */
   parkedSinceMs(): number | null {
     const sql = `SELECT min(settled_at_ms) AS at FROM outbox WHERE state = 'parked'`;
     return this.#moment(sql);
   }
 
-  /** Returns when the oldest pending item was queued; null: none is pending. */
+  /** Returns when the oldest pending item was queued; null: no item is pending. */
   oldestQueuedAtMs(): number | null {
     return this.#moment(oldestPending);
   }
@@ -299,7 +295,7 @@ export class OutboxStore extends Tables {
     return this.get<{ at: number | null }>(sql)?.at ?? null;
   }
 
-  /** Records the end of a try and ends its claim, inside the caller's commit. */
+  /** Records a finished try and ends the item's claim, inside the caller's commit. */
   #end({ item, attempt, update }: EndedTry): void {
     const { transactionId } = item;
     const { number, startedAtMs, endedAtMs, ambiguous, notes } = attempt;
@@ -314,5 +310,3 @@ export class OutboxStore extends Tables {
     this.run(sql, transactionId, ATTEMPTS_KEPT_FIRST, number - ATTEMPTS_KEPT_LAST);
   }
 }
-
-type Row = Record<string, SQLOutputValue>;

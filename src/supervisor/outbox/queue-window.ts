@@ -5,29 +5,28 @@ import { faultTable, type TryClass, type Waits } from "../gateway/fault-table.ts
 import type { Verdict } from "../gateway/faults.ts";
 import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy.ts";
 
-/** The most tries of the queue at the same time: enough to keep the line and the disk busy. */
+/** The largest number of simultaneous tries of the queue; it keeps line and disk busy. */
 export const WINDOW_MAX = 8;
-/** How many tries in a row with a result double the window. */
+/** How many consecutive tries with a result double the window. */
 const WINDOW_DOUBLES_AFTER = 8;
 
 /**
- * Decides whether the queue may begin a try now, and how many at the same time. The window begins
- * with one try and doubles up to {@link WINDOW_MAX} while all are answered with results. A failure
- * makes it one again, so that a gateway that fails, or has just come back, gets a single try and
- * never the whole queue.
+ * Decides how many tries of the queue may run at the same time. The window begins with one try and
+ * doubles up to {@link WINDOW_MAX} while the gateway answers every try with a result. A failure
+ * makes the window one again, so that a failing gateway gets a single try, not the whole queue.
  */
 export class QueueWindow {
   readonly #clock: Clock;
   readonly #log: AlarmLog;
   #paused: { readonly reason: string; readonly sinceMs: number } | null = null;
-  /** The end of the queue's wait by the steady clock; while paused, the time of the next try. */
+  /** When the queue's wait ends, on the monotonic clock; while paused, the time of the next try. */
   #holdUntilMs = 0;
   #failures = 0;
   #resultsInARow = 0;
   #begun = 0;
-  /** How many tries had begun when the present wait of the queue began. */
+  /** How many tries had begun before the present wait of the queue. */
   #begunBeforeHold = 0;
-  /** The fault of certificate, address or access that an operator has to set right. */
+  /** The present fault of certificate, address or access, which an operator has to correct. */
   #misconfigured: { readonly class: TryClass; reason: string; sinceMs: number } | null = null;
 
   constructor(clock: Clock, log: AlarmLog) {
@@ -35,29 +34,28 @@ export class QueueWindow {
     this.#log = log;
   }
 
-  /** Why nothing is being sent, for an operator; null when it is not paused. */
+  /** Why the queue sends nothing, for an operator; null: the queue is not paused. */
   get paused(): string | null {
     return this.#paused?.reason ?? null;
   }
 
-  /** The faults of the queue, for the status. */
   get conditions() {
     const { reason = "", sinceMs = 0 } = this.#misconfigured ?? {};
     const misconfigured = this.#misconfigured && { reason, sinceMs };
     return { pausedSinceMs: this.#paused?.sinceMs ?? null, misconfigured };
   }
 
-  /** How often the gateway as a whole has failed in a row. */
+  /** The number of consecutive failures of the gateway as a whole. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** How long nothing may begin, in milliseconds; 0: now. */
+  /** How much longer the queue begins no try, in milliseconds. */
   get heldMs(): number {
     return Math.max(this.#holdUntilMs - this.#clock.monotonicMs(), 0);
   }
 
-  /** How many tries may run now; 0: the queue waits. */
+  /** The number of tries that may run now; 0: the queue waits. */
   get size(): number {
     if (this.heldMs > 0) return 0;
     if (this.#paused) return 1;
@@ -69,21 +67,21 @@ export class QueueWindow {
     return ++this.#begun;
   }
 
-  /** Decides by the end of a try whether and when others may begin. */
+  /** Decides from the outcome of a try whether and when further tries may begin. */
   learn(number: number, verdict: Verdict, { itemDelayMs, queueHoldMs, pause }: Decision): void {
     const { action, waits } = faultTable[verdict.class];
     this.#reportMisconfiguration(verdict);
     if (pause) this.#pause(verdict);
     else if (action === "retry") this.#hold(waits, queueHoldMs, itemDelayMs);
-    // A transaction that could not be written as a request proves nothing about the gateway.
-    // A try that ran when another one failed says nothing about the present.
+    // The gateway is proved to work only by a request that was sent, and only by one that began
+    // after the last failure of another try.
     else if (verdict.class !== "unsendable" && number > this.#begunBeforeHold) {
       this.#open("the gateway answers with results");
       this.#resultsInARow += 1;
     }
   }
 
-  /** Ends a pause, as an operator asks; the next refusal of the credentials brings it back. */
+  /** Ends a pause for an operator; the next refusal of the credentials begins a new pause. */
   resume(): void {
     this.#open("resumed by an operator");
   }
@@ -97,12 +95,12 @@ export class QueueWindow {
 
   #hold(waits: Waits, queueHoldMs: number, itemDelayMs: number): void {
     this.#resultsInARow = 0;
-    // Further tries that ran when the wait began do not lengthen it.
+    // Tries that already ran when the wait began do not lengthen the wait.
     if (this.heldMs > 0) return;
     const nowMs = this.#clock.monotonicMs();
     if (this.#paused) {
       this.#begunBeforeHold = this.#begun;
-      // The try in a pause takes the oldest item, due or not: without a wait it would be repeated.
+      // During a pause the oldest item is tried, due or not; this wait keeps its tries apart.
       this.#holdUntilMs = nowMs + Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS);
     } else if (waits === "queue" || waits === "both") {
       this.#failures += 1;
@@ -113,7 +111,7 @@ export class QueueWindow {
 
   #pause({ description }: Verdict): void {
     this.#resultsInARow = 0;
-    // Several tries that ran at the same time raise one alarm.
+    // Several simultaneous tries with refused credentials raise one alarm.
     if (this.#paused && this.heldMs > 0) return;
     this.#begunBeforeHold = this.#begun;
     const reason = `the gateway refuses GATEWAY_LOGIN and GATEWAY_PWD: ${description}`;
@@ -131,7 +129,7 @@ export class QueueWindow {
     const { misconfigured, meaning } = faultTable[verdict.class];
     const { class: tryClass, httpStatus, description } = verdict;
     if (!misconfigured) {
-      // Any answer shows that the fault is gone; a missing connection shows nothing.
+      // Any answer of the gateway shows that the fault is gone; a failed connection shows nothing.
       if (httpStatus !== null) this.#misconfigured = null;
       return;
     }

@@ -4,16 +4,16 @@ import { prepared, transaction } from "../../shared/store/sqlite.ts";
 import { type Clock, sleep } from "../../shared/time.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** How long the address of a payment page is kept: anyone who has it can pay the order. */
+/** How many days a payment page's address is kept: anyone who has the address can pay the order. */
 const PAYMENT_PAGE_DAYS = 7;
-/** How many rows one commit erases; the end of a try may have to wait for that commit. */
+/** The number of rows that one commit erases; a try's record may have to wait for the commit. */
 const BATCH = 200;
 const BETWEEN_BATCHES_MS = 20;
 
 /**
- * Erases the members of a settled transaction that describe people, goods and card. Its ids,
- * amount, currency, approval and state stay for ever, because an order id stays used up. An item
- * that an operator dropped is kept whole, because it can be requeued.
+ * Erases what a settled transaction stores about people, goods and card. Ids, amount, currency,
+ * approval and state stay for ever, because an order id stays used up. An item that an operator
+ * dropped is kept whole, because it can be requeued.
  */
 const trimTransactions = `
   UPDATE transactions SET content = json_set(content, '$.maskedPan', NULL,
@@ -22,7 +22,7 @@ const trimTransactions = `
     '$.cart', json('[]'), '$.trimmed', json('true'))
   WHERE transaction_id = ?`;
 
-/** The condition of WHERE, as the index `outbox_erasable` has it. */
+/** The WHERE condition of items with erasable data, exactly as in the index `outbox_erasable`. */
 const isErasable = `state IN ('sent', 'closed')
   AND (redirect_url IS NOT NULL OR (trimmed = 0 AND dropped = 0))`;
 
@@ -42,19 +42,19 @@ const trimItems = `
       AND trimmed = 0 AND dropped = 0 LIMIT ?)
   RETURNING transaction_id`;
 
-/** Erases the tries of a transaction but the last one, which says how it ended. */
+/** Erases all tries of a transaction except the last one, which shows how the delivery ended. */
 const eraseTries = `
   DELETE FROM attempts WHERE transaction_id = ?1
     AND number < (SELECT max(number) FROM attempts WHERE transaction_id = ?1)`;
 
 const eraseEnds = "DELETE FROM outbox_ends WHERE transaction_id = ?";
 
-/** Returns the daily chore that erases what is older than JOURNAL_DAYS or its own limit. */
+/** Returns the daily chore that erases personal data older than `days` (JOURNAL_DAYS). */
 export function retentionChore(database: DatabaseSync, days: number, clock: Clock): Chore {
   const run = (sql: string, ...values: (string | number)[]): number =>
     Number(prepared(database, sql).run(...values).changes);
   const before = (ofDays: number): number => clock.now() - ofDays * DAY_MS;
-  /** Functions that erase one batch each, and return how many rows they changed. */
+  /** The functions that each erase one batch and return how many rows they changed. */
   const erasers = [
     () => run(erasePages, before(PAYMENT_PAGE_DAYS), BATCH),
     () => run(eraseDocuments, before(days), BATCH),
@@ -69,7 +69,7 @@ export function retentionChore(database: DatabaseSync, days: number, clock: Cloc
   return {
     name: "retention of the outbox",
     async run() {
-      // Erased bytes are overwritten here; daily copies of the database are deleted by their age.
+      // With this setting SQLite overwrites erased bytes; daily copies are deleted by their age.
       database.exec("PRAGMA secure_delete = ON");
       for (const erase of erasers) {
         while (transaction(database, erase) > 0) {

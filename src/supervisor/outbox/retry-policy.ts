@@ -1,45 +1,45 @@
 import type { FaultRow } from "../gateway/fault-table.ts";
 
 /*
- * When a transaction is tried again, and when it is given to an operator (docs/design.md 8.4). The
- * item waits when the failure may be its own; the queue waits when the gateway as a whole did not
- * answer, so that an outage neither reorders the queue nor costs a try for each item.
+ * This file decides when a transaction is sent again, and when it is parked for an operator
+ * (docs/design.md 8.4). After a failure that may concern one transaction, that item alone waits.
+ * While the gateway as a whole does not answer, the queue waits, so that an outage neither reorders
+ * the queue nor costs a try for each item.
  */
 
-/** The ceiling of the first delay; each failure doubles it, up to {@link DELAY_CAP_MS}. */
+/** The upper limit of the first delay; each failure doubles it, up to {@link DELAY_CAP_MS}. */
 const DELAY_BASE_MS = 2_000;
-/** The longest delay: the queue then tries once in each quarter of an hour. */
+/** The longest delay between two tries: a quarter of an hour. */
 export const DELAY_CAP_MS = 15 * 60_000;
 /** The longest wait of the queue after a failure that may concern one item only. */
 export const SHARED_HOLD_CAP_MS = 60_000;
-/** The longest `Retry-After` that is kept to. */
+/** The longest `Retry-After` of the gateway that the connector obeys. */
 const RETRY_AFTER_CAP_MS = 24 * 60 * 60_000;
-/** How long an item gets answers without a result before it is parked. */
+/** How long the gateway may answer an item without a result before the item is parked. */
 const PARK_AFTER_MS = 24 * 60 * 60_000;
-/** The fewest tries before an item is parked, so that a jump of the clock parks none. */
+/** The smallest number of tries before an item is parked, so that a clock jump parks no item. */
 const PARK_TRIES_MIN = 20;
-/** The pause between tries that find out whether refused credentials are accepted again. */
+/** The pause between tries that find out whether the gateway accepts refused credentials again. */
 export const PROBE_INTERVAL_MS = 60 * 60_000;
-/** The pause before a try with refused credentials is repeated when it got no answer. */
+/** The pause after a try with refused credentials that the gateway did not answer. */
 export const PROBE_RETRY_MS = 60_000;
 
-/** The failures of an item in a row so far. */
+/** The consecutive failures of an outbox item. */
 export interface ItemHistory {
-  /** How many tries ended so that the item itself had to wait. */
+  /** How many tries ended in a way that makes the item itself wait. */
   readonly failures: number;
-  /** Since when each try got an answer without a result; null: the last try did not. */
+  /** Since when every try got an answer without a result; null: the last try got another end. */
   readonly noResultSinceMs: number | null;
   readonly noResultTries: number;
 }
 
-/** The history of an item that was never tried. */
 export const noHistory: ItemHistory = { failures: 0, noResultSinceMs: null, noResultTries: 0 };
 
 export interface Decision {
   readonly state: "pending" | "sent" | "parked";
-  /** How long the item waits; 0: it keeps its position in the queue. */
+  /** How long the item waits; 0: the item keeps its position in the queue. */
   readonly itemDelayMs: number;
-  /** How long the queue waits; 0: it goes on at once. */
+  /** How long the queue waits; 0: the queue continues at once. */
   readonly queueHoldMs: number;
   readonly pause: boolean;
   readonly history: ItemHistory;
@@ -47,14 +47,14 @@ export interface Decision {
 
 export interface Circumstances {
   readonly nowMs: number;
-  /** How often the gateway as a whole has failed in a row before. */
+  /** The number of consecutive failures of the gateway as a whole before this try. */
   readonly queueFailures: number;
   readonly retryAfterMs: number | null;
   /** How often the order was sent although the gateway may have had it already. */
   readonly resends: number;
   /** Returns a random number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
-  /** The kiosk's own slot of each quarter of an hour, from 0 to 1. */
+  /** The kiosk's own moment in each quarter of an hour, from 0 to 1. */
   readonly slot: number;
 }
 
@@ -98,12 +98,11 @@ function isHopeless({ noResultSinceMs, noResultTries }: ItemHistory, nowMs: numb
   );
 }
 
-/** Returns how long the queue waits; 0: it goes on at once. */
 function queueHold({ waits }: FaultRow, now: Circumstances): number {
   if (waits !== "queue" && waits !== "both") return 0;
   const askedMs = Math.min(now.retryAfterMs ?? 0, DELAY_CAP_MS);
-  // The longest wait ends in the kiosk's own slot of the quarter of an hour, so that a thousand
-  // kiosks come back evenly after a long outage.
+  // The longest wait ends at the kiosk's own moment of the quarter of an hour, so that a thousand
+  // kiosks return evenly after a long outage.
   const holdMs =
     delayCeilingMs(now.queueFailures) === DELAY_CAP_MS
       ? untilSlotMs(now.nowMs, now.slot)
@@ -111,7 +110,7 @@ function queueHold({ waits }: FaultRow, now: Circumstances): number {
   return Math.max(waits === "both" ? Math.min(holdMs, SHARED_HOLD_CAP_MS) : holdMs, askedMs);
 }
 
-/** Returns a random time up to the ceiling, which doubles with each failure (full jitter). */
+/** Returns a random time up to a limit that doubles with each failure (full jitter). */
 export function delayMs(failuresBefore: number, random: () => number): number {
   return Math.floor(random() * delayCeilingMs(failuresBefore));
 }

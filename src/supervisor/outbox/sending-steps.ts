@@ -2,12 +2,12 @@ import type { DatabaseSync } from "node:sqlite";
 import type { SendingStep } from "../../shared/ipc/contract.ts";
 import { faultTable, type TryClass } from "../gateway/fault-table.ts";
 
-/** How many operators' actions and ends of tries are listed of one order: the newest of each. */
+/** The largest number of operators' actions, and of ends, that are listed for one order. */
 const LISTED_MAX = 100;
 
 /**
- * Finds the steps of an order. Nothing else happens while a try runs, so a try is sorted by its
- * beginning; of one millisecond, an operator's action comes before a try, and a try before an end.
+ * The query for the steps of an order, sorted by when each step began. Within one millisecond, an
+ * operator's action comes before a try, and a try comes before an end.
  */
 const stepsOfOrder = `
   WITH own AS (SELECT transaction_id FROM transactions WHERE order_id = ?)
@@ -26,8 +26,8 @@ const stepsOfOrder = `
   ORDER BY beganAtMs, rank, atMs, nth`;
 
 /**
- * Returns an order's way to the gateway, oldest first: the tries that are kept, the ends of tries
- * with their reason and the actions of operators. Empty: nothing was handed off.
+ * Returns the steps of an order on its way to the gateway, oldest first: the stored tries, the ends
+ * with their reason and the operators' actions. Empty: no transaction of the order was handed off.
  */
 export function sendingSteps(database: DatabaseSync, orderId: string): SendingStep[] {
   const rows = database.prepare(stepsOfOrder).all(orderId) as unknown as SendingStep[];

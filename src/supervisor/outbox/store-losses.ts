@@ -8,8 +8,8 @@ import { raiseAlarm } from "../alarms/alarm.ts";
 import { maybeSent } from "./item-rows.ts";
 
 /**
- * The losses and restores of this database (docs/rules/29-supervisor-loss.md). After one, it is not
- * known what was sent meanwhile: an item that waits is looked up before it is sent.
+ * The losses and restores of supervisor.db (docs/rules/29-supervisor-loss.md). A lost database may have sent
+ * items that wait here, so after a loss each waiting item is looked up before it is sent.
  */
 export class StoreLosses extends Tables {
   readonly #clock: Clock;
@@ -21,10 +21,10 @@ export class StoreLosses extends Tables {
     this.#log = log;
   }
 
-  /** Records that this database lacks something, and has each item that waits looked up first. */
+  /** Records a loss of this database, and marks each waiting item to be looked up first. */
   note(because: string): void {
     const now = this.#clock.now();
-    // At the start of the program this is part of the commit that begins the session.
+    // At the start of the program, the commit that begins the session includes this record.
     const inDoubt = inTransaction(this.database, () => {
       this.run("INSERT INTO store_loss (at_ms, because) VALUES (?, ?)", now, because);
       const sql = `UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`;
@@ -36,23 +36,23 @@ export class StoreLosses extends Tables {
     raiseAlarm(this.#log, "outbox-lost", { inDoubt }, text);
   }
 
-  /** Ends the loss, after a journal that lacks nothing has handed off all that it has. */
+  /** Ends the loss after a complete journal has handed off all its transactions once more. */
   end(): void {
     const sql = "UPDATE store_loss SET ended_at_ms = ? WHERE ended_at_ms IS NULL";
     this.run(sql, this.#clock.now());
   }
 
   /**
-   * Returns whether a lost database may have had, and sent, a transaction that is new here. It may
-   * have had one that is handed off for the first time too, if its charge was found out later.
+   * Returns whether a lost database may have had, and sent, a transaction that is new here. With
+   * `isFirst`, the first hand-off, that is possible only if the charge was found out later.
    */
   mayHaveHad({ origin }: Pick<Transaction, "origin">, isFirst = false): boolean {
     return !this.isWhole && (origin !== "payment" || !isFirst);
   }
 
   /**
-   * Returns whether something about a transaction may be missing here, because it was or may have
-   * been stored before a loss, however long ago. `transactionId` missing: about any transaction.
+   * Returns whether records about a transaction may be missing here, because the transaction was or
+   * may have been stored before a loss. Without `transactionId`: whether there ever was a loss.
    */
   mayLack(transactionId = ""): boolean {
     const sql = `SELECT 1 FROM store_loss WHERE id >
@@ -60,7 +60,7 @@ export class StoreLosses extends Tables {
     return this.get(sql, transactionId) !== undefined;
   }
 
-  /** Whether each transaction that was ever handed off is here. */
+  /** Whether this database has every transaction that was ever handed off. */
   get isWhole(): boolean {
     const sql = "SELECT 1 FROM store_loss WHERE ended_at_ms IS NULL LIMIT 1";
     return this.get(sql) === undefined;

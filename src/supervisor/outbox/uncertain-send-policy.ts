@@ -2,23 +2,23 @@ import { type FaultRow, faultTable, type TryClass } from "../gateway/fault-table
 import type { OrderFinding } from "../gateway/lookup.ts";
 import { type Circumstances, DELAY_CAP_MS, delayCeilingMs, untilSlotMs } from "./retry-policy.ts";
 
-/** What is known of an order whose answer was lost: it is looked up first (docs/design.md 8.5). */
+/** The state of an order with a lost answer; the order is looked up first (docs/design.md 8.5). */
 export interface UncertainSend {
-  /** The next step is a lookup, not a send. */
+  /** Whether the next step is a lookup; false: the next step is a send. */
   readonly lookUpNext: boolean;
-  /** When the last send was made that may have reached the gateway; null: none may have. */
+  /** The time of the last send that may have reached the gateway; null: no send may have. */
   readonly sentAtMs: number | null;
-  /** How many sends were made while an earlier one may have reached the gateway. */
+  /** How many sends were made while an earlier send may have reached the gateway. */
   readonly resends: number;
-  /** How many sends may have made an order at the gateway; with two there may be a copy. */
+  /** How many sends may have made an order at the gateway; 2 or more: a duplicate may exist. */
   readonly orders: number;
   /** When a lookup first did not find the order. */
   readonly absentSinceMs: number | null;
-  /** How many lookups in a row gave no answer. */
+  /** The number of consecutive lookups without an answer. */
   readonly unanswered: number;
 }
 
-/** The state of an item that was never sent, or of which the end of each send is known. */
+/** The state of an item whose every send has a known end. */
 export const noUncertainSend: UncertainSend = {
   lookUpNext: false,
   sentAtMs: null,
@@ -28,22 +28,22 @@ export const noUncertainSend: UncertainSend = {
   unanswered: 0,
 };
 
-/** The time between two lookups that must both miss an order, which may be in work meanwhile. */
+/** How long lookups must miss an order before it counts as absent: it may still be in work. */
 const ABSENT_FOR_MS = 60_000;
-/** The first pause between sends without an answered lookup; it doubles, up to 10.7 hours. */
+/** The first pause between sends without an answered lookup; the pause doubles, up to 10.7 h. */
 const RESEND_PAUSE_MS = 10 * 60_000;
-/** How many sends the first day without an answered lookup has; each later day has one. */
+/** The number of sends on the first day without an answered lookup; each later day has one send. */
 export const SENDS_OF_FIRST_DAY = 8;
 /** The pause between sends after the first day without an answered lookup. */
 const DAILY_MS = 24 * 60 * 60_000;
-/** The shortest pause after a send while the lookup fails; then the order is sent without it. */
+/** The shortest pause after a send while lookups fail; then the order is sent without a lookup. */
 const FAILING_PAUSE_MS = 60 * 60_000;
 const LOOKUP_HOLD_FIRST_MS = 2_000;
 const LOOKUP_HOLD_LEAST_MS = 100;
 /** The longest wait of all lookups, as a multiple of the time that the gateway was silent. */
 const LOOKUP_HOLD_FACTOR = 3;
 
-/** Returns the uncertainty about an item after a try of this class. Pure. */
+/** Returns an item's {@link UncertainSend} after a try that ended with this class. Pure. */
 export function uncertainAfterSend(
   tryClass: TryClass,
   before: UncertainSend,
@@ -65,13 +65,13 @@ export function uncertainAfterSend(
 }
 
 export interface LookupDecision {
-  /** "send": the queue sends it when it is due. */
+  /** The item's next step or end; "send": the queue sends the item when it is due. */
   readonly next: "look-up" | "send" | "sent" | "parked";
   readonly delayMs: number;
   readonly uncertain: UncertainSend;
-  /** The order is sent again without knowing whether the gateway has it. */
+  /** Whether the order is sent again without knowing whether the gateway has it. */
   readonly blind: boolean;
-  /** The gateway gave no answer: all lookups wait. */
+  /** Whether the gateway gave no answer, so that all lookups wait. */
   readonly silent: boolean;
 }
 
@@ -88,11 +88,11 @@ export function decideLookup(
     case "ours":
       return { ...decided, next: "sent", uncertain: { ...before, lookUpNext: false } };
     case "other":
-      // After a requeue the order is sent: an operator has checked the gateway before.
+      // When an operator requeues the item it is sent: the operator has checked the gateway.
       return { ...decided, next: "parked", uncertain: { ...before, lookUpNext: false } };
     case "absent": {
       const { absentSinceMs } = before;
-      // A clock that was set back begins the minute again.
+      // After the clock was set back, the minute begins again.
       const isBack = absentSinceMs === null || absentSinceMs > now.nowMs;
       const sinceMs = isBack ? now.nowMs : absentSinceMs;
       const delayMs = sinceMs + ABSENT_FOR_MS - now.nowMs;
@@ -117,7 +117,7 @@ function afterSilence(
   const again = { next: "look-up", blind: false, silent, uncertain } as const;
   const askedMs = Math.min(retryAfterMs ?? 0, DELAY_CAP_MS);
   const soonMs = Math.max(lookupPauseMs(before.unanswered, random), askedMs);
-  // A lookup that did not leave this machine: a send would not leave either.
+  // After a lookup that could not leave this machine, a send could not leave either.
   if (unsent) return { ...again, delayMs: soonMs };
   const leftMs = sentAtMs + resendPauseMs(before.resends, refused) - nowMs;
   if (leftMs > 0) return { ...again, delayMs: refused ? leftMs : Math.min(soonMs, leftMs) };
@@ -125,23 +125,22 @@ function afterSilence(
   return { next: "send", delayMs: 0, blind: true, silent, uncertain: sendable };
 }
 
-/** Returns the pause between the last send and one that is made without an answered lookup. */
+/** Returns the pause between the last send and the next send without an answered lookup. */
 function resendPauseMs(resends: number, refused: boolean): number {
   if (resends >= SENDS_OF_FIRST_DAY - 1) return DAILY_MS;
   return Math.max(RESEND_PAUSE_MS * 2 ** resends, refused ? 0 : FAILING_PAUSE_MS);
 }
 
-/** Returns the pause between two lookups: half to all of the ceiling of sends, 1 s to 15 min. */
+/** Returns the pause between two lookups, random between half and all of the limit for sends. */
 function lookupPauseMs(unanswered: number, random: () => number): number {
   const ceilingMs = delayCeilingMs(unanswered);
   return Math.floor(ceilingMs / 2 + (random() * ceilingMs) / 2);
 }
 
 /**
- * Returns the wait of all lookups while the gateway has been silent for `silentMs`: one to three
- * times that, so that an outage of a minute costs no kiosk more than three. From five minutes on a
- * lookup comes once in each quarter of an hour, in the kiosk's own `slot` of it, from 0 to 1
- * (docs/design.md 8.5).
+ * Returns how long all lookups wait while the gateway has been silent for `silentMs`: one to three
+ * times as long. From five minutes of silence on, one lookup is made in each quarter of an hour, at
+ * the kiosk's own moment (`slot`, from 0 to 1; docs/design.md 8.5).
  */
 export function lookupHoldMs(silentMs: number, slot: number, random: () => number): number {
   const most = Math.max(silentMs * LOOKUP_HOLD_FACTOR, LOOKUP_HOLD_FIRST_MS);

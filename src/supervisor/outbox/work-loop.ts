@@ -1,14 +1,14 @@
 import type { Clock } from "../../shared/time.ts";
 
-/** How often the loop checks what is due even when nothing falls due, because clocks jump. */
+/** The longest pause between two checks of what is due, because clocks jump. */
 const RECHECK_MS = 60_000;
 
-/** A loop that begins what is due; {@link stop} waits for all work that it has begun. */
+/** A loop that begins work when it is due; {@link stop} waits for all work that was begun. */
 export class WorkLoop {
   readonly #clock: Clock;
   readonly #name: string;
   readonly #step: () => number;
-  /** The work that runs. A set that changes for long would fill V8's old space; a list does not. */
+  /** The work that runs. A list, because a long-lived set would fill V8's old space over time. */
   readonly #running: Promise<void>[] = [];
   #isActive = false;
   #isStopping = false;
@@ -21,7 +21,6 @@ export class WorkLoop {
     this.#step = step;
   }
 
-  /** Whether the loop was started and is not being stopped. */
   get isActive(): boolean {
     return this.#isActive;
   }
@@ -35,7 +34,7 @@ export class WorkLoop {
     this.track(this.#run());
   }
 
-  /** Ends the pause of the loop, because there may be something to begin. */
+  /** Ends the present pause of the loop. */
   wake(): void {
     this.#wake();
   }
@@ -49,7 +48,6 @@ export class WorkLoop {
     });
   }
 
-  /** Ends the loop; resolves when all work that it has begun has ended. */
   async stop(): Promise<void> {
     this.#isActive = false;
     this.#isStopping = true;
@@ -78,7 +76,7 @@ export function takeOut<T>(list: T[], one: T): void {
   if (at >= 0) list.splice(at, 1);
 }
 
-/** Returns the pause of a loop that is held for `heldMs`, or has its next work at `dueAtMs`. */
+/** Returns a loop's next pause: its hold `heldMs`, else the time until its work at `dueAtMs`. */
 export function pauseMs(heldMs: number, dueAtMs: number | undefined, nowMs: number): number {
   if (heldMs > 0) return heldMs;
   return dueAtMs === undefined ? RECHECK_MS : Math.min(Math.max(dueAtMs - nowMs, 1), RECHECK_MS);

@@ -22,15 +22,15 @@ import { insertItem, settleItem } from "../outbox/item-rows.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import { StoreLosses } from "../outbox/store-losses.ts";
 
-/** Returns the count of changes to supervisor.db, which only grows. */
+/** Returns the number of changes to supervisor.db so far. */
 export function growthOf(database: DatabaseSync): number {
   const sql = "SELECT items AS count FROM outbox_counts WHERE state = 'steps'";
   return Number(prepared(database, sql).get()?.["count"] ?? 0);
 }
 
 /**
- * Begins the session of supervisor.db (docs/rules/17-loss.md), before anything is sent: a database
- * that was put back must not send its old items again.
+ * Begins the session of supervisor.db (docs/rules/17-loss.md) before anything is sent, because a
+ * restored database must not send its old items again.
  */
 export function openStores(database: DatabaseSync, path: string, clock: Clock, log: AlarmLog) {
   const store = new Store(database, path, () => growthOf(database));
@@ -53,7 +53,7 @@ interface MessageParts {
   readonly forwarder: Pick<Forwarder, "tryAtOnce">;
 }
 
-/** Finds items by position in the queue, or by order id: CROSS JOIN keeps the order of tables. */
+/** Returns the query for items of the outbox; CROSS JOIN makes SQLite read the left table first. */
 const itemsFrom = (tables: string, which: string): string => `
   SELECT sequence, state, reversed, content FROM ${tables} USING (transaction_id)
   WHERE ${which} AND sequence > :after ORDER BY sequence LIMIT :limit`;
@@ -94,7 +94,7 @@ export function storeMessages(
   };
 }
 
-/** Returns the order of a row; empty: the row is damaged, and its try parks it with an alarm. */
+/** Returns the order in a row; empty: the row is damaged, and its try parks it with an alarm. */
 function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationStore): KnownOrder[] {
   const stored = readStored(row["content"]);
   if (!stored) return [];
@@ -103,7 +103,7 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
   const [open] = ids.flatMap((id) => operations.openOf(id) ?? []);
   return [
     {
-      // The journal's copy needs no lines for the gateway, and a page has to fit a message.
+      // The journal needs no cart, and a page of orders must not exceed the size of a message.
       transaction: { ...stored, cart: [] },
       state: row["state"] as DeliveryState,
       reversed: row["reversed"] === 1,
@@ -114,8 +114,8 @@ function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationSt
 }
 
 /**
- * Asks the gateway for an order of which only the number is known. The lookup compares with a
- * made-up transaction, so that any order of this number counts as present.
+ * Looks up an order at the gateway by its order id alone. The lookup compares with an invented
+ * transaction, so that any order with this id counts as present.
  */
 async function orderAtGateway(
   orderId: string,
@@ -143,7 +143,7 @@ async function orderAtGateway(
   }
 }
 
-/** Why an item that waits here is settled: the journal knows more than this database. */
+/** The stored reasons why a waiting item is settled because the journal knows more of it. */
 const reasons = {
   sent: "handed over again by the journal, which knows that the gateway has it",
   closed: "handed over again by the journal, where it is closed",
@@ -151,9 +151,9 @@ const reasons = {
 };
 
 /**
- * Stores one transaction of the journal and returns whether it was missing here. One that the
- * journal knows as sent or closed is never queued again; one that is pending there is looked up
- * first, because a lost database may have sent it. Throws while its try runs.
+ * Stores one transaction of the journal and returns whether it was missing here. A transaction that
+ * the journal knows as sent or closed is never queued again; a pending one is looked up first,
+ * because a lost database may have sent it. Throws while a try of the transaction runs.
  */
 function storeAgain(
   { transaction: given, state, reversed }: SupervisorRequest<"take-over">["items"][number],

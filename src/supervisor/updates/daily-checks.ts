@@ -2,35 +2,35 @@ import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
 
 const MINUTE_MS = 60_000;
-/** How long a missed check waits after a start of the kiosk: at least, and how much more. */
+/** The shortest wait, and the spread, of a missed check after a start of the kiosk. */
 const AFTER_START_MINUTES = 5;
 const AFTER_START_SPREAD = 31;
 
 interface Options {
-  /** hh:mm local time, each installation's own. */
+  /** The installation's own time of day, hh:mm local time. */
   readonly at: string;
-  /** Returns when the last recorded check was made; null: none was. */
+  /** Returns when the last recorded check was made; null: no check was. */
   readonly lastMs: () => number | null;
   readonly check: () => Promise<void>;
   readonly clock: Clock;
 }
 
 /**
- * Runs a check once a day at its time. A check that was missed, because the machine was off, is
- * made 5 to 35 minutes after the start (docs/updates.md 4.4). The wall clock is read every minute,
- * so that no check is missed when the clock is set. `stop` does not wait for a check that runs.
+ * Runs a check once a day at its time. A check that was missed while the machine was off is made 5
+ * to 35 minutes after the start (docs/updates.md 4.4). The wall clock is read every minute, so that
+ * setting the clock skips no check. `stop` does not wait for a running check.
  */
 export function startDailyCheck({ at, lastMs, check, clock }: Options): { stop(): void } {
   const [hours = 0, minutes = 0] = at.split(":").map(Number);
   // The minutes of `at` differ from one installation to the next.
   const pauseMs = (AFTER_START_MINUTES + (minutes % AFTER_START_SPREAD)) * MINUTE_MS;
   const startedMs = clock.monotonicMs();
-  /** When this process made its last check; a full disk may have kept it from being recorded. */
+  /** When this process made its last check, which a full disk may have failed to record. */
   let triedMs = Number.NEGATIVE_INFINITY;
   const isDue = (): boolean => {
     const nowMs = clock.now();
     const dueMs = lastTime(hours, minutes, nowMs);
-    // A check that lies in the future was made by a wrong clock.
+    // A check with a time in the future was made while the clock was wrong.
     const made = [lastMs() ?? Number.NEGATIVE_INFINITY, triedMs].filter((ms) => ms <= nowMs);
     if (Math.max(...made) >= dueMs) return false;
     return nowMs - dueMs < 2 * MINUTE_MS || clock.monotonicMs() - startedMs >= pauseMs;

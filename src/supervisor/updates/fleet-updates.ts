@@ -12,7 +12,7 @@ interface Parts {
   readonly log: AlarmLog;
 }
 
-/** Returns the updates of a data folder, as far as the fleet may use them (docs/fleet.md 6.3). */
+/** Returns the actions on updates that the fleet may request (docs/fleet.md 6.3). */
 export function updatesIn(
   { dataDirectory, clock, log }: Parts,
   check = checkInItsOwnProgram,
@@ -28,7 +28,6 @@ export function updatesIn(
       void check(dataDirectory, log).finally(() => (isChecking = false));
       return "begun";
     },
-    /** Sets or ends the fleet's hold; an operator's hold on the spot stays as it is. */
     holdUntil(untilMs) {
       const nowMs = clock.now();
       const hold = readHold(dataDirectory, nowMs);

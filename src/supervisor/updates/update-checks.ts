@@ -8,12 +8,12 @@ import { isDelivery, programFile } from "../../shared/version-files.ts";
 import { checkTime, installationId, readState } from "../../update/update-state.ts";
 import { startDailyCheck } from "./daily-checks.ts";
 
-/** The longest time of a check; a download on a slow line goes on in the next night. */
+/** The longest time of a check; the next night continues a download on a slow line. */
 const CHECK_LIMIT_MS = 4 * 3_600_000;
 
 /**
- * Starts the daily checks for an update (docs/updates.md 4.4). A check is a program of its own,
- * whose memory is given back with its end. The launcher alone installs what a check has found.
+ * Starts the daily checks for an update (docs/updates.md 4.4). A check runs in a separate program,
+ * whose end frees its memory. The launcher installs the version that a check has found.
  */
 export function startUpdateChecks(
   { config, installation, clock, onStop }: ProgramContext,
@@ -28,13 +28,13 @@ export function startUpdateChecks(
   const at = timeOfChecks(config.UPDATE_TIME, dataDirectory, log);
   log.info({ channel: config.UPDATE_CHANNEL }, `a check for updates comes each day at ${at}`);
   const check = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
-  // A state that cannot be read names no check.
+  // An unreadable state of updates counts as no earlier check.
   const lastMs = (): number | null => readOr(null, () => readState(dataDirectory).checkedMs);
   const daily = startDailyCheck({ at, lastMs, check, clock });
   onStop("checks for updates", () => daily.stop());
 }
 
-/** Returns the installation's own time; UPDATE_TIME, where the disk cannot keep its id. */
+/** Returns the installation's own time of checks; UPDATE_TIME if its id cannot be stored. */
 export function timeOfChecks(updateTime: string, dataDirectory: string, log: AlarmLog): string {
   try {
     return checkTime(updateTime, installationId(dataDirectory));
@@ -45,8 +45,8 @@ export function timeOfChecks(updateTime: string, dataDirectory: string, log: Ala
 }
 
 /**
- * Runs the program that checks for an update and logs its end; never rejects. A failure is an alarm
- * only when it lasts, which the state of updates shows.
+ * Runs the program that checks for an update and logs its outcome; never rejects. A failure becomes
+ * an alarm only if it lasts, which the stored state of updates shows.
  */
 export async function checkInItsOwnProgram(
   dataDirectory: string,

@@ -14,7 +14,7 @@ import {
 
 type Figures = NonNullable<SupervisorAnswer<"status">["updates"]>;
 
-/** The time from the first of three nights to the third, whatever the hour of each. */
+/** The time from the first to the third of three nightly checks, with two hours of tolerance. */
 const THREE_NIGHTS_MS = 46 * 3_600_000;
 
 type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CHANNEL">;
@@ -24,11 +24,11 @@ interface FactParts {
   readonly config: Settings;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Missing: whether this is a delivery; a checkout is never updated. */
+  /** Whether this installation is updated; missing: true for a delivery, false for a checkout. */
   readonly isUpdated?: boolean;
 }
 
-/** Returns a reader of how updates stand; undefined: for a checkout or an unreadable file. */
+/** Returns a function that reads the state of updates; undefined: a checkout or unreadable file. */
 export function updateFacts(parts: FactParts): () => Figures | undefined {
   const { dataDirectory, config, clock, log, isUpdated = isDelivery } = parts;
   let isLogged = false;
@@ -78,7 +78,7 @@ function stuckOf({ checkedMs, fault, putOff }: UpdateState): Figures["stuck"] {
   return { reason, sinceMs: Math.round(putOff.sinceMs) };
 }
 
-/** Returns the last version that failed here; one that an operator put back did not fail. */
+/** Returns the last version that failed here, unless an operator took the update back. */
 function failedOf(dataDirectory: string): Figures["failed"] {
   const last = readLastSwitch(dataDirectory);
   if (last?.step !== "undone" || !last.bars || last.why === BY_OPERATOR) return null;
