@@ -1,6 +1,6 @@
 /**
- * Throws {@link BrokenInvariant} when `condition` is false. A broken invariant is a fault of this
- * program: the process stops, the keep-alive restarts it, recovery settles what was running.
+ * Throws {@link BrokenInvariant} if `condition` is false. A broken invariant is a fault of this
+ * program: the process stops and is restarted, and recovery settles the payment that was running.
  */
 export function invariant(condition: unknown, what: string): asserts condition {
   if (!condition) throw new BrokenInvariant(what);
@@ -14,7 +14,7 @@ export class BrokenInvariant extends Error {
   }
 }
 
-/** Throws; the last case of a switch that has all cases. */
+/** Throws; for the default of a switch over all cases, which the types prove never to run. */
 export function unreachable(value: never): never {
   throw new BrokenInvariant(`unexpected value ${JSON.stringify(value)}`);
 }

@@ -1,4 +1,4 @@
-/** Returns the value of a JSON text; undefined, which every schema refuses: it is not JSON. */
+/** Returns the value of a JSON text; undefined, which every schema refuses: no JSON. */
 export function parseJson(text: string | null): unknown {
   try {
     return text === null ? undefined : JSON.parse(text);

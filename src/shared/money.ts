@@ -10,13 +10,13 @@ export interface Currency {
   readonly exponent: number;
 }
 
-/** The prefix of the invented countries with the codes for metals, funds and tests. */
+/** The prefix of the invented country names under which the package lists metals and test codes. */
 const NO_COUNTRY = "Zz";
 
-/** Codes of funds and units of account that have countries, but in which no sale is paid. */
+/** The codes of funds and units of account of real countries, in which no sale is paid. */
 const funds = new Set("BOV CHE CHW CLF COU MXV USN USS UYI UYW XDR XSU XUA".split(" "));
 
-/** The currencies found so far, kept because a lookup in the package goes through all of them. */
+/** The currencies found so far, stored because the package searches its whole list each time. */
 const known = new Map<string, Currency>();
 
 /** Returns the currency of an ISO 4217 alpha code; undefined: no sale can be paid in it. */
@@ -37,7 +37,7 @@ export class AmountError extends Error {
   override readonly name = "AmountError";
 }
 
-/** The longest number that is read, so that an exponent like 1e999999 is refused. */
+/** The longest text that is read as a number, so that one like 1e999999 is refused. */
 const NUMBER_CHARACTERS_MAX = 40;
 
 /**

@@ -3,8 +3,8 @@ import { maskPansInText } from "./masking/mask.ts";
 import { systemClock } from "./time.ts";
 
 /**
- * Returns a new id without a card number. One UUID in some thousands has digits that look like one:
- * logs would mask it, and a request with it would be refused (docs/design.md 6.2).
+ * Returns a new id. A UUID whose digits look like a card number, one in some thousands, is made
+ * again, because logs would mask it and a request with it would be refused (docs/design.md 6.2).
  */
 export function newId(make: () => string = timeOrderedUuid): string {
   for (;;) {
@@ -13,15 +13,15 @@ export function newId(make: () => string = timeOrderedUuid): string {
   }
 }
 
-/** The hexadecimal digits of the time in a UUID of version 7. */
+/** The number of hexadecimal digits of the time in a UUID of version 7. */
 const TIME_DIGITS = 12;
 const GROUP_DIGITS = 8;
-/** The position of the random digits that follow the version in a UUID. */
+/** The position after the version digit of a UUID, where the random digits begin. */
 const AFTER_VERSION = 15;
 
 /**
  * Returns a UUID of version 7: the time in milliseconds and 74 random bits. Ids of one hour are
- * neighbours in every index, so that a queue, or a payment in a long journal, reads few pages.
+ * close together in an index, so that queues and payments read few pages of a large database.
  */
 function timeOrderedUuid(): string {
   const time = systemClock.now().toString(16).padStart(TIME_DIGITS, "0");

@@ -1,6 +1,6 @@
 /**
- * The card receipt of a payment answer: 32 fields, every one a string, "" when the terminal does
- * not say (docs/design.md 12.6, 12.7; widths as in the published example).
+ * The fields of the card receipt in a payment's answer; each is a string, "" if the terminal does
+ * not report the value (docs/design.md 12.6, 12.7; widths as in the published example).
  */
 export const receiptFields = [
   "ticketHeader",
@@ -40,7 +40,7 @@ export const receiptFields = [
 type ReceiptField = (typeof receiptFields)[number];
 export type Receipt = Record<ReceiptField, string>;
 
-/** The digits of `amount` and `inclusiveAmount`; a longer amount is refused before the sale. */
+/** The number of digits of a receipt's `amount`; a longer amount is refused before the sale. */
 export const RECEIPT_AMOUNT_DIGITS = 8;
 
 const empty = Object.fromEntries(receiptFields.map((field) => [field, ""])) as Receipt;
@@ -49,10 +49,7 @@ export function emptyReceipt(): Receipt {
   return { ...empty };
 }
 
-/**
- * Returns the YYMMDD of an expiry YYMM: the last day of the month, as EMV writes the expiry of an
- * application; "": it is no month.
- */
+/** Returns an expiry YYMM as YYMMDD with the last day of the month, as EMV does; "": no month. */
 export function expiryYymmdd(yymm: string | undefined): string {
   if (!yymm || !/^\d\d(0[1-9]|1[0-2])$/.test(yymm)) return "";
   const year = 2000 + Number(yymm.slice(0, 2));

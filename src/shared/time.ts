@@ -1,9 +1,9 @@
-/**
- * The only file that reads the real time and random numbers. All else receives a {@link Clock},
- * which tests replace. `test/tidy` forbids the platform calls anywhere else.
+/*
+ * This is the only file that reads the real time and random numbers; `test/tidy` forbids the
+ * platform's calls elsewhere. All other code receives a {@link Clock}, which tests replace.
  */
 
-/** A pending call with a name, so that what a process waits for can be listed and cleared. */
+/** A pending call; its name says what the process waits for. */
 export interface Timer {
   readonly name: string;
   clear(): void;
@@ -53,10 +53,7 @@ export function sleep(
   });
 }
 
-/**
- * Settles as `promise` does, or resolves with `undefined` when `delayMs` is over first. The promise
- * itself goes on; the caller keeps whatever it owns.
- */
+/** Settles as `promise` does, or resolves with undefined after `delayMs`; the promise goes on. */
 export async function within<T>(
   clock: Clock,
   name: string,
@@ -106,7 +103,7 @@ export function random(): number {
   return Math.random();
 }
 
-/** Returns a time in the form of every answer, event and file. */
+/** Returns a time as ISO 8601 text in UTC, the form in all answers, events and files. */
 export function isoTime(ms: number): string;
 export function isoTime(ms: number | null): string | null;
 export function isoTime(ms: number | null): string | null {

@@ -1,11 +1,6 @@
 import { z } from "zod";
 import { parseJson } from "./json.ts";
 
-/**
- * A completed, charged transaction as tp-manager hands it to the supervisor. Part of the IPC
- * contract: fields may be added as optional, never removed or changed (docs/design.md 7.2).
- */
-
 const customDataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
 /** One line of a cart whose figures add up (docs/design.md 12.4). */
@@ -25,17 +20,22 @@ export type CartLine = z.infer<typeof cartLineSchema>;
 /** The longest order id in characters. */
 export const ORDER_ID_CHARACTERS_MAX = 64;
 
+/**
+ * A charged transaction as tp-manager hands it off to the supervisor. Members may be added as
+ * optional, but never removed or changed (docs/design.md 7.2).
+ */
 export const transactionSchema = z.object({
-  /** UUID, made before anything was sent; the key of every later step. */
+  /** The UUID that was made before anything was sent; the key of every later step. */
   transactionId: z.uuid(),
   orderId: z.string().min(1).max(ORDER_ID_CHARACTERS_MAX),
-  /** How the transaction became known to be charged. */
+  /** How tp-manager learned that the transaction was charged. */
   origin: z.enum(["payment", "recovery", "operator"]),
   amountMinor: z.int().positive(),
-  /** ISO 4217 alpha, and its number of decimals. */
+  /** The ISO 4217 alpha code. */
   currency: z.string().length(3),
+  /** The number of decimals of the currency. */
   exponent: z.int().min(0).max(4),
-  /** Epoch milliseconds UTC when the terminal's approval was stored. */
+  /** When the terminal's approval was stored. */
   approvedAtMs: z.int(),
   maskedPan: z.string().nullable(),
   authorisationNumber: z.string().nullable(),
@@ -50,7 +50,7 @@ export const transactionSchema = z.object({
 });
 export type Transaction = z.infer<typeof transactionSchema>;
 
-/** The members that a transaction may lack, each with the value for unknown. */
+/** The members of a transaction that may be unknown, each with the value for "unknown". */
 export const noDetails = {
   maskedPan: null,
   authorisationNumber: null,

@@ -1,28 +1,28 @@
 import { basename, dirname, extname, join, resolve, sep } from "node:path";
 
 /*
- * The paths of the files of one version, for sources and bundles. The keep-alive loads this file
- * every two minutes, so it stays small.
+ * This file has the paths of the files of one version, for sources and bundles. The keep-alive
+ * loads it every two minutes, so it stays small.
  */
 
-/** Whether this is a bundle, in which each program is one `.js` (`npm run bundle`). */
+/** Whether this code runs from a bundle, in which each program is one `.js` (`npm run bundle`). */
 const isBundled = extname(import.meta.filename) === ".js";
 
-/** The folder of one version: package.json, docs, `src` with the assets, the programs. */
+/** The folder of this version, with package.json, docs, assets in `src`, and the programs. */
 export const projectRoot = resolve(import.meta.dirname, isBundled ? ".." : "../..");
 
 /**
- * The folder that an operator unpacked: a delivery holds its versions in `versions/X.Y.Z`
- * (docs/design.md 9.7), a checkout of the sources is one itself.
+ * The folder that an operator unpacked. A delivery has its versions in `versions/X.Y.Z`
+ * (docs/design.md 9.7); a checkout of the sources is a version itself.
  */
 export const installationRoot =
   basename(dirname(projectRoot)) === "versions" ? resolve(projectRoot, "../..") : projectRoot;
 export const isDelivery = installationRoot !== projectRoot;
 export const defaultDataDirectory = join(installationRoot, "data");
-/** The data folder of a demo that names none. */
+/** The data folder of a demo that is started without `--data`. */
 export const demoDataDirectory = join(defaultDataDirectory, "demo");
 
-/** The programs that Node.js runs, each with its entry below `src`. */
+/** The programs that Node.js runs, each with its entry file below `src`. */
 export const programEntries = {
   launcher: "launcher/main.ts",
   "tp-manager": "tp-manager/main.ts",
@@ -38,7 +38,7 @@ export const programEntries = {
 
 type ProgramName = keyof typeof programEntries;
 
-/** Returns the script of a program, a source or a bundle like this one. */
+/** Returns the script of a program of this version: a source file, or a bundle in a delivery. */
 export function programFile(name: ProgramName): string {
   return join(projectRoot, isBundled ? bundledFile(name) : sourceFile(name));
 }
@@ -53,7 +53,7 @@ export function programFileOf(version: string, name: ProgramName): string {
   return join(versionFolder(version), bundledFile(name));
 }
 
-/** Whether a path is that program's script in whatever version, as a source or bundled. */
+/** Whether a path is the script of a program in any version, as a source file or bundled. */
 export function isProgramFile(path: string, name: ProgramName): boolean {
   return [bundledFile(name), sourceFile(name)].some((file) => path.endsWith(`${sep}${file}`));
 }
@@ -61,7 +61,7 @@ export function isProgramFile(path: string, name: ProgramName): boolean {
 const bundledFile = (name: ProgramName): string => join("programs", `${name}.js`);
 const sourceFile = (name: ProgramName): string => join("src", programEntries[name]);
 
-/** Returns a file that a program reads and does not import; `path` is below `src`. */
+/** Returns the path of a file that a program reads at run time; `path` is below `src`. */
 export function assetFile(path: string): string {
   return join(projectRoot, "src", path);
 }

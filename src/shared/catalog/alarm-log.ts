@@ -1,13 +1,13 @@
 import { maskPansInText } from "../masking/mask.ts";
 import type { AlarmLog, LineFields, Logger } from "../process/logger.ts";
 
-/** The longest text of an alarm in characters; it may quote a terminal or the gateway. */
+/** The length in characters to which an alarm's text, which may quote a terminal, is cut. */
 const MESSAGE_LENGTH_MAX = 500;
 
-/** What a probe found of an unmatched transaction; an alarm without one comes before the probe. */
+/** What a probe found about an unmatched transaction; an alarm before the probe has no finding. */
 export const alarmFindings = ["held", "unclear"] as const;
 
-/** An alarm: a line of the log with the field `alarm`, for which an operator is needed. */
+/** An alarm: a log line with the field `alarm`, for which an operator is needed. */
 export interface RaisedAlarm {
   readonly alarm: string;
   /** The alarm's previous name, if the alarm was renamed. */
@@ -19,13 +19,13 @@ export interface RaisedAlarm {
   /** All orders that the alarm names, `orderId` first. */
   readonly orders?: string[];
   readonly transactionId: string | null;
-  /** The id of the operation or gateway transaction that the alarm is about; null: none. */
+  /** The id of another subject, such as a gateway operation; null: none. */
   readonly about: string | null;
 }
 
 /**
- * Returns a logger that also gives each line with the field `alarm` to `raise`, so that an alarm in
- * the log always reaches the operator. The log has the line whatever `raise` does.
+ * Returns a logger that also passes each line with the field `alarm` to `raise`, so that every
+ * alarm in the log reaches the operator. The line is logged even if `raise` fails.
  */
 export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): AlarmLog {
   const tapped = (level: "warn" | "error" | "fatal"): AlarmLog["error"] =>
@@ -36,7 +36,7 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Ala
       try {
         raise(alarm);
       } catch (error) {
-        // Storing fails when the alarm is about a full disk; the log has the alarm already.
+        // Storing an alarm about a full disk fails; the log has the alarm already.
         log.error({ err: error }, "an alarm was not stored");
       }
     }) as AlarmLog["error"];

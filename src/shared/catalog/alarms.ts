@@ -1,6 +1,6 @@
 /**
- * The names of the alarms that tp-manager raises. Monitoring watches for these names, so a name
- * never changes; docs/operator.md has what each alarm means and asks of an operator.
+ * The names of the alarms that tp-manager raises. Monitoring depends on these names, so none ever
+ * changes; docs/operator.md explains each alarm.
  */
 export const tpManagerAlarms = [
   "terminal-disconnected",
@@ -69,5 +69,5 @@ export const supervisorAlarms = [
   "daily-chore",
 ] as const;
 
-/** The name of an alarm: the value of the field `alarm` of a line of the log. */
+/** The value of the field `alarm` of a log line. */
 export type AlarmName = (typeof tpManagerAlarms)[number] | (typeof supervisorAlarms)[number];

@@ -4,30 +4,29 @@ import type { Clock } from "../time.ts";
 import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 
 export const CHECK_EVERY_MS = 10_000;
-/** How long a condition must last to raise an alarm; a restart of the other program does not. */
+/** How long a condition must last to raise an alarm, so that a program's restart raises none. */
 export const ALARM_AFTER_MS = 60_000;
-/** The time after a start within which every condition that lasted before is found again. */
+/** How long after a start no condition counts as over, because not all are found again yet. */
 const OVER_AFTER_START_MS = 60_000;
 
 interface WatchParts {
-  /** The program that this watch runs in; it raises the alarms of its own conditions only. */
+  /** The program that this watch runs in, and whose conditions it watches. */
   readonly by: "supervisor" | "tp-manager";
   readonly read: () => Condition[] | Promise<Condition[]>;
   readonly clock: Clock;
-  /** A logger whose lines with the field `alarm` reach the operator. */
   readonly log: AlarmLog;
-  /** Gets the alarms of the conditions that are present; all other conditions' are over. */
+  /** Is called with the alarms of the present conditions; all other conditions are over. */
   readonly onChecked?: (alarms: readonly string[]) => void;
 }
 
 /**
- * Finds the conditions that are present, every {@link CHECK_EVERY_MS}. Logs one alarm when a
- * condition begins, nothing while it lasts, and one line when it is over.
+ * Checks every {@link CHECK_EVERY_MS} which conditions are present. Logs one alarm when a condition
+ * begins, nothing while it lasts, and one line when it is over.
  */
 export class ConditionWatch {
   readonly #parts: WatchParts;
   readonly #startedMs: number;
-  /** When each condition that is present was first found, and whether its alarm was raised. */
+  /** When each present condition was first found, and whether its alarm was raised. */
   readonly #present = new Map<ConditionName, { readonly foundMs: number; alarmed: boolean }>();
   readonly #checks: Retrying;
 

@@ -4,7 +4,7 @@ import type { AlarmName } from "./alarms.ts";
 import type { ErrorCode } from "./errors.ts";
 import texts from "./texts-en.json" with { type: "json" };
 
-/** The facts that conditions are found in. A program of the previous version reports fewer. */
+/** The facts that decide which conditions are present; an older program reports fewer facts. */
 export interface ConditionFacts {
   /** The supervisor's status; null: it does not answer; undefined: it was not asked. */
   readonly supervisor: SupervisorAnswer<"status"> | null | undefined;
@@ -12,14 +12,13 @@ export interface ConditionFacts {
   readonly tpManager: TpManagerConditions | undefined;
 }
 
-/** The facts about a condition that is present, which fill the condition's text. */
+/** The facts about a present condition, which are filled into the condition's text. */
 interface Finding {
   readonly reason?: string;
   /** Since when the condition lasts; null or missing: not known. */
   readonly sinceMs?: number | null | undefined;
   /** The number of transactions, operations or notifications concerned; missing: not countable. */
   readonly count?: number | undefined;
-  /** The orders that the condition is about. */
   readonly orderIds?: readonly string[];
   readonly amounts?: readonly string[];
   readonly minutes?: number;
@@ -44,7 +43,7 @@ interface Row {
   readonly raised: "on-the-spot" | "watch";
   /** The name of the doctor's line that reports the condition. */
   readonly check: CheckName;
-  /** Whether the doctor fails: true if nothing goes on before an operator does something. */
+  /** Whether the doctor fails, because nothing works before an operator does something. */
   readonly critical: boolean;
   /** Finds the condition in the facts; null or undefined: it is not present. */
   readonly find: (facts: ConditionFacts) => Finding | null | undefined;
@@ -67,14 +66,14 @@ const UNMATCHED = "unmatched-transaction";
 export const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
- * The doctor's line of conditions that keep payments from being taken. `/health`, the status and
- * the doctor report them as not-ready reasons already; their rows add the alarms.
+ * The doctor's line of conditions because of which no payment is accepted. `/health`, the status
+ * and the doctor already report them as not-ready reasons; their rows here add the alarms.
  */
 export const KEEPS_PAYMENTS = "terminal";
 
 type Severity = "critical" | "warns";
 
-/** Returns the row of a condition whose alarm the watch raises, named after it or `alarm`. */
+/** Returns the row of a condition whose alarm the watch raises; its name: the row's or `alarm`. */
 const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: AlarmName) =>
   ({ raised: "watch", critical: severity === "critical", check, find, alarm }) as const;
 
@@ -110,9 +109,9 @@ const rowsOf = <Name extends keyof typeof texts.conditions>(
   ) as Readonly<Record<Name, ConditionRow>>;
 
 /**
- * The one table of conditions: what can be wrong for longer at the terminal, and between a charged
- * card and the gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and
- * docs/operator.md derive from this table. The texts of each row are in texts-en.json.
+ * The only table of conditions: lasting faults at the terminal, and between a charged card and the
+ * gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
+ * use this table. The texts of each row are in texts-en.json.
  */
 export const conditionTable = {
   ...rowsOf("tp-manager", {
@@ -282,7 +281,7 @@ export function saysSince({ says, sinceMs }: Pick<Condition, "says" | "sinceMs">
 
 const alarmPairs = conditionNames.map((name) => ({ name, ...conditionTable[name] }));
 
-/** Alarms that last as long as their condition, by the alarm's present and previous name. */
+/** The condition of each alarm that lasts with it, by the alarm's present and previous name. */
 export const lastingAlarms: ReadonlyMap<string, ConditionName> = new Map(
   alarmPairs.flatMap(({ name, alarm, formerly = alarm }) => [
     [alarm, name],
@@ -295,9 +294,9 @@ export const formerAlarms: ReadonlyMap<string, string> = new Map(
   alarmPairs.flatMap(({ alarm, formerly }) => (formerly === undefined ? [] : [[alarm, formerly]])),
 );
 
-/** Returns the condition that an alarm lasts with; `finding`: the member of the alarm's event. */
+/** Returns the condition of a lasting alarm; `finding`: a member of the alarm's event. */
 export function conditionOfAlarm(alarm: unknown, finding: unknown): ConditionName | undefined {
-  // The terminal is still being probed: the transaction may prove to be an attempt's.
+  // While the terminal is still being probed, the transaction may prove to be an attempt's.
   if (alarm === UNMATCHED && finding === undefined) return undefined;
   return lastingAlarms.get(String(alarm));
 }

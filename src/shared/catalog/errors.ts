@@ -16,7 +16,7 @@ export interface ErrorRow {
 const row = (http: number, charged: Charged, retry: Retry) => ({ http, charged, retry });
 
 const rows = {
-  // Codes of calls that are refused before they begin, so that nobody is charged.
+  // Calls with these codes are refused before they begin, so that nobody is charged.
   BODY_NOT_JSON: row(400, "no", "safe"),
   REQUEST_INVALID: row(400, "no", "safe"),
   CARD_DATA_REFUSED: row(400, "no", "safe"),
@@ -32,7 +32,7 @@ const rows = {
   TOO_MANY_FAILURES: row(429, "no", "safe"),
   HEADERS_TOO_LARGE: row(431, "no", "safe"),
   TOO_MANY_READERS: row(503, "no", "safe"),
-  // Codes about the order, the terminal that charges it, and the connector itself.
+  // These codes are about the order, the terminal that charges it, and the connector itself.
   ORDER_NOT_FOUND: row(404, "no", "safe"),
   TERMINAL_BUSY: row(409, "no", "safe"),
   NOTHING_TO_CANCEL: row(409, "no", "safe"),
@@ -70,7 +70,7 @@ const rows = {
   TELECOLLECTION_FAILED: row(503, "no", "safe"),
   RESET_FAILED: row(503, "no", "safe"),
   PAYMENT_RUNNING: row(504, "unknown", "same_order"),
-  // Codes about the supervisor, its outbox, and the gateway.
+  // These codes are about the supervisor, its outbox, and the gateway.
   GATEWAY_TRANSACTION_NOT_FOUND: row(404, "unknown", "never"),
   OUTBOX_ITEM_NOT_FOUND: row(404, "unknown", "never"),
   GATEWAY_ID_UNKNOWN: row(409, "unknown", "after_recovery"),
@@ -89,31 +89,30 @@ const rows = {
 export type ErrorCode = keyof typeof rows;
 
 /**
- * The one table of error codes; its texts are in texts-en.json. The reference prints it and a test
- * compares the two (docs/design.md 5.10). `charged` and `retry` are what the kiosk may believe; an
- * {@link AppError} may carry a more exact `charged` where the table says what holds without further
- * knowledge.
+ * The only table of error codes, with the texts of texts-en.json; docs/reference.md is generated
+ * from it (docs/design.md 5.10). The kiosk may rely on `charged` and `retry`; an {@link AppError}
+ * may carry a more exact `charged`.
  */
 export const errorTable = Object.fromEntries(
   Object.entries(rows).map(([code, row]) => [code, { ...row, ...texts.errors[code as ErrorCode] }]),
 ) as Readonly<Record<ErrorCode, ErrorRow>>;
 
 interface AppErrorOptions extends ErrorOptions {
-  /** Replaces the value of the table where more is known. */
+  /** Replaces the table's value if more is known. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** An earlier request for the same order or operation may have been carried out. */
+  /** Whether an earlier request for the same order or operation may have been carried out. */
   readonly mayBeDone?: boolean;
 }
 
-/** An error with a code of the error table. The message is for the person who reads the answer. */
+/** An error with a code of the error table; its message is for the person who reads the answer. */
 export class AppError extends Error {
   override readonly name = "AppError";
   readonly code: ErrorCode;
   readonly charged: Charged;
   readonly details: Readonly<Record<string, unknown>> | undefined;
   readonly mayBeDone: boolean;
-  /** The order that the error is about, if the request names that order by another id. */
+  /** The order that the error is about, if the request names the order by another id. */
   orderId: string | undefined;
 
   constructor(code: ErrorCode, message?: string, options: AppErrorOptions = {}) {

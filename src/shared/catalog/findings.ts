@@ -2,7 +2,7 @@ import texts from "./findings-en.json" with { type: "json" };
 
 export type Verdict = "ok" | "warn" | "fail";
 
-/** Returns what makes a row of the table; `names`: the values that stand in braces in its texts. */
+/** Returns a function that makes a row; `names`: the values in braces in the row's texts. */
 const row =
   (verdict: Verdict) =>
   <const N extends readonly string[]>(check: string, ...names: N) => ({ check, verdict, names });
@@ -111,16 +111,15 @@ interface FindingRow {
   readonly names: readonly string[];
   /** The text that the doctor prints, with values in braces. */
   readonly says: string;
-  /** The advice that the doctor prints, also where all is well; missing: there is nothing to do. */
+  /** The advice that the doctor prints, even if nothing is wrong; missing: nothing to do. */
   readonly todo?: string;
-  /** The text of the reference, if `says` is only values or equals that of another code. */
+  /** The text in the reference, if `says` consists of values or equals another code's text. */
   readonly means?: string;
 }
 
 /**
- * The one table of what the doctor finds by itself, by the code that programs and the console know
- * (docs/design.md 9.1); its texts are in findings-en.json. A condition has its own table
- * (`conditionTable`), and what keeps a payment from being taken has an error code (`errorTable`).
+ * The only table of the doctor's own findings, by their codes (docs/design.md 9.1), with the texts
+ * of findings-en.json. Conditions are in `conditionTable`, not-ready reasons in `errorTable`.
  */
 export const findingTable = Object.fromEntries(
   Object.entries<Omit<FindingRow, "says">>(rows).map(([code, row]): [string, FindingRow] => [
@@ -139,9 +138,9 @@ export interface Finding {
   readonly verdict: Verdict;
   /** The text that the doctor prints. */
   readonly says: string;
-  /** The advice that the doctor prints, also where all is well; null: there is nothing to do. */
+  /** The advice that the doctor prints, even if nothing is wrong; null: nothing to do. */
   readonly todo: string | null;
-  /** The values in the texts, for sentences in other languages. */
+  /** The values in the texts, for the texts in other languages. */
   readonly values: FindingValues;
 }
 
@@ -179,7 +178,7 @@ export function passedOn(
   return { ...line, verdict, says: oneLine(line.says), values };
 }
 
-/** Splits the message of a refusal: the first line names the fault, the rest is the advice. */
+/** Splits an error message whose first line names the fault, and whose other lines give advice. */
 export function inTwo(
   message: string,
   otherwise: string,

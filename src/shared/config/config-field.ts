@@ -8,24 +8,24 @@ interface Traits {
   /** The programs that do not start without a value. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
-  /** The value is a login, after which people write the password by mistake. */
+  /** Whether the value is a login, after which people write the password by mistake. */
   readonly login?: boolean;
-  /** The value is a list with blanks between its elements. */
+  /** Whether the value is a list with blanks between its elements. */
   readonly list?: boolean;
-  /** The smallest value with a real terminal; less is refused unless TEST_TIMERS is yes. */
+  /** The smallest value with a real terminal; TEST_TIMERS=yes allows smaller values. */
   readonly floor?: number;
-  /** Returns a warning about a value that is accepted; the warning does not repeat the value. */
+  /** Returns a warning about an accepted value, which the warning does not repeat. */
   warn?(value: string): string | undefined;
 }
 
-/** The facts about a setting, in `schema.ts` and in every driver. */
+/** The facts about a setting of schema.ts or of a driver. */
 interface Meta extends Traits {
   /** The sentence about the setting in the example file and in docs/reference.md. */
   readonly help: string;
   readonly example: string;
 }
 
-/** The settings of a part of the setup file, in its order. */
+/** The settings of a section of the setup file, in their order. */
 export type ConfigFields = Readonly<Record<string, z.ZodType>>;
 export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.output<F[K]> };
 
@@ -33,7 +33,7 @@ export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.outp
 export interface ConfigPart<F extends ConfigFields = ConfigFields> {
   readonly title: string;
   readonly fields: F;
-  /** Returns the faults of values that do not go together; a value with a fault is undefined. */
+  /** Returns the faults of values that contradict each other; an invalid value is undefined. */
   check?(values: Partial<ValuesOf<F>>): readonly ValueFault[];
 }
 
@@ -43,7 +43,7 @@ export interface ValueFault {
   readonly message: string;
 }
 
-/** Returns the values of `fields` out of a configuration that was read with these fields. */
+/** Returns the values of `fields` in a configuration that was read with these fields. */
 export function valuesOf<F extends ConfigFields>(fields: F, config: object): ValuesOf<F> {
   for (const name of Object.keys(fields)) {
     invariant(Object.hasOwn(config, name), `the configuration was read with ${name}`);
@@ -51,7 +51,7 @@ export function valuesOf<F extends ConfigFields>(fields: F, config: object): Val
   return config as ValuesOf<F>;
 }
 
-/** Makes a function that adds to each setting its help and example out of `texts`. */
+/** Returns a function that adds to each setting its help and example from `texts`. */
 export const textsFrom =
   <K extends string>(texts: Readonly<Record<K, Pick<Meta, "help" | "example">>>) =>
   <F extends Partial<Record<K, z.ZodType>>>(fields: F): F => {
@@ -61,7 +61,7 @@ export const textsFrom =
     return Object.fromEntries(named);
   };
 
-/** A setting whose help and example {@link textsFrom} adds. */
+/** Returns a setting with traits, to which {@link textsFrom} adds help and example. */
 export const marked = <T extends z.ZodType>(schema: T, traits: Traits): T =>
   schema.meta({ ...traits });
 
@@ -107,7 +107,7 @@ export const isLoopback = (hostname: string): boolean =>
 /** The highest port of TCP. */
 export const PORT_MAX = 65_535;
 
-/** Whether a value of the setup file may be printed; the value of an unknown name may not. */
+/** Whether a value of the setup file may be printed; values of unknown names may not. */
 export function mayBePrinted({ name, value }: Pick<Entry, "name" | "value">, fields: ConfigFields) {
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   return field !== undefined && isPrintable(field, value);
@@ -123,10 +123,10 @@ export function isPrintable(field: z.ZodType, value: string): boolean {
 export const holdsCredentials = (value: string): boolean =>
   /@|^\s*[a-z][a-z\d+.-]*:[^?#]*[?#]/i.test(value);
 
-/** The shortest parameter of an address that counts as a secret; `v=2` would match many texts. */
+/** The shortest parameter of a URL that counts as a secret; `2` of `v=2` would match many texts. */
 const PARAMETER_CHARACTERS_MIN = 6;
 
-/** Returns the credentials in an address such as http://login:password@host/path?token=secret. */
+/** Returns the secrets in an address such as http://login:password@host/path?token=secret. */
 export function credentialsWithin(value: string): string[] {
   const passwords = [...value.matchAll(/:([^:@/]+)@/g)].map(([, password = ""]) => password);
   const [, query = ""] = /[?#](.*)/.exec(value) ?? [];

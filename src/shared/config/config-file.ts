@@ -1,10 +1,9 @@
-/** The text form of data/config.txt: NAME=value lines (docs/design.md 4.1). */
-
+/** One line `NAME=value` of data/config.txt (docs/design.md 4.1). */
 export interface Entry {
   readonly line: number;
   readonly name: string;
   readonly value: string;
-  /** Whether the value stood in quotes, which keep blanks and # in it. */
+  /** Whether the value stood in quotes, which may contain blanks and #. */
   readonly quoted: boolean;
 }
 
@@ -14,8 +13,8 @@ export interface LineFault {
 }
 
 /**
- * Reads `NAME=value` lines. Comments with #, blank lines, spaces around =, quotes, CRLF and a BOM
- * are accepted; a # inside a value belongs to it, and one after a quoted value begins a comment.
+ * Reads the lines of a setup file. Comments with #, blank lines, spaces around =, quotes, CRLF and
+ * a BOM are accepted; a # inside a value is part of it, but begins a comment after a quoted value.
  */
 export function readEntries(text: string): { entries: Entry[]; faults: LineFault[] } {
   const entries: Entry[] = [];
@@ -39,7 +38,7 @@ export function readEntries(text: string): { entries: Entry[]; faults: LineFault
   return { entries, faults };
 }
 
-/** Returns the known name nearest to a mistyped name; undefined: none is near. */
+/** Returns the known name that is most like a mistyped name; undefined: no name is like it. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const upper = name.toUpperCase();
   const [best] = known

@@ -17,7 +17,7 @@ export type { Config } from "./schema.ts";
 
 interface ConfigResult {
   readonly config: Config;
-  /** Warnings: unknown names, values that may be wrong, a file that others can read. */
+  /** Warnings about unknown names, suspicious values, and a file that others can read. */
   readonly warnings: readonly string[];
 }
 
@@ -36,14 +36,14 @@ export function loadConfig(path: string, program: Program, added?: ConfigPart): 
   return { config, warnings: [...warnings, ...permissionWarning(path)] };
 }
 
-/** The faults of a setup file that can be read, with its warnings; each says its line. */
+/** The error of a readable setup file with faults; each fault and warning names its line. */
 export class SetupFileFaulty extends ProgramExit {
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 
   constructor(path: string, faults: readonly string[], warnings: readonly string[]) {
     const count = faults.length === 1 ? "a fault" : `${faults.length} faults`;
-    // The warnings too: a misspelled name is often the reason why another name is missing.
+    // Warnings are included, because a misspelled name is often why another name is missing.
     const lines = [...faults, ...warnings].map((line) => `  ${line}`);
     super(exitCodes.configuration, `${path} has ${count}:\n${lines.join("\n")}`);
     this.faults = faults;
@@ -51,7 +51,7 @@ export class SetupFileFaulty extends ProgramExit {
   }
 }
 
-/** The largest setup file; a larger file is the wrong one and is refused before it is read. */
+/** The largest setup file; a larger file is surely another one, and is refused unread. */
 const FILE_BYTES_MAX = 256 * 1024;
 
 function readSetupFile(path: string): string {
@@ -153,7 +153,7 @@ function readValue(
   return undefined;
 }
 
-/** Returns a warning about a comment after a value, which would become a part of a password. */
+/** Returns a warning about a # after a value, which becomes part of the value, as of a password. */
 function commentWarning({ line, name, value, quoted }: Entry): string[] {
   if (quoted || !/\s#/.test(value)) return [];
   return [`line ${line}: the # belongs to the value of ${name}; comments need their own line`];
@@ -169,7 +169,7 @@ function unknownName({ line, name }: Entry, known: readonly string[]): string {
   return `line ${line}: ${name} is not a known name${nearest ? `, did you mean ${nearest}?` : ""}`;
 }
 
-/** Returns a warning if one of the two settings for the kiosk's own pages is missing. */
+/** Returns a warning if KIOSK_PORT or KIOSK_APP is missing while the other one is set. */
 function kioskWarning(isGiven: (name: string) => boolean, port: string | undefined): string[] {
   if (port === "0" || isGiven("KIOSK_PORT") === isGiven("KIOSK_APP")) return [];
   return ["KIOSK_PORT and KIOSK_APP go together; one is missing, and no pages are served"];

@@ -20,10 +20,10 @@ import {
 import { parseUsbAddress } from "./serial-ports.ts";
 import texts from "./settings-en.json" with { type: "json" };
 
-/**
- * The settings of data/config.txt that belong to no driver, each with type, range and default; help
- * and example are in settings-en.json. The example file and the reference's table are made from
- * them and from the settings of the drivers (docs/design.md 4.2). Values arrive as text.
+/*
+ * This file has the settings of data/config.txt that belong to no driver, with type, range and
+ * default; settings-en.json has help and example. The example file and the reference are generated
+ * from these settings and those of the drivers (docs/design.md 4.2). Values are read as text.
  */
 
 const withTexts = textsFrom(texts);
@@ -37,7 +37,7 @@ const serialPort = z.string().refine(isSerialPort, {
 function isSerialPort(value: string): boolean {
   if (/^COM[1-9]\d{0,2}$/.test(value)) return true;
   if (parseUsbAddress(value)) return true;
-  // Any path, because operators make links outside /dev too.
+  // Any path is accepted, because operators make links outside /dev.
   if (/^(\/(?!\.\.?(\/|$))[^\s/]+)+$/.test(value)) return true;
   const [, address, name, port] =
     /^tcp:\/\/(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/.exec(value) ?? [];
@@ -47,7 +47,7 @@ function isSerialPort(value: string): boolean {
 
 const basicLogin = text(128).regex(/^[^:]*$/, "must not hold a colon");
 
-/** Returns a warning about a login that is longer than described (docs/gateway.md 2.2). */
+/** Returns a warning about a login longer than the gateway documents (docs/gateway.md 2.2). */
 function longLogin(login: string): string | undefined {
   const { length } = [...login];
   return length > 32
@@ -97,7 +97,7 @@ const origins = z.string().transform((value, context) => {
 
 const SECRETS_MAX = 8;
 
-/** A list of secrets; the message about a fault repeats none of them. */
+/** A list of secrets; its error message repeats no secret. */
 const secrets = text(SECRETS_MAX * 129).transform((value, context) => {
   const list = value.split(" ").filter((secret) => secret !== "");
   if (list.length <= SECRETS_MAX && list.every(({ length }) => length <= 128)) return list;
@@ -120,7 +120,7 @@ function isBrokerUrl(value: string): boolean {
   return protocol === "mqtts:" || isLoopback(hostname);
 }
 
-/** The https address of a folder, below which all uploads go. */
+/** The https address of the folder into which support bundles are uploaded. */
 const uploadUrl = text(255).refine(
   (value) => isWebAddress(value) && /^https:[^?#]+\/$/.test(value) && !/\/\.\.?(\/|$)/.test(value),
   { error: "must be an https address without login, ? and #, with a / at its end" },
@@ -221,7 +221,7 @@ const daily = withTexts({
   LOG_LEVEL: oneOf(["debug", "info", "warn", "error"]).default("info"),
 });
 
-/** Pairs of settings of which the first needs the second. */
+/** Pairs of settings; the first setting is invalid without the second. */
 const needs = [
   ["FLEET_URL", "FLEET_ID"],
   ["FLEET_USER", "FLEET_PASSWORD"],
@@ -230,14 +230,14 @@ const needs = [
   ["FLEET_KEY_FILE", "FLEET_CERT_FILE"],
 ] as const;
 
-/** Returns the faults of settings that lack the setting they need. */
+/** Returns the faults of settings that are given without the setting that they need. */
 export function lackingPairs(isGiven: (name: string) => boolean): readonly ValueFault[] {
   return needs.flatMap(([name, other]) =>
     isGiven(name) && !isGiven(other) ? [{ name, message: `${name} needs ${other} too` }] : [],
   );
 }
 
-/** The sections of the file in its order; those of the drivers come after them. */
+/** The first sections of the setup file, in their order; the drivers' sections follow. */
 export const sharedParts = [
   { title: "Terminal and local API", fields: terminalAndApi },
   { title: "Payment gateway", fields: gateway },
@@ -247,8 +247,8 @@ export const sharedParts = [
 
 export const sharedFields = { ...terminalAndApi, ...gateway, ...fleet, ...daily } as const;
 /**
- * Every shared value, parsed. A required value is present in the program that requires it, and only
- * that program reads it. The value of a driver's setting is read with `valuesOf`.
+ * The parsed values of all shared settings. Only the program that requires a setting may rely on
+ * its value. The values of a driver's settings are read with `valuesOf`.
  */
 export type Config = ValuesOf<typeof sharedFields>;
 
@@ -259,7 +259,7 @@ export function consolePortOf({
   NOTIFICATION_PORT: taken,
 }: Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT">): number | undefined {
   if (given !== undefined) return given === 0 ? undefined : given;
-  // The gateway's notifications keep their port; the console takes the next one.
+  // If notifications use the next port, the console uses the port after it.
   const port = local + 1 === taken ? local + 2 : local + 1;
   return port <= PORT_MAX ? port : undefined;
 }

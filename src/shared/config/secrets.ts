@@ -2,17 +2,17 @@ import { maskPansInText } from "../masking/mask.ts";
 import { type ConfigFields, credentialsWithin, mayBePrinted, metaOf } from "./config-field.ts";
 import type { Entry } from "./config-file.ts";
 
-/** What stands in a support bundle in place of a secret. */
+/** The text that replaces a secret in a support bundle. */
 export const REMOVED = "[removed]";
-/** The length from which a secret is removed anywhere; a shorter one only as a whole word. */
+/** The length from which a secret is removed inside words; shorter ones only as whole words. */
 const SECRET_ANYWHERE_LENGTH = 4;
 
 type Setting = Pick<Entry, "name" | "value">;
 
 /**
- * The secrets of a setup file: the values that may not be printed, the single ones of a list, the
- * credentials in addresses, and each login with each secret as HTTP writes them. A login by itself
- * is none.
+ * Returns the secrets of a setup file: values that may not be printed, the elements of lists,
+ * credentials in addresses, and each login with each secret as HTTP Basic encodes them. A login
+ * alone is no secret.
  */
 export function secretsOf(settings: readonly Setting[], fields: ConfigFields): string[] {
   const isLogin = ({ name }: Setting): boolean => metaIn(fields, name)?.login === true;
@@ -35,7 +35,7 @@ function metaIn(fields: ConfigFields, name: string) {
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** Returns what masks card numbers in a text and removes these secrets in all their forms. */
+/** Returns a function that masks card numbers and removes these secrets in all their forms. */
 export function secretMask(secrets: readonly string[]): (text: string) => string {
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "");
   // Longest first, because one secret may be a part of another.
@@ -45,7 +45,7 @@ export function secretMask(secrets: readonly string[]): (text: string) => string
     .join("|");
   const secret = new RegExp(pattern || "(?!)", "gu");
   return (text) => {
-    // Secrets are found in the original text: one may be a part of a card number.
+    // Secrets are searched in the original text, because one may be part of a card number.
     const withoutPans = maskPansInText(text);
     let safe = "";
     let from = 0;
@@ -57,7 +57,7 @@ export function secretMask(secrets: readonly string[]): (text: string) => string
   };
 }
 
-/** The forms of a secret in a text, JSON, an address, XML, base64 and a log that masks cards. */
+/** Returns a secret as text, JSON, URL, XML and base64 write it, and as a log masks it. */
 function formsOf(secret: string): string[] {
   const inXml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   return [

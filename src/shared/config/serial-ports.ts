@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } fro
 import { dirname, join } from "node:path";
 import { readOr } from "../read-or.ts";
 
-/** The folders in which Linux lists its devices; tests have their own. */
+/** The folders in which Linux lists its devices; tests use other folders. */
 export interface DeviceRoots {
   readonly sys: string;
   readonly dev: string;
@@ -19,13 +19,13 @@ interface UsbIds {
 
 export interface SerialPortFound {
   readonly path: string;
-  /** null: the port is built in. */
+  /** The USB device of the port; null: the port is built in. */
   readonly usb: (UsbIds & { readonly product: string | null }) | null;
-  /** The port's names below /dev/serial/by-id, which stay when the ports are renumbered. */
+  /** The port's paths below /dev/serial/by-id, which stay when Linux renumbers ports. */
   readonly stableNames: readonly string[];
 }
 
-/** Reads `usb:0403:6001` or `usb:0403:6001:A50285BI`; undefined: the text is something else. */
+/** Reads `usb:0403:6001` or `usb:0403:6001:A50285BI`; undefined: the text has another form. */
 export function parseUsbAddress(text: string): UsbIds | undefined {
   const match = /^usb:([0-9a-f]{4}):([0-9a-f]{4})(?::([^\s\p{Cc}]{1,126}))?$/iu.exec(text);
   const [, vendorId, productId, serial = null] = match ?? [];
@@ -84,7 +84,7 @@ export function listSerialPorts(roots: DeviceRoots = systemRoots): SerialPortFou
   });
 }
 
-/** Returns the USB device of a port: in sysfs it is one of the folders above the port's. */
+/** Returns the USB device of a port, which sysfs describes in a folder above the port's folder. */
 function usbOf(device: string): SerialPortFound["usb"] {
   for (let folder = device; folder !== dirname(folder); folder = dirname(folder)) {
     const vendorId = readLine(join(folder, "idVendor"));
@@ -111,23 +111,23 @@ function stableNames({ dev }: DeviceRoots): Map<string, string[]> {
   return names;
 }
 
-/** Returns the names in a folder; a folder that is missing lists no device. */
+/** Returns the sorted names in a folder; a missing folder has none. */
 const entriesOf = (folder: string): string[] => readOr([], () => readdirSync(folder).sort());
 
-/** Return what a link or a file says; undefined: it is gone, perhaps with its process. */
+// Files and links of /proc may be gone with their process, which gives undefined.
 const realPath = (path: string) => readOr(undefined, () => realpathSync(path));
 const linkOf = (path: string) => readOr(undefined, () => readlinkSync(path));
 const readLine = (path: string) => readOr(undefined, () => readFileSync(path, "utf8").trim());
 
 interface PortUser {
   readonly pid: number;
-  /** The program's name without its arguments, which may hold secrets. */
+  /** The name of the program without its arguments, which may hold secrets. */
   readonly command: string;
 }
 
 /**
- * Returns the processes that have a device open: those of this user, or all of them for root. The
- * process at the other end of a pseudo-terminal is left out, because it is itself the device.
+ * Returns the processes of this user, or for root of all users, that have a device open. The
+ * process at the far end of a pseudo-terminal is left out, because it is the device itself.
  */
 export function usersOfDevice(path: string): PortUser[] {
   const target = realPath(path);
@@ -149,7 +149,7 @@ function ptyOf(fdinfo: string): string | undefined {
   return index === undefined ? undefined : `/dev/pts/${index}`;
 }
 
-/** Returns the name of a process; Node 24 calls itself "MainThread", here it is "node". */
+/** Returns the name of a process; "node" for Node.js 24, which calls itself "MainThread". */
 function commandOf(folder: string): string {
   const command = readLine(`${folder}/comm`) ?? "";
   return command === "MainThread" ? "node" : command;

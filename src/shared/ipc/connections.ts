@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 
 interface ConnectionLimits {
   readonly total: number;
-  /** The largest number from one source; missing: all connections count as one source. */
+  /** The largest number of one source; missing: all connections count as one source. */
   readonly ofSource?: number;
 }
 
@@ -11,9 +11,9 @@ interface Connection {
   readonly source: string;
   /** Whether the sender is authenticated. */
   trusted: boolean;
-  /** Requests whose answer has not ended. */
+  /** The responses that have not ended. */
   readonly open: Set<ServerResponse>;
-  /** Whether a first answer has ended. */
+  /** Whether the connection's first response has ended. */
   ended: boolean;
 }
 
@@ -21,8 +21,8 @@ type Held = readonly [socket: Duplex, connection: Connection];
 
 /**
  * The connections of a server, limited in number. A full server closes the oldest unauthenticated
- * connection of the source that has most of them, else the oldest idle one. So no source keeps
- * others out, and the newest connection has the longest time to authenticate.
+ * connection of the source that has the most of them, else the oldest idle connection. So no source
+ * keeps others out, and the newest connection has the longest time to authenticate.
  */
 export class Connections {
   readonly #all = new Map<Duplex, Connection>();
@@ -37,10 +37,7 @@ export class Connections {
     return this.#all.size;
   }
 
-  /**
-   * Takes a connection; false: it is full, and each connection carries out a known sender's
-   * request.
-   */
+  /** Accepts a connection; false: the server stops, or is full of authenticated requests. */
   admit(socket: Duplex & { readonly remoteAddress?: string | undefined }): boolean {
     if (this.#ending) return false;
     const { total, ofSource } = this.#limits;
@@ -60,7 +57,6 @@ export class Connections {
     if (connection) connection.trusted = true;
   }
 
-  /** Records that a request has begun. */
   begin(response: ServerResponse): void {
     const connection = this.#all.get(response.req.socket);
     if (!connection) return;
@@ -73,9 +69,9 @@ export class Connections {
   }
 
   /**
-   * Ends the connections because the server stops (docs/design.md 9.4). A request that arrived
-   * completely is answered before its connection ends. Every other connection ends now, because
-   * Node.js would wait for a request that never arrives.
+   * Ends the connections because the server stops (docs/design.md 9.4). A complete request is
+   * answered before its connection ends; every other connection ends now, because Node.js would
+   * wait for a request that never arrives.
    */
   end(): void {
     this.#ending = true;
@@ -86,7 +82,7 @@ export class Connections {
     return this.#all.get(socket) ?? { open: new Set(), ended: false };
   }
 
-  /** Closes the oldest of the given connections that may be closed; false: none may. */
+  /** Closes the oldest connection that may be closed; false: no connection may be closed. */
   #cutOne(held: readonly Held[]): boolean {
     const [spare] = oldestUnproven(held) ?? held.find(([, { open }]) => open.size === 0) ?? [];
     if (!spare) return false;
@@ -111,10 +107,7 @@ function oldestUnproven(held: readonly Held[]): Held | undefined {
   )[0];
 }
 
-/**
- * Returns the source that an address belongs to: the /64 network of an IPv6 address, because one
- * sender has all its addresses. Pure.
- */
+/** Returns the source of an IP address; one IPv6 sender has a whole /64 network. Pure. */
 export function sourceOf(address = ""): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !address.includes(":")) return mapped ?? address;

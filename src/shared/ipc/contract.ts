@@ -20,25 +20,13 @@ import {
 } from "./status-figures.ts";
 import { storesOfSupervisor, storesOfTpManager } from "./store-messages.ts";
 
-export {
-  type DeliveryState,
-  deliveryStateSchema,
-  type GatewayOperation,
-  type GatewayOperationKind,
-  type GatewayState,
-  gatewayOperationKindSchema,
-  gatewayOperationSchema,
-  gatewayStateSchema,
-  type OpenAtGateway,
-  type SendingStep,
-  sendingStepFields,
-} from "./gateway-messages.ts";
-export { type KnownOrder, type ResyncItem, STORE_PAGE_MAX } from "./store-messages.ts";
+export * from "./gateway-messages.ts";
+export * from "./store-messages.ts";
 
 /**
- * Every message between the processes of one installation (docs/design.md 7.1): HTTP POST with JSON
- * over a local socket, path `/v1/<message>`. Objects are read tolerantly, so that a newer sender
- * may add optional fields; anything else needs a new version in the path.
+ * The version in the paths of messages between the processes of one installation: HTTP POST with
+ * JSON over a local socket, path `/v1/<message>` (docs/design.md 7.1). Unknown members are ignored,
+ * so that a newer sender may add optional ones; any other change needs a new version.
  */
 export const IPC_VERSION = 1;
 
@@ -48,7 +36,7 @@ export type Program = (typeof programs)[number];
 const deliverySchema = z.object({
   known: z.boolean(),
   state: deliveryStateSchema.nullable(),
-  /** Whether the gateway has the transaction: `notificationGatewaySent`. */
+  /** Whether the gateway has the transaction; the kiosk's answer: `notificationGatewaySent`. */
   sent: z.boolean(),
 });
 
@@ -60,9 +48,9 @@ const servedPage = z.object({
 });
 export type ServedPage = z.infer<typeof servedPage>;
 
-/** One item of the outbox, for an operator. */
+/** One item of the outbox, as an operator reads it. */
 const outboxItemSchema = z.object({
-  /** The number of the item, which grows with every item; it is the cursor of a listing. */
+  /** The number of the item, which grows with each item; also the cursor of a listing. */
   sequence: z.int(),
   transactionId: z.string(),
   orderId: z.string(),
@@ -71,13 +59,13 @@ const outboxItemSchema = z.object({
   currency: z.string(),
   exponent: z.int(),
   queuedAtMs: z.int(),
-  /** When the next try is due; null unless the item is pending. */
+  /** When the next try is due; null: the item is not pending. */
   nextTryAtMs: z.int().nullable(),
   settledAtMs: z.int().nullable(),
   tries: z.int(),
-  /** The answer of at least one try was lost: the gateway may have the order. */
+  /** Whether the answer of at least one try was lost, so that the gateway may have the order. */
   ambiguous: z.boolean(),
-  /** Why the item is parked or closed. */
+  /** Why the item is parked or closed; null: it is neither. */
   reason: z.string().nullable(),
   lastTry: z
     .object({
@@ -91,7 +79,7 @@ const outboxItemSchema = z.object({
 });
 export type OutboxItem = z.infer<typeof outboxItemSchema>;
 
-/** Why a request about an item is refused: it is unknown, a try is running, or it has ended. */
+/** Why a request about an outbox item is refused; "running": a try is under way. */
 const outboxRefusals = ["unknown", "running", "sent", "closed"] as const;
 
 export const OUTBOX_PAGE_MAX = 200;
@@ -113,7 +101,7 @@ const gatewayHistorySchema = z.object({
       operation: z.string(),
       status: z.string(),
       transactionPublicId: z.string().nullable(),
-      /** How often the same notification came. */
+      /** How often the gateway sent the same notification. */
       copies: z.int(),
       details: z.record(z.string(), z.unknown()),
     }),
@@ -136,7 +124,7 @@ export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
 
 const empty = z.object({});
 
-/** The person who asks, and why; missing: not given, or tp-manager is older. */
+/** The person who makes a request, and why; missing: not given, or an older tp-manager. */
 const personSchema = {
   note: z.string().max(NOTE_CHARACTERS_MAX).optional(),
   by: z.string().max(PERSON_CHARACTERS_MAX).optional(),
@@ -147,11 +135,11 @@ const waitMsSchema = z.int().min(0).max(60_000);
 /** A transaction that is handed off. */
 const handedOver = z.object({
   transaction: transactionSchema,
-  /** It is handed off for the first time, so no lost database had it. Missing: uncertain. */
+  /** Whether this is the first hand-off, so that no lost database had it. Missing: uncertain. */
   isFirst: z.boolean().optional(),
 });
 
-/** Conditions of the outbox; missing: an older supervisor. */
+/** Since when and why conditions of the outbox are present; missing: an older supervisor. */
 const outboxConditions = {
   oldestAtMs: z.int().nullable().optional(),
   pausedSinceMs: z.int().nullable().optional(),
@@ -174,8 +162,8 @@ export const supervisorMessages = {
     response: z.object({ stored: z.literal(true), state: deliveryStateSchema.optional() }),
   },
   /**
-   * The sale was reversed at the terminal. "closed": the transaction was never sent to the gateway
-   * and never will be. "sent": the gateway has or may have the transaction, which raised an alarm.
+   * Closes a transaction whose sale was reversed at the terminal. "closed": it was never sent to
+   * the gateway and never will be. "sent": the gateway has or may have it, which raised an alarm.
    * Repeating the message is harmless.
    */
   "withdraw-transaction": {
@@ -188,7 +176,7 @@ export const supervisorMessages = {
     response: deliverySchema,
   },
   ...storesOfSupervisor,
-  /** Items of the outbox, oldest first, after `cursor`. */
+  /** Lists the items of the outbox after `cursor`, oldest first. */
   "outbox-list": {
     request: z.object({
       state: deliveryStateSchema.optional(),
@@ -205,7 +193,7 @@ export const supervisorMessages = {
     request: z.object({ transactionId: z.string(), ...personSchema }),
     response: z.object({ outcome: z.enum(["queued", ...outboxRefusals]) }),
   },
-  /** Closes an item that will not be sent, with an operator's reason. A repetition is harmless. */
+  /** Closes an item with an operator's reason, so that it is not sent. Repeating is harmless. */
   "outbox-drop": {
     request: z.object({
       transactionId: z.string(),
@@ -215,7 +203,7 @@ export const supervisorMessages = {
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
   },
   ...operationsOfSupervisor,
-  /** Records what an operator found out about an unknown operation of a transaction. */
+  /** Records whether an operator found that an unknown operation was done at the gateway. */
   "gateway-settle": {
     request: z.object({
       transactionPublicId: z.string(),
@@ -263,13 +251,13 @@ export const supervisorMessages = {
     request: z.object({ after: z.int().min(0), limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: z.object({
       returns: z.array(z.object({ transactionId: z.string(), returnedMinor: z.int().positive() })),
-      /** Transactions of which money went back, though perhaps not the order's money. */
+      /** Transactions of which money was paid back, although a duplicate may still be charged. */
       uncertain: z.array(z.string()).optional(),
       last: z.int().min(0),
       more: z.boolean(),
     }),
   },
-  /** The gateway's notifications about an order, and the operations asked of it. */
+  /** Reads the gateway's notifications about an order, and the operations requested for it. */
   "gateway-history": {
     request: z.object({ orderId: z.string() }),
     response: gatewayHistorySchema,
@@ -295,7 +283,7 @@ export const supervisorMessages = {
           message: z.string(),
           orderId: z.string().nullable(),
           transactionId: z.string().nullable(),
-          /** The id of an operation or gateway transaction. Missing: an older supervisor. */
+          /** The id of the operation or transaction concerned. Missing: an older supervisor. */
           about: z.string().nullable().optional(),
         }),
       ),
@@ -314,25 +302,25 @@ export const supervisorMessages = {
         sent: z.int(),
         /** Age of the oldest pending item in milliseconds; null when none is pending. */
         oldestAgeMs: z.number().nullable(),
-        /** Why nothing is being sent, in words for an operator; null when it is not paused. */
+        /** Why the queue sends nothing, for an operator; null: the queue is not paused. */
         paused: z.string().nullable(),
         ...outboxConditions,
-        /** Sends whose answer was lost. Missing: an older supervisor. */
+        /** Figures of sends whose answer was lost. Missing: an older supervisor. */
         ambiguous: z
           .object({
-            /** Sends so far. */
+            /** The number of sends whose answer was lost so far. */
             sends: z.int(),
-            /** Items that wait for a lookup before they are sent again. */
+            /** The number of items that wait for a lookup before they are sent again. */
             inDoubt: z.int(),
-            /** Orders that the gateway may have more than once. */
+            /** The number of orders that the gateway may have more than once. */
             possibleCopies: z.int(),
           })
           .optional(),
       }),
-      /** How many confirms, cancels and refunds without an answer nobody has settled. */
+      /** The number of confirms, cancels and refunds with a lost answer that are not settled. */
       operations: z.object({ unknown: z.int(), unknownSinceMs: z.int().nullable() }).optional(),
       notifications: notificationFigures.optional(),
-      /** Missing: an older supervisor, or one of a checkout. */
+      /** The state of updates. Missing: an older supervisor, or a checkout of the sources. */
       updates: updateFigures.optional(),
       /** Which certificate expires soon or has expired. Missing: an older supervisor. */
       certificates: reasonSince.nullable().optional(),
@@ -353,7 +341,7 @@ export const tpManagerMessages = {
       pid: z.int(),
       uptimeMs: z.number(),
       port: z.int(),
-      /** The pages that the setup file asks for, each on a port of its own. */
+      /** The pages that the setup file requests, each on a port of its own. */
       pages: z.array(servedPage).optional(),
       terminal: z.object({
         link: z.string(),
@@ -363,13 +351,13 @@ export const tpManagerMessages = {
         status: z.string(),
         /** Since when the terminal is in this state; a lost link counts from its loss. */
         sinceMs: z.number().optional(),
-        /** The terminal answers with another register number than it was sent. */
+        /** Whether the terminal answers with a register number other than the one it was sent. */
         otherRegister: z.boolean().optional(),
         ...terminalGrounds,
       }),
       payments: z.object({
         ...paymentFigures,
-        /** The terminal is being probed, or will be. */
+        /** Whether the terminal is or will be probed about payments in doubt. */
         asking: z.boolean().optional(),
       }),
       ...conditionFigures.shape,
@@ -385,7 +373,6 @@ export type Messages = Readonly<
 >;
 export type RequestOf<M extends Messages, K extends keyof M> = z.infer<M[K]["request"]>;
 export type ResponseOf<M extends Messages, K extends keyof M> = z.infer<M[K]["response"]>;
-/** The request, and the answer, of one message to the supervisor. */
 export type SupervisorRequest<K extends keyof ToSupervisor> = RequestOf<ToSupervisor, K>;
 export type SupervisorAnswer<K extends keyof ToSupervisor> = ResponseOf<ToSupervisor, K>;
 type ToSupervisor = typeof supervisorMessages;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { conditionFigures, paymentFigures } from "./status-figures.ts";
 
-/** The most events in one answer; reading more would make a payment wait. */
+/** The largest number of events in one answer; reading more would delay a payment. */
 export const FLEET_PAGE_MAX = 50;
 
 const readinessSchema = z.object({
@@ -15,9 +15,9 @@ const readinessSchema = z.object({
   troubles: conditionFigures,
 });
 
-/** The only message of the fleet part to tp-manager, which changes nothing (docs/fleet.md 6.1). */
+/** The only message of the fleet part to tp-manager; it changes nothing (docs/fleet.md 6.1). */
 export const fleetMessages = {
-  /** Asks for the readiness and the kept events after `after`, oldest first; null: no events. */
+  /** Reads the kiosk's state and the events after `after`, oldest first; null: no events. */
   "fleet-news": {
     request: z.object({
       after: z.int().min(0).nullable(),

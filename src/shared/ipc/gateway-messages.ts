@@ -1,27 +1,22 @@
 import { z } from "zod";
 
-/** The state of a transaction's delivery to the gateway. */
-export const deliveryStateSchema = z.enum([
-  /** Waiting for its first or next try. */
-  "pending",
-  /** The gateway answered code 0. */
-  "sent",
-  /** Refused by the gateway; waits for an operator. */
-  "parked",
-  /** Closed without being sent. */
-  "closed",
-]);
+/**
+ * The state of a transaction's delivery to the gateway. "pending": it waits for its first or next
+ * try. "sent": the gateway has it. "parked": the gateway refuses it, or it cannot be sent, so it
+ * waits for an operator. "closed": it will not be sent.
+ */
+export const deliveryStateSchema = z.enum(["pending", "sent", "parked", "closed"]);
 export type DeliveryState = z.infer<typeof deliveryStateSchema>;
 
 export const gatewayOperationKindSchema = z.enum(["confirm", "cancel", "refund"]);
 export type GatewayOperationKind = z.infer<typeof gatewayOperationKindSchema>;
 
-/** A confirm, cancel or refund, which is sent at most once, and its end. */
+/** A confirm, cancel or refund, which is sent at most once, and its outcome. */
 export const gatewayOperationSchema = z.object({
   operationId: z.string(),
   kind: gatewayOperationKindSchema,
   transactionPublicId: z.string(),
-  /** The amount; null: all of it. */
+  /** The amount in minor units; null: the whole amount. */
   amountMinor: z.int().nullable(),
   /**
    * "done" and "refused": as the gateway answered. "not-sent": the operation was not carried out.
@@ -30,19 +25,19 @@ export const gatewayOperationSchema = z.object({
   state: z.enum(["sending", "done", "refused", "not-sent", "unknown"]),
   code: z.int().nullable(),
   description: z.string(),
-  /** The name of a row of the fault table. */
+  /** The kind of end: the name of a row of the supervisor's fault table; null: still sending. */
   class: z.string().nullable(),
   askedAtMs: z.int(),
   endedAtMs: z.int().nullable(),
 });
 export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
 
-/** What a person has to find out at the gateway. */
+/** What an operator has to find out at the gateway. */
 export const openAtGatewaySchema = z.object({
   /** Operations whose answer was lost. */
   operations: z.array(
     gatewayOperationSchema.extend({
-      /** The order; null: it is not one of this installation's. */
+      /** The order; null: the order is not of this installation. */
       orderId: z.string().nullable(),
       currency: z.string(),
       exponent: z.int(),
@@ -59,11 +54,11 @@ export const openAtGatewaySchema = z.object({
       possibleOrders: z.int().min(2),
       /** The transactions that the gateway has named. */
       transactionPublicIds: z.array(z.string()),
-      /** The order still waits to be sent, so nothing can be settled yet. */
+      /** Whether the order may still be sent, so that nothing can be settled yet. */
       mayBeSent: z.boolean(),
     }),
   ),
-  /** There are more operations or copies than are listed. */
+  /** Whether there are more operations or duplicates than are listed. */
   more: z.boolean(),
 });
 export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
@@ -72,27 +67,27 @@ export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
 export const sendingStepSchema = z.object({
   atMs: z.int(),
   /**
-   * queued: handed off. try: the end of a try. parked, closed, sent: an end of the tries without an
-   * answer of the gateway. requeue, drop: a person's decision.
+   * "queued": the hand-off. "try": the end of a try. "parked", "closed", "sent": an end without an
+   * answer to a try. "requeue", "drop": an operator's decision.
    */
   step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
   /** The number of a try, from 1. */
   number: z.int().nullable(),
-  /** The outcome of a try. not-known: the gateway may have the order. */
+  /** The outcome of a try; "not-known": the gateway may have the order. null: no try. */
   outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
-  /** The fault of a try: a row of the fault table. */
+  /** The kind of end of a try: the name of a row of the supervisor's fault table. */
   class: z.string().nullable(),
-  /** The gateway's text, the reason, or the person's note. */
+  /** The gateway's text, the reason, or the operator's note. */
   description: z.string(),
-  /** The person, where that is known. */
+  /** The operator who decided; null: not known, or no decision. */
   by: z.string().nullable(),
 });
 export type SendingStep = z.infer<typeof sendingStepSchema>;
 export const sendingStepFields = sendingStepSchema.shape;
 
 /**
- * The state of an order at the gateway, according to its notifications. Of two notifications the
- * one with the later state in this list counts, in whatever order they came.
+ * The state of an order at the gateway, according to its notifications. Of several notified states
+ * the last one in this list counts, in whatever sequence the notifications came.
  */
 export const gatewayStateSchema = z.enum([
   "unknown",
@@ -116,15 +111,15 @@ const gatewayTransactionSchema = z.object({
   transactionId: z.string().nullable(),
   currency: z.string(),
   exponent: z.int(),
-  /** The sum that already went back of this transaction; missing: it is not known. */
+  /** The sum of this transaction that was paid back; missing: not known. */
   returnedMinor: z.int().min(0).optional(),
   /** The sum that can still be refunded. Missing: not known, nothing, or an older supervisor. */
   leftMinor: z.int().positive().optional(),
-  /** The supervisor knows idempotency keys and repeated refunds. Missing: an older supervisor. */
+  /** Whether the supervisor stores idempotency keys and refunds. Missing: an older supervisor. */
   remembers: z.literal(true).optional(),
 });
 
-/** Names one transaction of the gateway. */
+/** The id by which a caller names one transaction of the gateway. */
 const gatewayTarget = z.union([
   z.object({ orderId: z.string() }),
   z.object({ transactionPublicId: z.string() }),
@@ -139,22 +134,22 @@ const gatewayOperationRequest = z.object({
 });
 
 /**
- * The sum of the order that certainly went back; if the gateway has the order twice, the sum of
- * both. Missing: another installation's order, or an older supervisor.
+ * The sum of the order that was certainly paid back, in minor units; of an order that the gateway
+ * has twice, the smaller sum. Missing: another installation's order, or an older supervisor.
  */
 export const orderReturnedMinor = z.int().min(0).optional();
 
 /**
- * The gateway has the order once, so a return adds to the earlier returns, some of which this
- * database may lack. Missing: the gateway may have the order more often, or an older supervisor.
+ * Whether the gateway has the order exactly once, so that a refund adds to earlier refunds, of
+ * which this database may lack some. Missing: not certain, or an older supervisor.
  */
 const isThereOnce = z.literal(true).optional();
 
 /** The messages about operations that the supervisor answers. */
 export const operationsOfSupervisor = {
   /**
-   * Finds the transaction of the gateway that an id names. An order id is resolved only by a
-   * verified notification or a lookup; a transaction id that is new here is looked up.
+   * Finds the gateway's transaction for an id. The transaction of an order is known only from a
+   * verified notification or a lookup; an unknown transaction id is looked up.
    */
   "gateway-resolve": {
     request: gatewayTarget,
@@ -164,14 +159,14 @@ export const operationsOfSupervisor = {
     ]),
   },
   /**
-   * Carries out a confirm, cancel or refund, once; a repeated operation id is answered with the
-   * operation's end. null: an earlier operation of this transaction is still open, or the refund
-   * repeats another one.
+   * Carries out a confirm, cancel or refund, once; a repeated operation id gets the operation's
+   * outcome. null: an earlier operation of this transaction is still open, or the refund repeats
+   * another refund.
    */
   "gateway-operation": {
     request: gatewayOperationRequest.extend({
       operationId: z.uuid(),
-      /** The caller's own key, remembered with everything that was asked for. */
+      /** The caller's idempotency key, stored with the whole request (`asked`). */
       key: z.object({ idempotencyKey: z.string(), asked: z.string() }).optional(),
       /** Whether a refund that equals one of the last 24 hours is refused. */
       unlessRepeated: z.boolean().optional(),
@@ -180,13 +175,13 @@ export const operationsOfSupervisor = {
       operation: gatewayOperationSchema.nullable(),
       orderReturnedMinor,
       isThereOnce,
-      /** The refund that this one repeats; null: earlier ones may be unknown. Missing: none. */
+      /** The refund that this request repeats; null: earlier ones may be lost. Missing: none. */
       repeats: gatewayOperationSchema.nullable().optional(),
     }),
   },
   /**
-   * Finds the last operation with a caller's key, if that operation has ended. `known` is null if
-   * there is none; `mayBeLost`: this database was lost after the order was charged.
+   * Finds the last operation with a caller's key, after its end; `known` is null if there is none.
+   * `mayBeLost`: this database was lost, perhaps with the record of the operation.
    */
   "gateway-key": {
     request: z.object({ idempotencyKey: z.string(), target: gatewayTarget }),

@@ -5,7 +5,7 @@ import { isPresent, presentProcesses } from "../process/presence.ts";
 import { readOr } from "../read-or.ts";
 import type { Program } from "./contract.ts";
 
-/** The folder of named pipes on Windows, where any user may make pipes and list them. */
+/** The folder of named pipes on Windows, in which any user may make and list pipes. */
 const PIPES = "\\\\.\\pipe\\";
 const RANDOM_BYTES = 16;
 const ownerForm = new RegExp(`-(\\d+)-[0-9a-f]{${RANDOM_BYTES * 2}}$`);
@@ -17,23 +17,23 @@ export function newPipe(program: Program): string {
 }
 
 /**
- * Whether a pipe is ours: whether the process that made it lives. The name of a dead process's pipe
- * may be taken by anyone, that of a living one's not. The caller has a connection open, so that
- * nothing changes in between (docs/design.md 7.1). True for an address that is no pipe.
+ * Whether a pipe is ours, which is certain while the process that made it lives: anyone may reuse
+ * the pipe name of a dead process. The caller has a connection open, so that the owner cannot
+ * change during the check (docs/design.md 7.1). True for an address that is no pipe.
  */
 export function isPipeOfLiving(runDirectory: string, program: Program, address: string): boolean {
   if (!address.startsWith(PIPES)) return true;
   const base = join(runDirectory, program);
   const pid = ownerForm.exec(address)?.[1];
-  // A folder that is gone or cannot be read does not name the pipe's owner.
+  // Without a readable run directory, the owner of the pipe is not known.
   return readOr(false, () =>
     pid === undefined ? isOfOlderVersion(base) : isPresent(base, Number(pid)),
   );
 }
 
 /**
- * A version before random names has one fixed name. The name belongs to a living process if that
- * process started before the address was written; else a dead process wrote it.
+ * Whether a living process of an older version, whose pipe has a fixed name, made the pipe: such a
+ * process started before the address was written.
  */
 function isOfOlderVersion(base: string): boolean {
   const writtenMs = statSync(`${base}.address`).mtimeMs;

@@ -17,10 +17,10 @@ import { readOr } from "../read-or.ts";
 import type { Program } from "./contract.ts";
 import { newPipe } from "./pipe.ts";
 
-/** The longest path of a socket; sockaddr_un has room for 108 bytes on Linux, elsewhere fewer. */
+/** The longest path of a socket; systems allow at most 108 bytes (Linux) or fewer. */
 const SOCKET_PATH_BYTES_MAX = 100;
 
-/** Makes the owner's folder in which the processes of one installation find each other. */
+/** Makes and returns the private folder in which the installation's processes find each other. */
 export function openRunDirectory(dataDirectory: string): string {
   const directory = join(dataDirectory, "run");
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -32,9 +32,9 @@ const TOKEN_BYTES = 32;
 const tokenForm = new RegExp(`^[0-9a-f]{${TOKEN_BYTES * 2}}$`);
 
 /**
- * Returns the secret token of every local request. The program that starts first makes it: it
- * writes another file, syncs and links it, so that no program reads half a token. A token that was
- * damaged on the disk is replaced, because an empty token would admit everyone.
+ * Returns the secret token that every local request carries. The program that starts first writes
+ * it into another file, syncs and links that file, so that no program reads half a token. A token
+ * that is damaged on the disk is replaced, because an empty token would admit everyone.
  */
 export function ipcToken(runDirectory: string): string {
   const path = join(runDirectory, "token");
@@ -66,10 +66,10 @@ function readIfThere(path: string): string | undefined {
 }
 
 /**
- * Chooses the address a program listens at and records it for its clients: a socket in the run
- * directory, in a short folder of its own when that path is too long; on Windows a named pipe that
- * has a new name at each start. Only the holder of the program's lock may call this: it removes a
- * socket left by a dead process.
+ * Chooses the address that a program listens at, and records it for its clients: a socket in the
+ * run directory, or in a short folder of its own if that path is too long; on Windows a named pipe
+ * with a new name at each start. Only the holder of the program's lock may call this function,
+ * because it removes a socket that a dead process left.
  */
 export function claimAddress(runDirectory: string, program: Program): string {
   const address = chooseAddress(runDirectory, program);
@@ -82,7 +82,7 @@ export function claimAddress(runDirectory: string, program: Program): string {
 
 /** Returns the address that a program listens at; undefined: it was never started. */
 export function addressOf(runDirectory: string, program: Program): string | undefined {
-  // The file may be empty after a power cut, which counts as missing.
+  // After a power cut the file may be empty, which counts as missing.
   return readIfThere(join(runDirectory, `${program}.address`)) || undefined;
 }
 
@@ -103,7 +103,7 @@ function isShortEnough(path: string): boolean {
   return Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX;
 }
 
-/** Whether a folder belongs to this user alone; others may write to the folder above it. */
+/** Whether a folder belongs to this user alone, because others may write to its parent folder. */
 function isOwnFolder(path: string): boolean {
   const stat = readOr(undefined, () => lstatSync(path));
   return !!stat?.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0;

@@ -2,43 +2,44 @@ import { z } from "zod";
 
 /* Parts of the answers to `status`. */
 
-/** Why a condition is present, in words for an operator, and since when. */
+/** Why a condition is present, for an operator, and since when. */
 export const reasonSince = z.object({ reason: z.string(), sinceMs: z.int() });
 
 export const notificationFigures = z.object({
   /** The number of notifications since the start of the program, by verdict. */
   verdicts: z.record(z.string(), z.int()),
-  /** The notifications that are refused now; null: none. */
+  /** The refusal of notifications that lasts now; null: none. */
   refused: reasonSince.extend({ count: z.int() }).nullable(),
 });
 
 export const updateFigures = z.object({
-  /** UPDATE_URL is set. */
+  /** Whether this installation checks for updates (UPDATE_URL is set). */
   asks: z.boolean(),
   channel: z.string(),
-  /** When the last check for an update was, and why it failed; null: none, or it did not. */
+  /** When the last check for an update was; null: none. */
   checkedMs: z.number().nullable(),
+  /** Why the last check failed; null: it did not. */
   fault: z.string().nullable(),
-  /** When metadata were last verified as fresh, and when the first of them expires. */
+  /** When the metadata of updates were last verified as fresh, and when the first expires. */
   freshMs: z.number().nullable(),
   expiresMs: z.number().nullable(),
-  /** A version that waits to be taken; null: none. */
+  /** The version that waits to be installed; null: none. */
   ready: z.string().nullable(),
   /** Who holds updates; null: nobody. */
   heldBy: z.string().nullable(),
-  /** Since and until when updates are held; null: not held, or without an end. */
+  /** Since and until when updates are held; null: they are not, or without an end. */
   heldSinceMs: z.number().nullable().optional(),
   heldUntilMs: z.number().nullable().optional(),
-  /** Why no update was found or taken for three nights, or which metadata have expired. */
+  /** Why checks or installations have failed for three nights; null: they have not. */
   stuck: reasonSince.nullable(),
-  /** Why the last version that was tried failed here; the older one runs. */
+  /** Why the last installed version failed, so that the older version runs; null: it did not. */
   failed: reasonSince.nullable(),
 });
 
-/** The numbers of payments that are not over for tp-manager. */
+/** The numbers of tp-manager's payments that run, are in doubt, or are not handed off. */
 export const paymentFigures = { running: z.int(), inDoubt: z.int(), notHandedOver: z.int() };
 
-/** What is assumed and known of the terminal (docs/matching.md); missing: older tp-managers. */
+/** Assumptions and facts about the terminal (docs/matching.md); missing: an older tp-manager. */
 export const terminalGrounds = {
   assumptions: z
     .array(
@@ -52,7 +53,7 @@ export const terminalGrounds = {
     )
     .readonly()
     .optional(),
-  /** Whether each assumption was seen to hold; false: it was seen to fail; null: neither. */
+  /** Whether the terminal has confirmed or refuted (false) each assumption; null: neither. */
   shown: z
     .array(z.object({ name: z.string(), says: z.string(), holds: z.boolean().nullable() }))
     .readonly()
@@ -61,21 +62,18 @@ export const terminalGrounds = {
 
 const waiting = z.object({ count: z.int(), sinceMs: z.number() });
 
-/** The facts of tp-manager from which conditions are found (docs/design.md 8.8). */
+/** The facts of tp-manager that decide which conditions are present (docs/design.md 8.8). */
 export const conditionFigures = z.object({
-  /**
-   * Why a payment of a new order would be refused now, each with its error code; empty: it would be
-   * taken.
-   */
+  /** Why a payment of a new order would be refused now; empty: it would be accepted. */
   obstacles: z
     .array(z.object({ code: z.string(), says: z.string(), todo: z.string() }))
     .readonly()
     .optional(),
-  /** Why and since when the supervisor takes nothing, and how many wait; null: it takes them. */
+  /** Why and since when hand-offs fail, and how many transactions wait; null: they succeed. */
   handOver: reasonSince.extend({ pending: z.int() }).nullable().optional(),
-  /** The number of transactions that the supervisor refuses while it takes the others. */
+  /** The number of transactions that the supervisor refuses while it accepts others. */
   refusedHandOffs: z.int().optional(),
-  /** Orders that the gateway has although their sale was reversed at the terminal; at most 100. */
+  /** At most 100 orders that the gateway has although their sale was reversed at the terminal. */
   standingAtGateway: z.array(z.string()).readonly().optional(),
   /** Orders in doubt because of which payments of the same amount are refused. */
   refusedAmounts: z
@@ -84,11 +82,11 @@ export const conditionFigures = z.object({
     .optional(),
   /** Unmatched transactions that are not acknowledged; null: there is none. */
   unmatched: waiting.nullable().optional(),
-  /** Unmatched transactions, as the previous version reports them. */
+  /** Unmatched transactions under the name that the previous version uses. */
   strays: waiting.nullable().optional(),
-  /** Differences of reconciliation and missing receipt numbers that are not acknowledged. */
+  /** Unacknowledged differences of a reconciliation and missing receipt numbers. */
   differences: waiting.nullable().optional(),
-  /** Orders that were charged although the kiosk got another answer, or none. */
+  /** Orders that were charged although the kiosk got another answer, or no answer. */
   unreadCharges: z
     .object({ count: z.int(), sinceMs: z.number(), orderIds: z.array(z.string()).readonly() })
     .nullable()

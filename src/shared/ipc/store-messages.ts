@@ -2,15 +2,15 @@ import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-messages.ts";
 
-/** A charged order that is given to a journal that was lost or restored (docs/rules/17-loss.md). */
+/** A charged order, as the supervisor gives it to a lost journal (docs/rules/17-loss.md). */
 const knownOrderSchema = z.object({
   transaction: transactionSchema,
   state: deliveryStateSchema,
-  /** The sale was reversed at the terminal. */
+  /** Whether the sale was reversed at the terminal. */
   reversed: z.boolean(),
-  /** The sum that went back at the gateway for certain. */
+  /** The sum that was certainly paid back at the gateway, in minor units. */
   returnedMinor: z.int().min(0),
-  /** A cancel or refund whose end is not known. */
+  /** A cancel or refund with an unknown outcome; null: there is none. */
   openReturn: gatewayOperationSchema.nullable(),
 });
 export type KnownOrder = z.infer<typeof knownOrderSchema>;
@@ -23,14 +23,14 @@ const resyncItemSchema = z.object({
 });
 export type ResyncItem = z.infer<typeof resyncItemSchema>;
 
-/** The most transactions of one message, so that the message is never too large. */
+/** The largest number of transactions in a message, so that no message is too large. */
 export const STORE_PAGE_MAX = 10;
 
 /** The messages about lost databases that the supervisor answers. */
 export const storesOfSupervisor = {
   /**
-   * Lists the charged orders of this database, all or those of one order id. `whole`: this database
-   * has every transaction that was ever handed off; false after a loss of this database.
+   * Lists the charged orders of supervisor.db, all or those of one order id. `whole`: the database
+   * has every transaction that was ever handed off; false after a loss.
    */
   "known-orders": {
     request: z.object({
@@ -46,14 +46,14 @@ export const storesOfSupervisor = {
       whole: z.boolean(),
     }),
   },
-  /** Finds whether the gateway has an order with this id, when no database here knows it. */
+  /** Finds whether the gateway has an order that neither program's database knows. */
   "order-at-gateway": {
     request: z.object({ orderId: z.string() }),
     response: z.object({ found: z.enum(["absent", "present", "untold"]), why: z.string() }),
   },
   /**
-   * Stores transactions again after this database was lost or restored. Repeating the message is
-   * harmless. `last`: the journal has no gap and has handed off everything.
+   * Stores transactions again after supervisor.db was lost or restored. Repeating the message is
+   * harmless. `last`: the journal has no gap and has handed off all its transactions.
    */
   "take-over": {
     request: z.object({
@@ -66,7 +66,7 @@ export const storesOfSupervisor = {
 
 /** The messages about lost databases that tp-manager answers. */
 export const storesOfTpManager = {
-  /** Reads the journal gap, or closes it on an operator's request. null: there is no gap. */
+  /** Reads the journal gap, or closes it on an operator's request; `doubt` null: no gap. */
   stores: {
     request: z.object({ accept: z.boolean() }),
     response: z.object({
@@ -75,11 +75,11 @@ export const storesOfTpManager = {
           sinceMs: z.int(),
           because: z.string(),
           takenOver: z.boolean(),
-          /** The terminal's sales that belong to no order, in words. */
+          /** Descriptions of the terminal's sales that belong to no order. */
           ofNoOrder: z.array(z.string()),
         })
         .nullable(),
-      /** A resync with the supervisor is under way. */
+      /** Whether a resync with the supervisor is under way. */
       handingAgain: z.boolean(),
       ended: z.boolean(),
     }),

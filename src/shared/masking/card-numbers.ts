@@ -1,28 +1,28 @@
-/**
- * Finds the stretches of digits that count as a card number (docs/design.md 6.2): scheme prefix,
- * length and check digit are those of a card, and the number is not certainly something else.
+/*
+ * This file finds the digits that count as a card number (docs/design.md 6.2): prefix, length and
+ * check digit are those of a card scheme, and the number is not certainly something else.
  */
 
 export const PAN_DIGITS_MIN = 12;
 const PAN_DIGITS_MAX = 19;
 
-/** Digits of a text that are read as one number. */
+/** Digits of a text that are read as one number, although separators may stand between them. */
 export interface Run {
   readonly text: string;
   readonly digits: readonly number[];
-  /** Where in the text each digit stands. */
+  /** The position of each digit in the text. */
   readonly positions: readonly number[];
 }
 
 const doubled = (digit: number): number => (digit > 4 ? digit * 2 - 9 : digit * 2);
 
 export interface Stretch {
-  /** Index of the first digit in the run. */
+  /** The index of the first digit in the run. */
   readonly first: number;
   readonly length: number;
 }
 
-/** Yields every stretch of a run that counts as a card number. */
+/** Yields every part of a run that counts as a card number. */
 export function* cardNumbersIn(run: Run): Generator<Stretch> {
   const { digits } = run;
   const [plainFromEven, plainFromOdd] = luhnSums(digits);
@@ -39,7 +39,7 @@ export function* cardNumbersIn(run: Run): Generator<Stretch> {
   }
 }
 
-/** Returns running sums; in `even` the digits at odd indices are doubled, in `odd` the others. */
+/** Returns running Luhn sums; `even` doubles digits at odd indices, `odd` those at even indices. */
 function luhnSums(digits: readonly number[]): readonly [even: Int32Array, odd: Int32Array] {
   const even = new Int32Array(digits.length + 1);
   const odd = new Int32Array(digits.length + 1);
@@ -50,7 +50,7 @@ function luhnSums(digits: readonly number[]): readonly [even: Int32Array, odd: I
   return [even, odd];
 }
 
-/** The issuers' prefixes (ISO/IEC 7812), four digits, with the lengths of their card numbers. */
+/** The ranges of card schemes' first four digits (ISO/IEC 7812), with their numbers' lengths. */
 const schemes: ReadonlyArray<readonly [from: number, to: number, min: number, max: number]> = [
   [4000, 4999, 13, 19], // Visa
   [5100, 5599, 16, 16], // Mastercard
@@ -70,7 +70,7 @@ const schemes: ReadonlyArray<readonly [from: number, to: number, min: number, ma
   [9792, 9792, 16, 16], // Troy
 ];
 
-/** For each prefix of four digits a bit set of the lengths that a card number with it may have. */
+/** For each prefix of four digits, a bit set of the lengths that a card number with it may have. */
 const lengthsByPrefix = new Uint32Array(10_000);
 for (const [from, to, min, max] of schemes) {
   for (let prefix = from; prefix <= to; prefix++) {
@@ -91,9 +91,9 @@ function numberAt(digits: readonly number[], first: number, count: number): numb
 }
 
 /**
- * Whether a number is certainly no card number, although prefix, length and check digit are those
- * of a card. Each kind of number is recognised by a form that no card number in use has, so that
- * logs stay readable and show no card number.
+ * Whether a number is certainly no card number, although prefix, length and check digit agree. Each
+ * kind of such numbers has a form that no card number in use has; leaving these numbers unmasked
+ * keeps logs readable.
  */
 function isKnownOtherNumber(run: Run, first: number, length: number): boolean {
   return (
@@ -104,7 +104,7 @@ function isKnownOtherNumber(run: Run, first: number, length: number): boolean {
   );
 }
 
-/** Whether a group of digits starts at this index, or the run has ended before it. */
+/** Whether a group of adjacent digits starts at this index, or the run has ended before it. */
 export function startsGroup({ positions }: Run, index: number): boolean {
   return index === 0 || positions[index] !== (positions[index - 1] as number) + 1;
 }
@@ -113,7 +113,7 @@ const UUID_CHARACTERS = 36;
 const UUID_FIRST_HYPHEN = 8;
 const uuid = /(?<!\w)[\da-f]{8}-[\da-f]{4}-[1-8][\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}(?!\w)/iy;
 
-/** Where in a UUID the only stretch begins that is grouped like a card: 4-4-4-4. */
+/** The position in a UUID of the only digits that are grouped like a card number: 4-4-4-4. */
 const UUID_CARD_OFFSET = 4;
 
 function isInUuid({ text, positions }: Run, first: number, length: number): boolean {

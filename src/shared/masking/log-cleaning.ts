@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { maskPansInText } from "./mask.ts";
 
-/** The names, in lower case, of members with secrets or card data at any depth of an object. */
+/** The names, in lower case, of members of logged objects that hold secrets or card data. */
 const secretNames = new Set([
   "authorization",
   "proxy-authorization",
@@ -19,18 +19,18 @@ const secretNames = new Set([
   "redirecturl",
 ]);
 
-/** The ending of the names of passwords and shared secrets, such as wsPassword and GATEWAY_PWD. */
+/** The ending of names of passwords and shared secrets, such as wsPassword and GATEWAY_PWD. */
 const secretEnding = /(password|passwd|pwd|secrets?)$/i;
 
 const REMOVED = "[removed]";
 
-/** The depth to which a logged object is copied, which is enough for the answer of any library. */
+/** The depth to which a logged object is copied; the objects of all libraries are less deep. */
 const DEPTH_MAX = 12;
 
 /**
- * Returns a copy of a logged object without secrets, which are found by name at every depth, also
- * inside errors and their causes. A number that holds a card number becomes masked text, so that
- * the line stays JSON. Never throws, because a log call must not break the work it reports about.
+ * Returns a copy of a logged object without secrets, which are found by name at every depth, even
+ * inside errors and their causes. A number with a card number becomes masked text, so that the line
+ * stays JSON. Never throws, because a log call must not break the work that it reports.
  */
 export function withoutSecrets(logged: object): Record<string, unknown> {
   try {
@@ -40,7 +40,7 @@ export function withoutSecrets(logged: object): Record<string, unknown> {
   }
 }
 
-/** Members that are left to the logger's serializers, which pick what may be logged. */
+/** The members whose serializers in logger.ts choose what is logged. */
 const requestNames: readonly string[] = ["req", "res"];
 
 function cleanEntries(
@@ -92,11 +92,11 @@ function cleanNumber(value: number | bigint): unknown {
   return typeof value === "bigint" || maskPansInText(text) !== text ? maskPansInText(text) : value;
 }
 
-/** Finds credentials inside longer texts: in header lines and SOAP envelopes. */
+/** The pattern of credentials inside longer texts, such as header lines and SOAP envelopes. */
 const textSecrets =
   /\b(Basic|Bearer) [\w.~+/=-]+|(<(?:\w+:)?(?:wsPassword|password)\b[^>]*>)[^<]*/gi;
 
-/** Returns a log line with card numbers masked and credentials removed; each passes here last. */
+/** Returns a log line with card numbers masked and credentials removed, as the last step. */
 export function cleanLine(line: string): string {
   return maskPansInText(line).replace(
     textSecrets,

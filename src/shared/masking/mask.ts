@@ -1,15 +1,15 @@
 import { cardNumbersIn, type Run, type Stretch, startsGroup } from "./card-numbers.ts";
 import { type Form, nothing, numbersOf, type Region, readingsOf, walk } from "./written-digits.ts";
 
-/**
- * Keeps card numbers out of everything that is stored, logged or answered (docs/design.md 6.2): at
- * most the first six and last four digits stay.
+/*
+ * This file masks card numbers in everything that is stored, logged or answered (docs/design.md
+ * 6.2): at most the first six and the last four digits stay.
  */
 
 const KEPT_FIRST = 6;
 const KEPT_LAST = 4;
 
-/** Masks a card number, some digits of which may already be masked by any character. */
+/** Masks a card number, of which any characters may mask some digits already. */
 export function maskPan(pan: string): string {
   const length = pan.length;
   if (length <= KEPT_FIRST + KEPT_LAST) return "X".repeat(length);
@@ -22,21 +22,20 @@ export function maskPan(pan: string): string {
 }
 
 /**
- * Masks every card number in a text, also one inside a longer run of digits. A stretch counts as a
- * card number if scheme prefix, length and check digit are those of a card, however its digits are
- * written. The text keeps its length. The time is proportional to the length of the text, because
- * every log line passes here.
+ * Masks every card number in a text, even inside longer numbers. Digits count as a card number if
+ * scheme prefix, length and check digit are those of a card, in whatever form they are written. The
+ * text keeps its length. The time is proportional to the length, because every log line is masked.
  */
 export function maskPansInText(text: string): string {
   return hidden(text, text);
 }
 
-/** Like {@link maskPansInText}, for an address, in which a plus sign is a blank. */
+/** Masks every card number in a URL, in which a plus sign is a blank. */
 export function maskPansInUrl(url: string): string {
   return hidden(url, url.replaceAll("+", " "));
 }
 
-/** The depth to which a value is masked; no answer of the gateway is deeper. */
+/** The depth from which a value is replaced by null; no answer of the gateway is so deep. */
 const NESTING_MAX = 20;
 
 /** Masks the card numbers in a JSON value's texts; `withNumbers`: in its whole numbers too. */
@@ -53,7 +52,7 @@ export function maskPansInValue(value: unknown, withNumbers = false, depth = 0):
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
 }
 
-/** Masks `text`; `read` has for each of its characters the one that it is read as. */
+/** Masks `text`; `read` is the same text with each character as it is to be read. */
 function hidden(text: string, read: string): string {
   const walked = walk(read);
   if (walked === nothing) return text;
@@ -84,7 +83,7 @@ function* positionsIn(text: string, regions: readonly Region[]): Generator<numbe
   }
 }
 
-/** The rest of a magnetic stripe after the number: expiry, service code, the issuer's data. */
+/** The rest of a magnetic stripe after the card number: expiry, service code, issuer's data. */
 const trackRest = /(?:[=d]|\^[^^]{2,26}\^)(?<data>\d{7,})/iy;
 
 function* restOfTrack(text: string, end: number): Generator<number> {
@@ -97,7 +96,7 @@ function* restOfTrack(text: string, end: number): Generator<number> {
 interface CardNumber {
   readonly run: Run;
   readonly number: Stretch;
-  /** Whether the number is one or more whole groups of digits, and not entries of a list. */
+  /** Whether the number consists of whole groups of digits that are not entries of a list. */
   readonly isOwn: boolean;
 }
 
@@ -113,7 +112,7 @@ function* numbersIn(text: string, regions: readonly Region[]): Generator<CardNum
   }
 }
 
-/** Yields the card numbers of a form; a list is one card number as a whole, or none. */
+/** Yields the card numbers of a form; a list counts only if all of it is one card number. */
 function* numbersOfForm({ run, isList, ...form }: Form): Generator<CardNumber> {
   for (const number of cardNumbersIn(run)) {
     const isAll = number.length === run.digits.length;
@@ -127,9 +126,9 @@ const endsGroup = (run: Run, { first, length }: Stretch): boolean =>
   startsGroup(run, first + length);
 
 /**
- * Whether a text holds a card number that is a number of its own: one or more whole groups of
- * digits. The test is stricter than the masking, because an order is refused by it, and every tenth
- * number of any kind, and every tenth list, has a correct check digit.
+ * Whether a text holds a card number that consists of whole groups of digits. This finds fewer
+ * numbers than the masking, because it makes an order refused, and every tenth number of any kind
+ * has a correct check digit.
  */
 export function containsPan(text: string): boolean {
   const { regions, isEncoded } = walk(text);

@@ -1,7 +1,7 @@
 import { cardNumbersIn } from "./card-numbers.ts";
 import { containsPan, maskPan, maskPansInText } from "./mask.ts";
 
-/** Joins printed lines to a ticket; a card number that two lines share is masked too. */
+/** Joins printed lines into a ticket; a card number broken across lines is masked too. */
 export function ticketOfLines(lines: readonly string[]): string {
   const broken = lines.map((line) => line.replace(lineEnd, "\n").split("\n").map(plain));
   const pieces = withoutBrokenPans(broken.flat());
@@ -20,12 +20,12 @@ export function ticketOfLines(lines: readonly string[]): string {
 
 const lineEnd = /[\n\v\f\r\u0085\u2028\u2029]/g;
 
-/** A line without control characters and without the ticket's separator of lines. */
+/** Returns a line without control characters and without `|`, which separates a ticket's lines. */
 const plain = (line: string): string => line.replace(/[\p{Cc}|]/gu, " ");
 
 /**
- * Masks card numbers that begin in one line and end in one of the next, as a narrow printer breaks
- * them. Masking keeps the length, so each line gets its own part back.
+ * Masks card numbers that begin in one line and end in a later line, as a narrow printer breaks
+ * them. Masking keeps the length, so the masked text is split into the same lines.
  */
 function withoutBrokenPans(lines: readonly string[]): string[] {
   const trimmed = lines.map((line) => line.trim());
@@ -48,18 +48,17 @@ interface Position {
   readonly at: number;
 }
 
-/** The digits that one line ends with and the next line begins with. */
+/** The digits at the end of one line and at the beginning of the next lines. */
 interface Joined {
   readonly digits: number[];
-  /** The position of each digit. */
   readonly positions: Position[];
-  /** Whether a line without digits came after them. */
+  /** Whether a line without digits came after these digits. */
   isInterrupted: boolean;
 }
 
 /**
- * Masks card numbers among other digits, without a gap. Only digits up to the end of one line and
- * from the beginning of the next count, so that amounts and dates of neighbouring lines do not.
+ * Masks card numbers that are broken across lines among other digits. Only digits at the end of one
+ * line and at the beginning of the next count, so that neighbouring amounts and dates do not.
  */
 function withoutStuckPans(lines: readonly string[]): string[] {
   const masked = [...lines];
@@ -88,7 +87,7 @@ interface Part {
   readonly isAll: boolean;
 }
 
-/** Returns the digits at a line's beginning; null: none, or those of an amount, date or time. */
+/** Returns the digits at a line's beginning; null: none, or an amount, a date or a time. */
 function headOf(text: string): Part | null {
   const found = /^(?<before>\s*=?)(?<digits>\d+)(?!\d|[.,:/-]\d)/.exec(text);
   const { before = "", digits = "" } = found?.groups ?? {};
@@ -112,10 +111,10 @@ function addDigits(joined: Joined, line: number, { at, digits }: Part): Joined {
   return joined;
 }
 
-/** The shortest card number that lines may share; shorter ones would match by accident. */
+/** The shortest card number that is found across lines; shorter ones would match by accident. */
 const DIGITS_MIN = 13;
 const LINES_MAX = 3;
-/** The fewest digits in the first and last line; with two, many would match by accident. */
+/** The fewest digits of it in the first and last line; two digits would match by accident. */
 const PART_MIN = 3;
 
 function hide(lines: string[], { digits, positions }: Joined): void {
@@ -137,7 +136,7 @@ function hide(lines: string[], { digits, positions }: Joined): void {
   }
 }
 
-/** Returns the masked rest of a magnetic stripe after the number; "": the line has none. */
+/** Returns the masked rest of a magnetic stripe after a card number; "": there is no rest. */
 function restOf(number: string, line = "", at: number): string {
   const rest = line.slice(at + 1);
   return /^[=d^]/i.test(rest) ? maskPansInText(number + rest).slice(number.length) : "";

@@ -1,26 +1,23 @@
 import { isUtf8 } from "node:buffer";
 import { PAN_DIGITS_MIN, type Run } from "./card-numbers.ts";
 
-/**
- * Finds the digits that a person or a program reads as one number (docs/design.md 6.2). A text is
- * read once; only regions with enough digits close together are read further.
+/*
+ * This file finds the digits that people or programs read as one number (docs/design.md 6.2). One
+ * search finds the regions with enough digits close together; only regions are read further.
  */
 
-/**
- * Separators within a number: the full stop, and blank and hyphen in every form of Unicode, because
- * pages and printers set typographic forms by themselves.
- */
+/** The separators within a number: the full stop, and Unicode's blanks and hyphens. */
 const separators =
   "- .\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f" +
   "\u3000\u2010\u2011\u2012\u2013\u2014\u2015\u2212\uff0d";
 
-/** Marks that may stand in a number, and also join dates, times and paths. */
+/** Characters that may stand in a number, and also join dates, times and paths. */
 const joints = "/_:";
 
-/** Marks that may stand in a number, and also between entries, columns and lines. */
+/** Characters that may stand in a number, and also between entries, columns and lines. */
 const listMarks = ",;|\t\n\r\u2028\u2029";
 
-/** Invisible characters, and the frame of a keycap. */
+/** The ranges of invisible characters, and of the frame of a keycap (20E3). */
 const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xad, 0xad],
   [0x34f, 0x34f],
@@ -34,7 +31,7 @@ const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xfeff, 0xfeff],
 ];
 
-/** Blocks of characters that may be digits of other scripts, or the first half of one. */
+/** The ranges of characters that may be digits of other scripts, or a surrogate of such a digit. */
 const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xb2, 0xb3],
   [0xb9, 0xb9],
@@ -48,7 +45,7 @@ const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xff10, 0xff19],
 ];
 
-/** The kinds of characters; a text with the kinds from `encoding` on is read a second time. */
+/** The kinds of characters; `encoding` and `invisible` ones make a text be read a second time. */
 const kind = { other: 0, digit: 1, separator: 2, joint: 3, listMark: 4, encoding: 5, invisible: 6 };
 
 const kinds = new Uint8Array(0x10000);
@@ -62,27 +59,27 @@ kinds.fill(kind.digit, 0x30, 0x3a);
 
 const kindAt = (text: string, at: number): number => kinds[text.charCodeAt(at)] as number;
 
-/** The widest gap in a card number; a receipt may spread one over its width or to the next line. */
+/** The widest gap in a card number, which a receipt may spread over its width or two lines. */
 const GAP_MAX = 40;
 
-/** The most separators within a number; wider gaps are only between the groups of a card. */
+/** The largest number of separators within a number; only groups of a card may be wider apart. */
 const SEPARATORS_MAX = 2;
 
-/** Digits with nothing but separators, marks and invisible characters between them. */
+/** Digits of a text with only separators, marks and invisible characters between them. */
 export interface Region {
   readonly start: number;
-  /** The position after its last digit. */
+  /** The position after the last digit. */
   readonly end: number;
 }
 
 interface Walk {
   readonly regions: readonly Region[];
-  /** Whether a second reading may show digits that the first one does not. */
+  /** Whether decoding the text may show more digits. */
   readonly isEncoded: boolean;
 }
 
 const none: readonly Region[] = [];
-/** The result for most texts: no region. */
+/** The result for most texts, which have no region. */
 export const nothing: Walk = { regions: none, isEncoded: false };
 
 /** Returns the regions of a text that have at least as many digits as the shortest card number. */
@@ -115,36 +112,37 @@ export function walk(text: string): Walk {
   return regions === none && !isEncoded ? nothing : { regions, isEncoded };
 }
 
-/** Adds a region; the list is made with the first one, because most texts have none. */
+/** Adds a region; the list is made with its first region, because most texts have none. */
 function withRegion(regions: readonly Region[], start: number, last: number): Region[] {
   const list = regions === none ? [] : (regions as Region[]);
   list.push({ start, end: last + 1 });
   return list;
 }
 
-/** Digits in a row, and whether the gap before them is wider than one within a number. */
+/** A group of adjacent digits. */
 interface Group {
   readonly first: number;
   readonly length: number;
+  /** Whether the gap before the group is wider than a gap within a number. */
   readonly isApart: boolean;
-  /** Whether the gap before them is like that between two entries of a list. */
+  /** Whether the gap before the group is like a gap between two entries of a list. */
   readonly isEntry: boolean;
 }
 
-/** Digits of a region that may be read as one number. */
+/** The digits of a region that may be read as numbers. */
 interface Numbers {
-  /** Few separators stand between the digits; a card number may be anywhere in them. */
+  /** Digits with few separators between them; a card number may be anywhere in a run. */
   readonly runs: readonly Run[];
   /** Digits in the groups of a card, or one by one. */
   readonly forms: readonly Form[];
 }
 
-/** Digits in the groups of a card, or one by one, of which the first begins a card number. */
+/** Digits in the groups of a card, or one by one; only the first digit may begin a card number. */
 export interface Form {
   readonly run: Run;
   readonly beginsGroup: boolean;
   readonly endsGroup: boolean;
-  /** Whether the digits are the entries of a list, all of which have the groups of a card. */
+  /** Whether the digits are a whole list whose entries have the lengths of a card's groups. */
   readonly isList: boolean;
 }
 
@@ -166,7 +164,7 @@ function forms(whole: Run, groups: readonly Group[]): Form[] {
   });
 }
 
-/** Returns the form from group `i` to digit `to`; undefined: too short, or part of a list. */
+/** Returns the form from group `i` to the digit `to`; undefined: too short, or part of a list. */
 function formOf(whole: Run, groups: readonly Group[], i: number, to: number): Form | undefined {
   const { first, length } = groups[i] as Group;
   const from = first + Math.max(length - 4, 0);
@@ -193,8 +191,8 @@ function part({ text, digits, positions }: Run, from: number, to: number): Run {
 }
 
 /**
- * Returns where groups like those of a card end: 4-4-4-4-3 or 4-6-5. The first and the last group
- * may be part of a longer one. Dates, times and lists of amounts have other groups.
+ * Returns where groups with the lengths of a card's groups end: 4-4-4-4-3 or 4-6-5. The first and
+ * last group may be part of longer groups. Dates, times and lists of amounts have other lengths.
  */
 function endsOfCardGroups(groups: readonly Group[], i: number): number[] {
   const [second, third, fourth, fifth] = groups.slice(i + 1, i + 5);
@@ -209,7 +207,7 @@ function endsOfCardGroups(groups: readonly Group[], i: number): number[] {
 
 const DIGITS_MAX = 19;
 
-/** Returns where digits end that stand one by one; another number may follow. */
+/** Returns where digits that stand one by one end; another number may follow. */
 function endsOfSingles(groups: readonly Group[], i: number): number[] {
   const singles = groups.slice(i, i + DIGITS_MAX);
   const other = singles.findIndex(({ length }) => length > 1);
@@ -234,7 +232,7 @@ function groupsOf(text: string, { start, end }: Region) {
     }
     if (at - last > 1) {
       groups.push(group);
-      // A slash with blanks around it separates no entries.
+      // Only a gap without a slash counts as a gap between entries of a list.
       isEntry ||= !isApart && at - last > SEPARATORS_MAX + 1;
       group = { first: digits.length, length: 0, isApart: isApart || isEntry, isEntry };
     }
@@ -249,7 +247,7 @@ function groupsOf(text: string, { start, end }: Region) {
   return { digits, positions, groups };
 }
 
-/** A text as it is read; `starts` and `ends`: where each of its characters is written. */
+/** A decoded text; `starts` and `ends`: where each of its characters is written in the original. */
 interface Reading {
   readonly text: string;
   readonly starts: readonly number[];
@@ -263,9 +261,9 @@ const reference = String.raw`&(?:#x(?<hex>[\da-f]{1,6})|#(?<decimal>\d{1,7})|nbs
 const encoded = new RegExp(`${longEscape}|${shortEscape}|${percents}|${reference}`, "giu");
 
 /**
- * Yields two further readings of a text. In both, the escapes of JSON and JavaScript, the percent
- * signs of an address and the references of HTML are decoded, and digits of other scripts become 0
- * to 9. In the first reading invisible characters separate groups; in the second they are left out.
+ * Yields two forms of a text, in which the escapes of JSON and JavaScript, the percent signs of an
+ * address and the references of HTML are decoded, and digits of other scripts become 0 to 9. The
+ * first form keeps invisible characters, which separate groups; the second leaves them out.
  */
 export function* readingsOf(text: string): Generator<Reading> {
   const whole = decoded(text);
@@ -305,7 +303,7 @@ function copy(read: Characters, text: string, from: number, to: number): void {
   }
 }
 
-/** Adds one unit for each character, so that all positions count the same. */
+/** Adds one character, as exactly one unit of the decoded text. */
 function add(read: Characters, character: string, start: number, end: number): void {
   read.text += plainOf(character);
   read.starts.push(start);
@@ -318,7 +316,7 @@ function plainOf(character: string): string {
   return digit === undefined ? "?" : String(digit);
 }
 
-/** Returns a digit's value in any script: it decomposes to ASCII, or its block begins with zero. */
+/** Returns the value of a digit of any script, by its ASCII form or its block's zero. */
 function digitOf(character: string): number | undefined {
   const compatible = character.normalize("NFKC");
   if (/^\d$/.test(compatible)) return Number(compatible);

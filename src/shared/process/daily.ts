@@ -7,18 +7,18 @@ import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, sleep } from "../time.ts";
 import type { AlarmLog } from "./logger.ts";
 
-/** One thing to do each day. */
+/** A task that a program does each day. */
 export interface Chore {
   readonly name: string;
   readonly run: () => void | Promise<void>;
-  /** Deletes what an interrupted run left. */
+  /** Deletes the files that an interrupted run left. */
   readonly clear?: () => void;
 }
 
 interface DailyOptions {
-  /** UPDATE_TIME, hh:mm local time. */
+  /** The time of day (UPDATE_TIME), hh:mm local time. */
   readonly at: string;
-  /** Whether nothing else goes on; chores wait for that, but not longer than an hour. */
+  /** Returns whether the program is idle; chores wait for that at most an hour. */
   readonly idle: () => boolean;
   readonly chores: readonly Chore[];
   readonly clock: Clock;
@@ -28,14 +28,11 @@ interface DailyOptions {
 const AFTER_START_MS = 100;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
-/** How many copies of each database are kept: the newest, and one from before it was damaged. */
+/** How many copies of each database are kept; the older one may be from before a damage. */
 const BACKUPS_KEPT = 2;
 const DAY_MS = 24 * 3_600_000;
 
-/**
- * Does the daily chores at their time, when nothing else goes on. node-cron is large, so it is
- * loaded when the program is ready.
- */
+/** Does the daily chores at their time; node-cron is loaded later, because it is large. */
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   let task: Promise<ScheduledTask> | undefined;
   clearLeftovers(options);
@@ -50,7 +47,7 @@ export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   };
 }
 
-/** Deletes leftovers; a program starts even if one cannot be deleted. */
+/** Deletes the chores' leftovers; a program starts even if that fails. */
 function clearLeftovers({ chores, log }: DailyOptions): void {
   for (const { name, clear } of chores) {
     try {
@@ -70,10 +67,7 @@ async function scheduled(options: DailyOptions): Promise<ScheduledTask> {
   });
 }
 
-/**
- * Runs all chores. A failure is logged, the other chores are done, and the chore is tried again the
- * next day.
- */
+/** Runs all chores; a failed chore is logged and tried again the next day. */
 export async function runChores({ idle, chores, clock, log }: DailyOptions): Promise<void> {
   const deadlineMs = clock.monotonicMs() + IDLE_WAIT_MAX_MS;
   while (!idle()) {
@@ -94,9 +88,9 @@ export async function runChores({ idle, chores, clock, log }: DailyOptions): Pro
 }
 
 /**
- * Copies a database that is in use into `<data>/backup` and keeps the newest copies. A program of
- * its own does the work (copy-database.ts), so payments go on meanwhile. The copy gets its name
- * when it is whole and checked; then {@link Store.copied} begins a new session.
+ * Returns the chore that copies a database in use into `<data>/backup` and keeps the newest copies.
+ * A separate program copies (copy-database.ts), so that payments continue. When the copy is whole
+ * and checked, {@link Store.copied} begins a new session and the copy gets its name.
  */
 export function backupChore(
   databasePath: string,
@@ -107,7 +101,7 @@ export function backupChore(
   const folder = join(dirname(databasePath), "backup");
   const name = basename(databasePath, ".db");
   const unfinished = join(folder, `${name}.unfinished`);
-  // An unfinished copy takes room, and may be why the disk is full.
+  // An unfinished copy may be the reason why the disk is full.
   const clear = (): void => {
     for (const ending of ["", "-journal"]) rmSync(`${unfinished}${ending}`, { force: true });
   };
@@ -118,7 +112,7 @@ export function backupChore(
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       clear();
       try {
-        // The name may lead to another file than the open one.
+        // This throws if the path no longer leads to the open database.
         proof?.assertKept();
         await copyDatabase(databasePath, unfinished);
         proof?.assertKept();
@@ -136,7 +130,7 @@ export function backupChore(
   };
 }
 
-/** Copies a database in another process, which ends with this one. Rejects with its error. */
+/** Copies a database in another process, which ends with this process. Rejects with its error. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   const { done, kill } = startCopying(from, to);
   process.once("exit", kill);
@@ -147,7 +141,7 @@ async function copyDatabase(from: string, to: string): Promise<void> {
   }
 }
 
-/** Removes logs of one program that were renamed more than `days` ago (log-file.ts). */
+/** Returns the chore that removes a program's logs that were renamed more than `days` ago. */
 export function oldLogsChore(logFile: string, days: number, clock: Clock): Chore {
   return {
     name: `old logs of ${basename(logFile)}`,

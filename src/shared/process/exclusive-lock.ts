@@ -10,9 +10,9 @@ export interface ExclusiveLock {
 }
 
 /**
- * Takes a lock of the operating system on a small file, by SQLite, which has such locks on every
- * system. The lock ends with the process, however that ends, and writes nothing, so that a full
- * disk does not prevent it. undefined: another process held the lock for all of `timeoutMs`.
+ * Locks a small file by SQLite, which can use the locks of every operating system. The lock ends
+ * with the process in any case, and writes nothing, so that a full disk does not prevent it.
+ * undefined: another process held the lock for all of `timeoutMs`.
  */
 export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLock | undefined {
   for (let attempt = 1; ; attempt++) {
@@ -26,22 +26,19 @@ export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLoc
       if (result === sqlite.busy) return undefined;
       const damaged = result === sqlite.noDatabase || result === sqlite.corrupt;
       if (!damaged || attempt > 1) throw error;
-      // The file holds bytes of a power cut or of another program. The file is emptied and not
-      // removed: a process that has taken the lock meanwhile keeps it.
+      // The file was damaged by a power cut or another program. It is emptied and not removed,
+      // because a process that has locked it meanwhile must keep the lock.
       truncateSync(file);
     }
   }
 }
 
-/**
- * How long a process tries to get the lock: of several that start together and first refuse each
- * other, one gets it within this time.
- */
+/** How long a process tries to get the lock; of several that start together, one succeeds. */
 const CONTENTION_MS = 500;
 
 /**
- * Makes this process the only one of its kind for a data folder, without a pid that could be stale.
- * Throws {@link ProgramExit} 75 when another one holds the lock.
+ * Takes the lock that makes this process the only one of its program for a data folder. Throws
+ * {@link ProgramExit} 75 if another process holds the lock.
  */
 export function acquireProcessLock(runDirectory: string, program: Program): ExclusiveLock {
   const lock = takeExclusiveLock(join(runDirectory, `${program}.lock`), CONTENTION_MS);

@@ -8,7 +8,7 @@ export const exitCodes = {
   configuration: 78,
 } as const;
 
-/** Whether the program itself is at fault, and not the disk, another program or the setup. */
+/** Whether a program ended by its own fault, and not because of the disk, a lock or the setup. */
 export function isOwnFault(exitCode: number): boolean {
   const { unavailable, alreadyRunning, configuration } = exitCodes;
   return ![unavailable, alreadyRunning, configuration].some((code) => code === exitCode);
@@ -16,7 +16,7 @@ export function isOwnFault(exitCode: number): boolean {
 
 type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Ends a program with a reason for people. Thrown to the top, never used for control flow. */
+/** An error that ends the program with an exit code and a reason for people. */
 export class ProgramExit extends Error {
   override readonly name = "ProgramExit";
   readonly exitCode: ExitCode;

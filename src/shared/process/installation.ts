@@ -11,7 +11,7 @@ export interface Installation {
   readonly logDirectory: string;
 }
 
-/** Returns the installation with a data folder: `--data DIR`, else `data` next to package.json. */
+/** Returns the paths of the installation with this data folder. */
 export function installationAt(dataDirectory: string): Installation {
   const directory = resolve(dataDirectory);
   return {
@@ -21,7 +21,7 @@ export function installationAt(dataDirectory: string): Installation {
   };
 }
 
-/** Returns a reader of a setup file's values; undefined: the file or the name is missing. */
+/** Returns a function that reads a setting's text; undefined: the file or the name is missing. */
 export function settingsIn(file: string): (name: string) => string | undefined {
   const { entries } = readEntries(existsSync(file) ? readFileSync(file, "utf8") : "");
   return (wanted) => entries.find(({ name }) => name === wanted)?.value;

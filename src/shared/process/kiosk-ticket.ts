@@ -3,8 +3,9 @@ import { lstatSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 
 /*
- * The ticket with which the kiosk's own page begins a session (docs/browser-kiosk.md 2). A process
- * that may write into the data folder writes the ticket; the page sends it.
+ * This file writes and checks the ticket with which the kiosk's own page begins a session
+ * (docs/browser-kiosk.md 2). A process that may write into the data folder writes the ticket, and
+ * the page sends it.
  */
 
 /** How long a ticket is valid. */
@@ -13,7 +14,7 @@ const TICKET_BYTES = 32;
 
 const ticketFile = (runDirectory: string): string => join(runDirectory, "kiosk-ticket");
 
-/** Writes a new ticket, which replaces the earlier one; readable by its owner alone. */
+/** Writes a new ticket, readable by its owner alone; it replaces the earlier ticket. */
 export function writeTicket(runDirectory: string): string {
   const ticket = randomBytes(TICKET_BYTES).toString("base64url");
   const path = ticketFile(runDirectory);
@@ -23,7 +24,7 @@ export function writeTicket(runDirectory: string): string {
   return ticket;
 }
 
-/** Whether `brought` is the current ticket and still valid; the ticket is then removed. */
+/** Whether the text `brought` is the valid ticket, which is then removed. */
 export function useTicket(runDirectory: string, brought: string, now: number): boolean {
   const path = ticketFile(runDirectory);
   try {
@@ -33,7 +34,7 @@ export function useTicket(runDirectory: string, brought: string, now: number): b
     const isYoung = Math.abs(now - mtimeMs) <= TICKET_GOOD_MS;
     const isGood = same(readFileSync(path, "utf8"), brought);
     if (!isPrivate || !isOwn || !isYoung || !isGood) return false;
-    // Removing it uses it up, so that a second use finds none.
+    // After its removal, a ticket cannot be used a second time.
     rmSync(path);
     return true;
   } catch {

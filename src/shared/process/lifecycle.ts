@@ -20,23 +20,23 @@ export function logFileOf({ logDirectory }: Installation, program: Program): str
   return join(logDirectory, `${program}.log`);
 }
 
-/** What a program gets at its start; {@link onStop} registers parts that must be closed. */
+/** What a program gets at its start. */
 export interface ProgramContext {
   readonly config: Config;
   readonly installation: Installation;
   readonly runDirectory: string;
   readonly log: RootLogger;
   readonly clock: Clock;
-  /** Parts are closed in the reverse order of their registration, each to its end. */
+  /** Registers a part to close at the stop; parts are closed in reverse order, one by one. */
   onStop(name: string, close: () => void | Promise<void>): void;
-  /** Begins the ordered stop, once; later calls change nothing. */
+  /** Begins the orderly stop; later calls change nothing. */
   requestStop(why: string): void;
 }
 
 interface ProgramExtras {
-  /** The settings of the drivers. */
+  /** The settings of the terminal drivers. */
   readonly added?: ConfigPart;
-  /** Opens the database, which migrates it, checks that it is not damaged, and closes it. */
+  /** Opens and migrates the database, checks that it is not damaged, and closes it. */
   readonly checkStore?: (installation: Installation) => void;
 }
 
@@ -80,7 +80,7 @@ export async function runProgram(
   }
 }
 
-/** Returns the exit for a disk that is full or cannot be written; its message needs no stack. */
+/** Returns the exit for a disk that is full or cannot be written; undefined: another fault. */
 function storageExit(cause: unknown, installation?: Installation): ProgramExit | undefined {
   const text = installation && storageFault(cause, installation.dataDirectory);
   return text === undefined ? undefined : new ProgramExit(exitCodes.unavailable, text, { cause });
@@ -105,7 +105,7 @@ function readArguments(program: Program) {
 }
 
 function openLog(program: Program, installation: Installation, foreground: boolean): RootLogger {
-  // A closed output must not end a payment; the log file has every line.
+  // A closed standard output must not end a payment; the log file has every line.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   return createLogger({
     program,
@@ -129,7 +129,7 @@ async function runUntilStopped(
   const { promise: stopRequested, resolve: stop } = Promise.withResolvers<void>();
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
   let stopping = false;
-  // The deadline runs from the request on: a start that hangs is cut as well.
+  // The deadline counts from the request to stop, so that a start that hangs is ended too.
   const requestStop = (why: string): void => {
     if (stopping) return;
     stopping = true;
@@ -169,10 +169,7 @@ interface Part {
   readonly close: () => void | Promise<void>;
 }
 
-/**
- * Closes all parts, the last one first, also after one has failed. Returns the names of those that
- * failed.
- */
+/** Closes all parts, the last one first, even after a failure; returns the failed parts' names. */
 async function closeAll(parts: Part[], log: RootLogger): Promise<string[]> {
   const failed: string[] = [];
   for (let part = parts.pop(); part; part = parts.pop()) {

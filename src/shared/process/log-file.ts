@@ -4,20 +4,20 @@ import { dirname } from "node:path";
 import type { DestinationStream } from "pino";
 import { type Clock, systemClock } from "../time.ts";
 
-/** The levels of a log's lines, the lowest first. */
+/** The levels of log lines, the lowest first. */
 export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 
-/** The mode of a log: its owner writes it and its group reads it. A log holds no secrets. */
+/** The file mode of a log, which its group may read, because a log holds no secrets. */
 const LOG_FILE_MODE = 0o640;
 /** The size from which a log is renamed before its day is over. */
 const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Appends whole lines to a file, each written before the call returns, so that a crash loses none.
- * A line that cannot be written, such as on a full disk, is counted; standard error gets one
+ * Opens a log file, to which each line is written before the call returns, so that a crash loses
+ * none. Lines that cannot be written, as on a full disk, are counted: standard error gets one
  * message, and the file gets the count when writing works again. Each day (UTC), and when it is
- * large, the file is renamed to `<path>.<time>` and a new one begun; daily.ts removes the old ones.
+ * large, the file is renamed to `<path>.<time>`; daily.ts removes the old files.
  */
 export function openLogFile(path: string, clock: Clock = systemClock): DestinationStream {
   mkdirSync(dirname(path), { recursive: true });
@@ -30,7 +30,7 @@ export function openLogFile(path: string, clock: Clock = systemClock): Destinati
       const count = writeSync(file.descriptor, bytes, written);
       written += count;
       file.bytes += count;
-      // After a line that was cut, the next line begins with a line break.
+      // After a line that was written only in part, the next line begins with a line break.
       rest = written < bytes.length ? "\n" : "";
     }
   };
@@ -70,7 +70,7 @@ function rename(path: string, file: OpenFile, clock: Clock): OpenFile {
   try {
     renameSync(path, `${path}.${stamp}`);
   } catch {
-    // Another program has the file open (Windows), or the disk is full: it is used another day.
+    // Another program has the file open (Windows), or the disk is full: the file is used further.
     return { descriptor: file.descriptor, day: dayOf(clock.now()), bytes: 0 };
   }
   const next = open(path, clock);

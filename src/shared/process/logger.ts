@@ -5,21 +5,21 @@ import { cleanLine, withoutSecrets } from "../masking/log-cleaning.ts";
 import { maskPansInUrl } from "../masking/mask.ts";
 import { openLogFile } from "./log-file.ts";
 
-/** The fields of a line of the log, which may name an alarm. */
+/** The fields of a log line, which may name an alarm. */
 export interface LineFields<Alarm = AlarmName> {
   readonly alarm?: Alarm;
   readonly [field: string]: unknown;
 }
 
-/** Writes a line of the log: a message, or fields of the line and a message. */
+/** Writes a log line: a message, or fields and a message. */
 interface WriteLine<Alarm> {
   (fields: LineFields<Alarm>, message?: string): void;
   (line: string | Error): void;
 }
 
 /**
- * The interface that parts of a program log with: `log.info({transactionId}, "paid")`. A line of
- * such a log reaches the log file only, so its type refuses the field `alarm`.
+ * The log that most parts of a program get: `log.info({transactionId}, "paid")`. Its lines reach
+ * only the log file, so its type refuses the field `alarm`.
  */
 export interface Logger {
   readonly debug: WriteLine<never>;
@@ -29,7 +29,7 @@ export interface Logger {
   readonly fatal: WriteLine<never>;
 }
 
-/** A log whose lines with the field `alarm` also reach the operator; `tapAlarms` makes it. */
+/** A log made by `tapAlarms`, whose lines with the field `alarm` also reach the operator. */
 export interface AlarmLog extends Logger {
   readonly warn: WriteLine<AlarmName>;
   readonly error: WriteLine<AlarmName>;
@@ -43,13 +43,13 @@ export interface RootLogger extends Logger {
 }
 
 /**
- * Returns a logger that writes one JSON line per event. Secrets are removed by name, and every line
- * is searched for card numbers, which callers mask already (docs/design.md 6.2).
+ * Returns a logger that writes JSON lines. It removes secrets by name, and masks card numbers in
+ * every line even though callers mask them already (docs/design.md 6.2).
  */
 export function createLogger(options: {
   readonly program: string;
   readonly level: Config["LOG_LEVEL"];
-  /** The log file, made with its folder if missing; a crash loses no line. */
+  /** The path of the log file, which is made with its folder if missing. */
   readonly file?: string;
   /** A second stream, for a program that runs in the foreground. */
   readonly stream?: DestinationStream;
@@ -77,7 +77,7 @@ export function createLogger(options: {
   return log;
 }
 
-/** Cleans the fields of child loggers, which pino's formatters do not reach. */
+/** Removes secrets from the fields of child loggers, which pino's formatters do not reach. */
 function cleanChildren(log: PinoLogger): void {
   const child = log.child;
   log.child = function cleanedChild(this: PinoLogger, bindings, options) {
@@ -85,7 +85,7 @@ function cleanChildren(log: PinoLogger): void {
   } as PinoLogger["child"];
 }
 
-/** Returns what is logged of a request; its headers are left out, because they hold credentials. */
+/** Returns what is logged of an HTTP request; its headers may hold credentials. */
 function describeRequest(request: { method?: string; url?: string }): object {
   return { method: request?.method, url: request?.url && maskPansInUrl(request.url) };
 }

@@ -1,23 +1,23 @@
 import type { IncomingMessage } from "node:http";
 
 /**
- * What is used of node:http, loaded without an `import`. An import would read all exports; the
- * export `WebSocket` makes Node load undici, which takes longer than an empty start of Node.
+ * The module node:http, loaded without an `import`, which would read all exports: the export
+ * `WebSocket` makes Node load undici, which takes longer than an empty start of Node.
  */
 const http = process.getBuiltinModule("node:http");
 export const { Agent: HttpAgent, createServer, request: httpRequest, STATUS_CODES } = http;
 
 /**
  * The largest head of a request to a port that serves pages. A browser sends the cookies of all
- * ports of the same host name: in Chromium at most 180, with 4,096 bytes each and two bytes between
- * them. A smaller limit would let another program's cookies block the pages.
+ * ports of a host name, in Chromium at most 180 of 4,096 bytes each. With a smaller limit, cookies
+ * of other programs could block the pages.
  */
 export const PAGE_HEADER_BYTES_MAX = 768 * 1024;
 
 /**
- * Returns the text of a message; null if it is larger than `bytesMax`: after its end, or at once if
- * `tooLarge` is given, which then ends the message. Rejects if the message is cut off. It reads by
- * events, so that what is in the socket has been read before anything else happens.
+ * Returns the text of an HTTP message; null: the message is larger than `bytesMax`. A large message
+ * is read to its end, unless `tooLarge` is given, which then ends the message at once. Rejects if
+ * the message is cut off. Reading by events empties the socket before anything else happens.
  */
 export function readText(
   message: IncomingMessage,

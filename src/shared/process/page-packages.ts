@@ -2,7 +2,7 @@ import { extname, join } from "node:path";
 import { assetFile, projectRoot } from "../version-files.ts";
 
 /**
- * Files of packages that pages load: their paths below `src`, as pages name them, and below
+ * The files of packages that pages load: the path below `src` that pages name, and the path below
  * node_modules. A bundle has copies at the paths below `src`.
  */
 export const packageFiles: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ export const packageFiles: Readonly<Record<string, string>> = {
   "tp-manager/console/pages/vendor/uplot.js": "uplot/dist/uPlot.esm.js",
 };
 
-/** Returns the file that a page loads as `path`, a path below `src`. */
+/** Returns the path of the file that a page loads by the name `path` below `src`. */
 export function pageFile(path: string): string {
   const inPackage = packageFiles[path];
   const isBundled = extname(import.meta.filename) === ".js";

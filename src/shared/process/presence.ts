@@ -1,28 +1,26 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { invariant } from "../invariant.ts";
+import { readOr } from "../read-or.ts";
 import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
 
-/**
- * Finds processes where the operating system does not list command lines as Linux does (on Windows
- * only tools do that kiosks lock away). Each process holds a lock of the operating system on a file
- * with its pid in the name. While the lock is held the process lives and is ours; a pid that now
- * belongs to another process has no such lock.
+/*
+ * This file finds processes where the operating system does not list command lines as Linux does
+ * (on Windows only tools do, which kiosks lock away). Each process locks a file with its pid in the
+ * name. While the lock is held, the process lives and is ours; a pid that another process has got
+ * since has no such lock.
  */
 
-/** The locks of this process, which are held until it ends in whatever way. */
+/** The locks of this process, which are held until it ends in any way. */
 const held: ExclusiveLock[] = [];
 
 /** How long to wait for a lock that another process holds while it checks the file. */
 const CONTENTION_MS = 2_000;
 
-/**
- * Announces this process until it ends. `base`: the path by which {@link presentProcesses} finds
- * it; the folder of that path must exist.
- */
+/** Announces this process until it ends. `base`: a path in an existing folder. */
 export function announcePresence(base: string): void {
   const file = `${base}.${process.pid}.alive`;
-  // Repeated if another process removed the file before it was locked.
+  // This is repeated if another process removed the file before it was locked.
   do {
     const lock = takeExclusiveLock(file, CONTENTION_MS);
     invariant(lock !== undefined, `${file} bears the pid of this process alone`);
@@ -41,8 +39,8 @@ export function presentProcesses(base: string): number[] {
 }
 
 /**
- * Whether the process with this pid has announced itself and lives. The pid must be in use as well,
- * because a process that checks a dead process's file holds its lock for a moment.
+ * Whether the process with this pid has announced itself and lives. The pid must be in use too,
+ * because a process that checks a dead process's file locks that file for a moment.
  */
 export function isPresent(base: string, pid: number): boolean {
   const file = `${base}.${pid}.alive`;
@@ -69,14 +67,11 @@ function isHeld(file: string): boolean {
   return false;
 }
 
-function remove(file: string): boolean {
-  try {
+const remove = (file: string): boolean =>
+  readOr(false, () => {
     rmSync(file, { force: true });
     return true;
-  } catch {
-    return false;
-  }
-}
+  });
 
 function namesIn(folder: string): string[] {
   try {

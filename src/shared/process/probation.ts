@@ -12,15 +12,15 @@ export function updateFolderOf(dataDirectory: string): string {
   return join(dataDirectory, "update");
 }
 
-/** Returns the mark that exists as long as the stores hold nothing new that must not be lost. */
+/** Returns the path of the mark that exists until a database gets something that must stay. */
 const untouchedIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "untouched");
 
 /**
- * The probation of a new version: it must show that it works before it may take a payment
+ * The probation of a new version, which must prove that it works before it may take a payment
  * (docs/updates.md 4.3). The launcher writes a mark into the data folder before it starts the new
- * programs, and removes the mark when it has recorded that the version stays. So a program that
- * finds no mark may take payments, and the stores are never put back after a payment.
+ * programs, and removes the mark after recording that the version stays. A program that finds no
+ * mark may take payments, so the databases are never restored after a payment.
  */
 export class Probation {
   readonly #dataDirectory: string;
@@ -51,9 +51,9 @@ export class Probation {
   }
 
   /**
-   * Records that the stores hold something new that must not be lost, such as a result of the
-   * terminal, so that an update that is taken back does not put the stores back. On disk when this
-   * returns. The record is the removal of a mark, because a full disk has no room for a new file.
+   * Records that a database got something that must not be lost, such as a result of the terminal,
+   * so that taking the update back does not restore the databases. On disk when this returns. The
+   * record is the removal of a mark, because a full disk has no room for a new file.
    */
   received(): void {
     if (this.#isOn) admitPayments(this.#dataDirectory);
@@ -91,7 +91,7 @@ export function endProbation(dataDirectory: string): void {
   syncFolder(folder);
 }
 
-/** Records that no update may put the stores back from now on. On disk when it returns. */
+/** Records that no update may restore the databases from now on. On disk when it returns. */
 export function admitPayments(dataDirectory: string): void {
   const file = untouchedIn(dataDirectory);
   if (!existsSync(file)) return;
@@ -99,7 +99,7 @@ export function admitPayments(dataDirectory: string): void {
   syncFolder(updateFolderOf(dataDirectory));
 }
 
-/** Whether the stores got anything during the probation that must not be lost. */
+/** Whether a database got something during the probation that must not be lost. */
 export function receivedOnProbation(dataDirectory: string): boolean {
   return !existsSync(untouchedIn(dataDirectory));
 }

@@ -4,8 +4,8 @@ import type { Clock, Timer } from "../time.ts";
 export const RETRY_MAX_MS = 15_000;
 
 /**
- * Runs one task, never twice at a time: at once when nudged, and after each pause that the task
- * asks for. A nudge during a run causes another run, unless the run asks for a pause.
+ * Runs one task, never twice at the same time: at once after {@link nudge}, and after each pause
+ * that the task returns. A nudge during a run causes another run, unless the run returns a pause.
  */
 export class Retrying {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class Retrying {
     return this.#running !== undefined;
   }
 
-  /** Runs the task now, without the rest of a pause. */
+  /** Runs the task now, and ends its present pause. */
   nudge(): void {
     this.#timer?.clear();
     if (this.isClosed) return;
@@ -45,7 +45,7 @@ export class Retrying {
     this.#timer = this.#clock.startTimer(this.#name, delayMs, () => this.nudge());
   }
 
-  /** Returns the pause after a failure: first the shortest pause, then twice the previous one. */
+  /** Returns the pause after a failure: at first the shortest, then twice the previous pause. */
   failed(): number {
     const pauseMs = this.#nextMs;
     this.#nextMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
@@ -56,7 +56,7 @@ export class Retrying {
     this.#nextMs = this.#minMs;
   }
 
-  /** Prevents further runs. Resolves when a run that is under way has ended. */
+  /** Prevents further runs; resolves when the present run has ended. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.#timer?.clear();

@@ -1,11 +1,11 @@
-/** How far the heap may grow before a collection, in percent of the live objects, or 8 MB. */
+/** How far the heap may grow before a collection, in percent of its live objects. */
 const HEAP_GROWTH_PERCENT = 20;
 
 /**
- * The settings of V8 that keep the memory of a working program small (docs/performance.md). By
- * default the heap may grow to three times the live objects before it is collected. Functions that
- * run once for each payment are all due for compilation after the same payment; with one thread
- * they are compiled one after the other, and the memory of each compilation is freed.
+ * The V8 switches that keep the memory of a working program small (docs/performance.md). By default
+ * the heap may grow to three times its live objects. The functions of a payment are all due for
+ * compilation after the same payment; one thread compiles them one after the other, which frees the
+ * memory of each compilation before the next.
  */
 const switches = [
   `--heap-growing-percent=${HEAP_GROWTH_PERCENT}`,
@@ -14,9 +14,9 @@ const switches = [
 ];
 
 /**
- * Sets the switches once a program is ready. On the command line they would make a start a third
- * slower, because Node's own compiled modules are for a process without them. A runtime that does
- * not know a switch reports that on its standard error and goes on.
+ * Sets the switches after a program is ready. On the command line they would make its start a third
+ * slower, because Node's precompiled modules are for a process without switches. A runtime that
+ * does not know a switch only reports that on standard error.
  */
 export function keepHeapSmall(): void {
   const { setFlagsFromString } = process.getBuiltinModule("node:v8");

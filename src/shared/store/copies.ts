@@ -10,17 +10,17 @@ import { copySynced, syncFile, syncFolder } from "./store-file.ts";
 const DAY = "\\d{4}-\\d\\d-\\d\\d";
 
 /**
- * Returns the days of a store's nightly copies, the oldest first. A day in the future comes from a
- * wrong clock: its copy counts as the oldest, so that it is neither put back before the others nor
- * kept instead of them (docs/rules/17-loss.md).
+ * Returns the days of a database's nightly copies, the oldest first. A day in the future comes from
+ * a wrong clock; its copy counts as the oldest, so that it is not preferred to the other copies
+ * when one is restored or deleted (docs/rules/17-loss.md).
  */
 export function daysOfCopies(folder: string, store: string, nowMs: number): string[] {
   return namesOf(new RegExp(`^${store}-(${DAY})\\.db$`), folder, nowMs);
 }
 
 /**
- * Like {@link daysOfCopies}, with the saved copies (docs/design.md 1.3). The name of a nightly copy
- * has no time, so the last written file of one day counts as the newest copy.
+ * Returns the names of nightly copies and of saved copies (docs/design.md 1.3), the oldest first.
+ * Of one day's files the last written one counts as the newest, because a day has no time.
  */
 export function copiesOf(folder: string, store: string, nowMs: number): string[] {
   return namesOf(new RegExp(`^${store}-(${DAY}(?:-saved-\\d{6})?)\\.db$`), folder, nowMs);
@@ -42,24 +42,24 @@ function namesOf(pattern: RegExp, folder: string, nowMs: number): string[] {
   return copies.map(({ name }) => name);
 }
 
-/** Returns the day, as the names of copies have it. */
+/** Returns the day in UTC as `2026-01-31`, the form in the names of copies. */
 export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Returns the name of a copy of a database whose file was lost while it was open. */
+/** Returns the name of the copy of a database whose file was lost while the database was open. */
 export function savedName(ms: number): string {
   return `${dayOf(ms)}-saved-${fileTime(ms).slice(11, 19).replaceAll("-", "")}`;
 }
 
-/** Returns the time, as the names of renamed files have it. */
+/** Returns the time as `2026-01-31T12-34-56.789`, the form in the names of renamed files. */
 export function fileTime(ms: number): string {
   return isoTime(ms).replaceAll(":", "-").slice(0, 23);
 }
 
 /**
- * Writes a snapshot of a database that is in use into another file, checks the whole copy and syncs
- * it. Throws if the copy is damaged, and leaves the file.
+ * Writes a snapshot of an open database into another file, checks the whole copy and syncs it.
+ * Throws if the copy is damaged; the file then stays.
  */
 export function copyChecked(database: DatabaseSync, copyPath: string): void {
   database.prepare("VACUUM INTO ?").run(copyPath);
@@ -67,8 +67,8 @@ export function copyChecked(database: DatabaseSync, copyPath: string): void {
 }
 
 /**
- * Like {@link copyChecked}, from an open file that holds a whole database and is not written
- * meanwhile. The copy gets its name after the check.
+ * Copies an open file that holds a whole database and is not written meanwhile. The copy is
+ * checked, and gets its name only then. Throws if the copy is damaged.
  */
 export function saveChecked(file: number, copyPath: string): void {
   const unfinished = unfinishedOf(copyPath);
@@ -108,21 +108,20 @@ function check(copyPath: string): void {
 /** The longest time for a copy; the write-ahead log grows until the copy has ended. */
 const COPY_LIMIT_MS = 3_600_000;
 
-/** The argument in place of a file name: the program gets that file open. */
+/** The argument of the copying program that stands for a file that it inherits open. */
 export const OPEN_FILE = "-";
-/** The descriptor of the open file in the program. */
+/** The descriptor of the inherited open file in the copying program. */
 export const OPEN_FILE_AT = 3;
 
 interface Copying {
-  /** Rejects with the error text of the program. */
+  /** Rejects with the error text of the copying program. */
   readonly done: Promise<void>;
-  /** Ends the copying program. */
   kill(): void;
 }
 
 /**
- * Copies a database in a program of its own (copy-database.ts), so that payments go on meanwhile.
- * `from`: the database's name, or the descriptor of an open file that holds all of it.
+ * Copies a database in a separate program (copy-database.ts), so that payments continue meanwhile.
+ * `from`: the path of the database, or the descriptor of an open file that holds all of it.
  */
 export function startCopying(from: string | number, to: string): Copying {
   const [name, files] = typeof from === "number" ? [OPEN_FILE, [from]] : [from, []];

@@ -18,39 +18,40 @@ import { copyBackAt, emptyLog, numberOf, prepared, renewLog, schemaOf } from "./
 import { resultOf, sqlite } from "./storage-fault.ts";
 import { declareRestored, syncFolder } from "./store-file.ts";
 
-/** The page of the file that is checked, and its content at the last check. */
+/** The page of the database file that is checked, and its content at the last check. */
 interface Known {
-  /** The number of the schema: a VACUUM, which alone moves pages and shortens files, changes it. */
+  /** SQLite's schema number, which a VACUUM changes when it moves pages or shortens the file. */
   readonly cookie: number;
   /** The offset of the page in the file. */
   readonly offset: number;
   content: Buffer;
+  /** The number of the last proof in the page. */
   number: number;
+  /** The length of the file. */
   bytes: number;
 }
 
-/** The head of SQLite's files, with the schema number in it (sqlite.org, fileformat2). */
+/** The length of a SQLite file's head, and the schema number's offset (sqlite.org, fileformat2). */
 const HEAD_BYTES = 100;
 const COOKIE_AT = 40;
 
 /**
- * Checks whether the file of an open database still holds what SQLite has written into it, or was
- * cut or overwritten by another program (docs/design.md 1.3). SQLite would not notice that, because
- * it works with its memory and its log. So the file is read directly: the head, and the page with
- * the identity of the database and the number of the last proof. A page in the file is always a
- * committed one, and never becomes an older one, however much of the log was copied into the file.
+ * Checks whether another program has cut or overwritten the file of an open database
+ * (docs/design.md 1.3). SQLite would not notice that, because it works with its memory and its log,
+ * so the file is read directly: the head, and the page with the database's identity and the number
+ * of the last proof. SQLite only ever replaces a page in the file by a newer committed page.
  */
 class FileContent {
   /**
-   * A second handle to the file that SQLite has open. It is closed after SQLite's own, because a
-   * process that closes any handle to a file loses all its locks on that file.
+   * The descriptor of a second handle to SQLite's file. It is closed after SQLite's own handle,
+   * because a process that closes any handle to a file loses all its locks on that file.
    */
   readonly file: number;
   readonly #database: DatabaseSync;
   readonly #identity: string;
   readonly #pageBytes: number;
   readonly #read: Buffer;
-  /** The page as last checked; undefined: the file holds too little to be recognised. */
+  /** The page as last checked; undefined: the file does not contain the page yet. */
   #known: Known | undefined;
 
   constructor(database: DatabaseSync, path: string) {
@@ -61,17 +62,17 @@ class FileContent {
     this.file = openSync(path, "r");
     this.#learn();
     if (this.#known) return;
-    // A new database is still wholly in its log.
+    // The content of a new database is still only in its log.
     emptyLog(database);
     this.#learn();
   }
 
-  /** Whether a file of this length still holds the database; false only for certain. */
+  /** Whether the file, of this length, still holds the database; false only if that is certain. */
   isKept(bytes: number): boolean {
     try {
       return this.#isKept(bytes);
     } catch (error) {
-      // A file that cannot be read now makes SQLite fail as well, which reports it.
+      // If the file cannot be read now, SQLite fails as well and reports the fault.
       const result = resultOf(error);
       return result !== sqlite.corrupt && result !== sqlite.noDatabase;
     }
@@ -79,29 +80,29 @@ class FileContent {
 
   #isKept(bytes: number): boolean {
     const known = this.#known;
-    // A page may be read while another program writes it, but not twice in a row.
+    // A second reading follows, because the first one may meet another program's write.
     if (known && (this.#holds(known) || this.#holds(known))) {
       if (bytes < known.bytes) return false;
       known.bytes = bytes;
       return true;
     }
     if (known?.cookie === this.#cookie) return false;
-    // Another program has compacted the database, so its pages have moved or are about to.
+    // Another program has compacted the database, so its pages have moved or will move.
     this.#learn();
     return true;
   }
 
-  /** Closes the file, after SQLite has closed its own handle. */
+  /** Closes the file; called after SQLite has closed its own handle. */
   close(): void {
     closeSync(this.file);
   }
 
-  /** Adds 1 to the proof in the database; the file gets it when the log is copied. */
+  /** Adds 1 to the number of the proof; the file gets the number when the log is copied. */
   count(): void {
     prepared(this.#database, "UPDATE store_proof SET number = number + 1").run();
   }
 
-  /** Returns the schema number that SQLite knows, the log included. */
+  /** The schema number that SQLite knows, which includes changes in the log. */
   get #cookie(): number {
     return numberOf(this.#database, "schema_version");
   }
@@ -132,17 +133,17 @@ class FileContent {
 
 const rootSql = "SELECT rootpage FROM sqlite_schema WHERE name = 'store_proof'";
 
-/** The type of a page with a whole table, and where its first row begins (fileformat2). */
+/** The type of a page with a whole table, and the offset of its first row's offset. */
 const LEAF = 0x0d;
 const FIRST_ROW_AT = 8;
-/** Offsets in a row, after the lengths of its content, of its key and of its head. */
+/** The offsets in a row of the types of its text and number, and of the text (fileformat2). */
 const TEXT_TYPE_AT = 3;
 const NUMBER_TYPE_AT = 4;
 const TEXT_AT = 5;
-/** The bytes of a number by its type; the types 8 and 9 are the numbers 0 and 1. */
+/** The length in bytes of a number by its type; the types 8 and 9 are the numbers 0 and 1. */
 const numberBytes = [0, 1, 2, 3, 4, 6];
 
-/** Returns the number in the row with this text; undefined: the page is not that table. */
+/** Returns the number in the row with this text; undefined: the page has no such row. */
 function numberWith(text: string, page: Buffer): number | undefined {
   const row = page.subarray(page.readUInt16BE(FIRST_ROW_AT));
   const numberAt = TEXT_AT + text.length;
@@ -157,11 +158,11 @@ function numberWith(text: string, page: Buffer): number | undefined {
   return bytes && numberAt + bytes <= row.length ? row.readIntBE(numberAt, bytes) : undefined;
 }
 
-/** The largest file that is saved in this process, in about 30 ms; others are saved elsewhere. */
+/** The largest file that this process copies itself, in about 30 ms; others need a program. */
 const AT_ONCE_BYTES = 4 * 1024 * 1024;
-/** Copies in this process stop all else; they take at most one part in so many of the time. */
+/** A copy in this process stops all other work, so copies may take at most 1/20 of the time. */
 const AT_ONCE_SHARE = 20;
-/** The pause before a copy that failed is tried again. */
+/** The pause before a failed copy is tried again. */
 const AGAIN_MS = 5_000;
 
 /** A copy of the open database, and the number of changes that it holds. */
@@ -170,15 +171,15 @@ interface Copy {
   readonly changes: number;
 }
 
-/** Saves the content of an open database whose file is lost (docs/design.md 1.3). */
+/** Copies the content of an open database whose file was deleted (docs/design.md 1.3). */
 class Rescue {
   readonly #database: DatabaseSync;
   readonly #path: string;
   readonly #file: number;
   #saved: Copy | undefined;
-  /** The next copy, which another program is making. */
+  /** Stops the program that is making the next copy; undefined: no program is. */
   #saving: { readonly stop: () => void } | undefined;
-  /** Why the last try made no copy. */
+  /** Why the last try to copy failed; undefined: it did not. */
   #unsaved: string | undefined;
   /** When the next copy may begin, on the monotonic clock. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
@@ -190,7 +191,7 @@ class Rescue {
     this.#file = file;
   }
 
-  /** Returns the state of the rescue in words for an operator. */
+  /** Returns for an operator whether the content is saved, and what to do. */
   says(steps: string): string {
     if (this.#unsaved !== undefined) {
       const why = this.#unsaved;
@@ -201,7 +202,7 @@ class Rescue {
     return "what it holds is saved as soon as nothing runs";
   }
 
-  /** Saves what was written since the last copy; on the last occasion, in this process at once. */
+  /** Makes a new copy if there were writes; on the last occasion, in this process at once. */
   save(clock: Clock, occasion: "next" | "last"): void {
     const changes = Number(prepared(this.#database, "SELECT total_changes() AS n").get()?.["n"]);
     if (this.#saved?.changes === changes) return;
@@ -227,14 +228,14 @@ class Rescue {
     }
   }
 
-  /** Forgets the copies, because the file is no longer lost. */
+  /** Forgets the copies after the file was found again. */
   forget(): void {
     this.#saving?.stop();
     this.#saved = this.#unsaved = undefined;
     this.#notBeforeMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Saves the file by another program; meanwhile nothing is written into the file. */
+  /** Copies the file by another program; meanwhile SQLite writes only into its log. */
   #saveElsewhere(copy: Copy, ended: (unsaved: string | undefined) => void): void {
     if (!emptyLog(this.#database)) throw new Error("another program reads it");
     const program = startCopying(this.#file, copy.path);
@@ -269,7 +270,7 @@ class Rescue {
     return join(folder, `${basename(this.#path, ".db")}-${savedName(clock.now())}.db`);
   }
 
-  /** Saves the database in this process; the previous copy stays until this one is good. */
+  /** Copies the database in this process; the previous copy stays until the new copy is good. */
   #saveAtOnce(copy: Copy): void {
     const unfinished = `${copy.path}.unfinished`;
     rmSync(unfinished, { force: true });
@@ -287,18 +288,18 @@ class Rescue {
 
 const logEndings = ["-wal", "-shm"] as const;
 
-/** How the files under their names differ from the open ones. */
+/** How the files under the database's names differ from the files that are open. */
 type Change = "missing" | "replaced" | "cut" | "log-gone";
 
 /**
- * Checks whether the files under the names of an open database are still the open ones. SQLite goes
- * on writing into a file that was deleted, moved away or replaced, and the loss would show only at
- * the next start (docs/design.md 1.3). Windows allows no such change to an open database.
+ * Checks whether the names of an open database still lead to the open files. SQLite continues to
+ * write into a file that was deleted, moved away or replaced, and the loss would show only at the
+ * next start (docs/design.md 1.3). Windows allows no such change to an open database.
  */
 export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  /** The path of the log without its ending: next to the file, even if the name is a link. */
+  /** The path of the log without its ending; the log is next to the file that a link leads to. */
   readonly #log: string;
   readonly content: FileContent;
   readonly #rescue: Rescue;
@@ -313,12 +314,12 @@ export class OpenFiles {
     this.#rescue = new Rescue(database, path, this.content.file);
     this.#log = process.platform === "win32" ? path : realpathSync(path);
     this.#onMended = onMended;
-    // The log is opened by the first read.
+    // SQLite opens its log at the first read.
     schemaOf(database);
     this.#own = this.#found();
   }
 
-  /** Returns for an operator why the next start would not find what is written; changes nothing. */
+  /** Why the next start would not find what is written now; undefined: it would. */
   get fault(): string | undefined {
     const change = this.#database.isOpen ? this.#change() : undefined;
     if (change === undefined) return undefined;
@@ -329,9 +330,8 @@ export class OpenFiles {
   }
 
   /**
-   * Saves what would be lost, and mends what can be mended without an operator. On the last
-   * occasion, at a stop, it saves in this process what was written since the last copy. Returns the
-   * fault that is left.
+   * Copies a database whose file is gone, and renews a log that was deleted. At a stop ("last")
+   * this process itself copies what was written since the last copy. Returns the remaining fault.
    */
   attend(clock: Clock, occasion: "next" | "last" = "next"): string | undefined {
     if (!this.#database.isOpen) return undefined;
@@ -348,8 +348,8 @@ export class OpenFiles {
   }
 
   /**
-   * Closes the database, unless closing would delete the log of another database or write into a
-   * file that now holds something else.
+   * Closes the database, unless SQLite would then delete the log of another database or write into
+   * a file that another program has overwritten.
    */
   close(): void {
     if (this.#isCut) return;
@@ -385,18 +385,18 @@ export class OpenFiles {
     return new Map([["", foundAt(this.#path)], ...logs]);
   }
 
-  /** Begins a new log, after the content of the old one was copied into the database. */
+  /** Begins a new log after copying the content of the old log into the database file. */
   #renewLog(): void {
     try {
       renewLog(this.#database);
       this.#own = new Map([...this.#found(), ["", this.#own.get("")]]);
       this.#onMended(`${this.#logGone}, and was made anew with all that it held`);
     } catch {
-      // Another program reads the database, so the fault stays until the next try.
+      // While another program reads the database, the fault stays until the next check.
     }
   }
 
-  /** Renames the log, which the next start would apply to a database that is not its own. */
+  /** Renames the log, because the next start would apply it to the wrong database file. */
   #renameLog(change: "replaced" | "cut", clock: Clock): void {
     const now = this.#found();
     const own = logEndings.filter((end) => isSame(now.get(end), this.#own.get(end)));
@@ -404,32 +404,31 @@ export class OpenFiles {
     const at = fileTime(clock.now());
     try {
       declareRestored(this.#path, `it was ${happened[change]} while it was in use`, at);
-      // From now on nothing of this database is written into the file under its name.
+      // With this setting SQLite writes nothing of this database into the file any more.
       copyBackAt(this.#database, 0);
       for (const end of own) {
         renameSync(`${this.#log}${end}`, `${this.#log}${end}.orphan-${at}`);
       }
     } catch {
-      // The folder cannot be written, so the fault stays and the next check tries again.
+      // While the folder cannot be written, the fault stays and the next check tries again.
     }
   }
 }
 
-/** What happened to the file: the end of a sentence about it. */
+/** What happened to a database file, as the end of a sentence for an operator. */
 const happened = {
   missing: "deleted or moved away",
   replaced: "replaced by another file",
   cut: "cut short or overwritten",
 } as const;
 
-/** A file that was found under a name. */
 interface FileFound {
-  /** The device and number of the file; no other file gets them while this one is open. */
+  /** The file's device and inode number, which no other file gets while the file is open. */
   readonly identity: string;
   readonly bytes: number;
 }
 
-/** The files of a database by the endings of their names. */
+/** The files of a database by the ending of their names: "", "-wal" and "-shm". */
 type Files = ReadonlyMap<string, FileFound | undefined>;
 
 function foundAt(path: string): FileFound | undefined {

@@ -4,13 +4,13 @@ import type { DatabaseSync } from "node:sqlite";
 import { type Migration, openDatabase } from "./sqlite.ts";
 import { copySynced, declareRestored, readStoreFile, syncFolder } from "./store-file.ts";
 
-/**
- * Replaces a database by a copy (docs/rules/17-loss.md). The copy is written next to the database;
- * then an entry in the file of the store decides, and only after it files are moved. A power cut
- * before the entry changes nothing; after a later one the next start moves the files.
+/*
+ * This file replaces a database by a copy (docs/rules/17-loss.md). The copy is written next to the
+ * database; then an entry in the store's file decides, and only after the entry files are moved. A
+ * power cut before the entry changes nothing; after the entry, the next start moves the files.
  */
 
-/** Writes a copy next to the database and replaces nothing yet. On disk when it returns. */
+/** Writes a copy next to the database, on disk when it returns; nothing is replaced yet. */
 export function stageCopy(databasePath: string, copy: string, at: string): void {
   const folder = dirname(databasePath);
   const earlier = `${basename(databasePath)}.restore-`;
@@ -21,13 +21,13 @@ export function stageCopy(databasePath: string, copy: string, at: string): void 
   syncFolder(folder);
 }
 
-/** Makes the copy the database: this process moves the files, or else the next start does. */
+/** Replaces the database by the copy; after a power cut the next start moves the files. */
 export function decidePutBack(databasePath: string, at: string, because: string): void {
   declareRestored(databasePath, because, at);
   finishPutBack(databasePath);
 }
 
-/** Moves the files that are not moved yet; the replaced files are kept in {@link keptIn}. */
+/** Moves the files that are not moved yet; the replaced files go to {@link keptIn}. */
 export function finishPutBack(databasePath: string): void {
   const at = readStoreFile(databasePath)?.restoredAt;
   const copy = at === undefined ? "" : copyPathOf(databasePath, at);
@@ -40,7 +40,7 @@ export function finishPutBack(databasePath: string): void {
     const file = `${databasePath}${ending}`;
     if (existsSync(file)) renameSync(file, join(aside, basename(file)));
   }
-  // The old log must be gone on the disk first, because SQLite would apply it to the new database.
+  // The old log's removal must be on disk first: SQLite would apply it to the new database.
   syncFolder(aside);
   syncFolder(folder);
   renameSync(copy, databasePath);
@@ -52,7 +52,7 @@ export function keptIn(databasePath: string, at: string): string {
   return join(dirname(databasePath), "backup", `before-restore-${at}`);
 }
 
-/** Finishes a restore that was cut off, then opens the database as {@link openDatabase} does. */
+/** Finishes an interrupted restore, then opens the database as {@link openDatabase} does. */
 export function openStore(path: string, migrations: readonly Migration[]): DatabaseSync {
   finishPutBack(path);
   return openDatabase(path, migrations);

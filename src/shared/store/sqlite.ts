@@ -9,24 +9,24 @@ import {
 import { invariant } from "../invariant.ts";
 
 /**
- * One step of a schema; its number is its position in the list, from 1. Steps are appended, never
- * edited. A step in `goesOn` changes nothing that programs of the previous schema read and write,
- * so that they can use the database after an update was taken back (docs/design.md 1.3).
+ * One step of a database schema; its number is its position in the list, from 1. Steps are
+ * appended, never edited. A step in `goesOn` changes nothing that programs of the previous schema
+ * use, so that they can use the database after an update was taken back (docs/design.md 1.3).
  */
 export type Migration = string | { readonly goesOn: string };
 
-/** The size to which the write-ahead log is cut after it has grown. */
+/** The size to which a write-ahead log that has grown is cut. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
-/** From so many pages in the log a commit copies them into the database; SQLite's default. */
+/** From how many pages in the log a commit copies them into the database; SQLite's default. */
 const LOG_PAGES = 1_000;
-/** How long one process waits for another one's write lock before the statement fails. */
+/** How long a statement waits for another process's write lock before it fails. */
 const BUSY_TIMEOUT_MS = 2_000;
 
 /**
  * Opens a durable database: with a write-ahead log, every commit synced to the disk (docs/design.md
  * 1.3), foreign keys on, and the schema of the last migration. Only the file's owner can read it.
- * Throws if the file cannot be opened or migrated, or if a newer version of this program has
- * written it and not left it readable for this one.
+ * Throws if the file cannot be opened or migrated, or if a newer version of this program has made
+ * it unreadable for this version.
  */
 export function openDatabase(path: string, migrations: readonly Migration[]): DatabaseSync {
   mkdirSync(dirname(path), { recursive: true });
@@ -47,17 +47,17 @@ export function openDatabase(path: string, migrations: readonly Migration[]): Da
 }
 
 /**
- * Opens a database for reading, which other programs may have open. Waits for the lock of a program
- * that starts, or of the first reader of a write-ahead log. Throws when the file cannot be opened;
- * a fault of its content shows when it is read.
+ * Opens a database for reading that other programs may have open, and waits at most {@link
+ * BUSY_TIMEOUT_MS} for their locks. Throws if the file cannot be opened; damaged content shows when
+ * it is read.
  */
 export function openForReading(path: string): DatabaseSync {
   return new DatabaseSync(path, { readOnly: true, timeout: BUSY_TIMEOUT_MS });
 }
 
 /**
- * Renames a write-ahead log without its database, which SQLite would delete. The log may be all
- * that is left of the newest payments.
+ * Renames a write-ahead log without its database, because SQLite would delete the log, which may be
+ * all that is left of the newest payments.
  */
 function keepOrphan(path: string): void {
   const log = `${path}-wal`;
@@ -70,11 +70,11 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Sets a write-ahead log and synced commits. Throws if the drive, as on a network, has none. */
+/** Sets a write-ahead log and synced commits; throws if the drive, as on a network, has none. */
 function makeDurable(database: DatabaseSync): void {
   const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
   database.exec("PRAGMA synchronous = FULL");
-  // A log that grew while a copy was made shrinks again.
+  // With this limit a log that grew while a copy was made shrinks again.
   database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
   // The setting may have been 0 before the log was renewed.
   database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
@@ -112,7 +112,7 @@ export function sqlOf(migration: Migration): string {
   return typeof migration === "string" ? migration : migration.goesOn;
 }
 
-/** The number in the file's head for {@link readableFrom}, which SQLite leaves to programs. */
+/** The number in the file's head, free for programs, that stores {@link readableFrom}. */
 const READABLE_FROM = "application_id";
 
 /** Returns the number of the last migration that ran. */
@@ -125,23 +125,23 @@ export function readableFrom(database: DatabaseSync): number | undefined {
   return numberOf(database, READABLE_FROM) || undefined;
 }
 
-/** Returns the number of the last migration that programs of earlier schemas do not survive. */
+/** Returns the number of the last migration that makes the database unreadable for earlier ones. */
 function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
 
-/** Returns SQLite's answer to a PRAGMA as a number. */
+/** Returns the value of a PRAGMA as a number. */
 export function numberOf(database: DatabaseSync, name: string, column = name): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
 }
 
-/** Copies the log into the database file. False: another program still reads the log. */
+/** Copies the log into the database file; false: another program still reads the log. */
 export function emptyLog(database: DatabaseSync): boolean {
   const found = database.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
   return found?.["busy"] === 0 && found["log"] === found["checkpointed"];
 }
 
-/** Sets from how many pages a commit copies the log back; 0: never. Returns the old number. */
+/** Sets from how many pages a commit copies the log; 0: never. Returns the previous number. */
 export function copyBackAt(database: DatabaseSync, pages: number): number {
   const before = numberOf(database, "wal_autocheckpoint");
   database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
@@ -149,19 +149,19 @@ export function copyBackAt(database: DatabaseSync, pages: number): number {
 }
 
 /**
- * Begins the write-ahead log in a new file, after the content of the old one was copied into the
- * database. Throws at once if another program reads the database, and may be called again.
+ * Begins a new write-ahead log after copying the content of the old log into the database. Throws
+ * at once if another program reads the database, and may be called again.
  */
 export function renewLog(database: DatabaseSync): void {
   withoutWaiting(database, () => {
     const mode = database.prepare("PRAGMA journal_mode = DELETE").get()?.["journal_mode"];
     if (mode !== "delete") throw new Error(`the database stays in the journal mode ${mode}`);
     makeDurable(database);
-    schemaOf(database); // the log is opened by the first read
+    schemaOf(database); // SQLite opens its log at the first read
   });
 }
 
-/** Runs `work`; throws at once if another program has a lock that is needed. */
+/** Runs `work`, which fails at once if another program holds a lock that it needs. */
 export function withoutWaiting(database: DatabaseSync, work: () => void): void {
   const waitMs = numberOf(database, "busy_timeout", "timeout");
   database.exec("PRAGMA busy_timeout = 0");
@@ -172,7 +172,7 @@ export function withoutWaiting(database: DatabaseSync, work: () => void): void {
   }
 }
 
-/** Throws when the database is damaged. Reads all of it. */
+/** Throws if the database is damaged; reads the whole file. */
 export function assertWhole(database: DatabaseSync): void {
   const [found] = database.prepare("PRAGMA quick_check(1)").all();
   if (found?.["quick_check"] !== "ok") throw new Error(`damaged: ${JSON.stringify(found)}`);
@@ -180,13 +180,13 @@ export function assertWhole(database: DatabaseSync): void {
 
 type Values = readonly SQLOutputValue[];
 type Row = Record<string, SQLOutputValue>;
-/** Values of a statement; named ones come first, in one object. */
+/** A value of a statement, or all named values in one object, which comes first. */
 type Given = SQLInputValue | Record<string, SQLInputValue>;
 type Reader<T> = (...values: Given[]) => T;
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
-/** Returns a statement that is prepared at its first use and kept as long as the database. */
+/** Returns a statement, which is prepared at its first use and reused as long as the database. */
 export function prepared(database: DatabaseSync, sql: string): StatementSync {
   let kept = statements.get(database);
   if (!kept) {
@@ -202,9 +202,8 @@ export function prepared(database: DatabaseSync, sql: string): StatementSync {
 }
 
 /**
- * Makes the objects of a statement's rows here instead of in node:sqlite. There each object gets a
- * hidden class of its own, which takes 72 bytes until V8 clears its old space, and reading takes
- * twice as long. A queue that is being sent reads two rows for each order.
+ * Makes the row objects of a statement here, which is twice as fast as in node:sqlite. There each
+ * object gets a hidden class of its own, which takes 72 bytes until V8 clears its old space.
  */
 function lightRows(statement: StatementSync): StatementSync {
   const names = statement.columns().map(({ name }) => name);
@@ -225,7 +224,7 @@ function lightRows(statement: StatementSync): StatementSync {
   return statement;
 }
 
-/** Runs `work` in the running transaction, else in one of its own. */
+/** Runs `work` in the running transaction, or in a new transaction if none runs. */
 export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   return database.isTransaction ? work() : transaction(database, work);
 }

@@ -3,7 +3,7 @@ import { statfsSync } from "node:fs";
 /** The free space below which a disk counts as full; SQLite's shared memory alone takes 32 KiB. */
 const FREE_BYTES_MIN = 256 * 1024;
 
-/** Result codes of SQLite (sqlite.org). */
+/** The result codes of SQLite that are distinguished (sqlite.org). */
 export const sqlite = {
   permission: 3,
   busy: 5,
@@ -19,7 +19,7 @@ export const sqlite = {
   noDatabase: 26,
 } as const;
 
-/** Returns the result code of an error of SQLite; 0: the error is of something else. */
+/** Returns the result code of an error of SQLite; 0: the error has another source. */
 export function resultOf(error: unknown): number {
   // The upper bits hold the extended code.
   return ((error as { readonly errcode?: number }).errcode ?? 0) % 256;

@@ -2,14 +2,11 @@ import { z } from "zod";
 import type { Store } from "./store.ts";
 import { type StoreMark, storeMarkSchema } from "./store-file.ts";
 
-/**
- * The marks of both databases that one message between the programs carries
- * (docs/rules/17-loss.md).
- */
+/** The marks of both databases that each message between the programs carries. */
 export const storeMarksSchema = z.object({
   /** The sender's own mark; null: its database has not begun. */
   mine: storeMarkSchema.nullable(),
-  /** The receiver's last mark, as the sender remembers it. */
+  /** The last mark of the receiver's database that the sender remembers; null: none. */
   yours: storeMarkSchema.nullable(),
   /** The last `yours` that the sender received and judged, with the result on disk. */
   answered: storeMarkSchema.nullable(),
@@ -22,22 +19,22 @@ function sameMark(a: StoreMark | null, b: StoreMark | null): boolean {
   return a?.store === b?.store && a?.session === b?.session && a?.count === b?.count;
 }
 
-/** The mark of this database that the peer remembers, and whether a part is missing here. */
+/** This database's mark that the peer remembers, and whether a part of it is missing here. */
 type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
 interface ExchangeParts {
   readonly store: Store;
-  /** The peer remembers more of this database than it contains. On disk when it returns. */
+  /** Records that this database has less than the peer remembers, on disk when it returns. */
   readonly onMissing: (mark: StoreMark) => void;
-  /** The peer's database lacks a part of what it had. On disk when it returns. */
+  /** Records that the peer's database lacks a part of what it had, on disk when it returns. */
   readonly onOtherLacks?: () => void;
 }
 
 /**
  * Exchanges the marks of the two databases with every message (docs/rules/17-loss.md). Each program
- * judges its own database by the mark that the peer remembers. A program forgets the mark of the
- * peer's previous session only after the peer has judged itself by it, with the result on disk, so
- * that a crash in between hides no loss.
+ * checks its own database against the mark that the peer remembers. A program replaces the mark of
+ * the peer's previous session only after the peer has checked itself against it, with the result on
+ * disk, so that a crash in between hides no loss.
  */
 export class StoreExchange {
   readonly #parts: ExchangeParts;
@@ -56,7 +53,7 @@ export class StoreExchange {
     return { mine: this.#parts.store.mark, yours: this.#other, ...standing };
   }
 
-  /** Judges this database by the peer's marks; undefined: an older version sends none. */
+  /** Checks this database against the peer's marks; undefined: an older version sends none. */
   receive(marks: StoreMarks | undefined): Standing {
     const { store, onMissing, onOtherLacks } = this.#parts;
     if (!marks) return this.#standing;
@@ -70,7 +67,7 @@ export class StoreExchange {
     return this.#standing;
   }
 
-  /** Writes the peer's mark; called in a commit that is made anyway. */
+  /** Stores the peer's mark, inside a commit that the caller makes anyway. */
   remember(): void {
     if (!this.#other || sameMark(this.#other, this.#written)) return;
     this.#parts.store.rememberOther(this.#other);
@@ -83,7 +80,7 @@ export class StoreExchange {
     if (same && mine.count <= known.count) return;
     if (known && !same && !judged) return;
     this.#other = mine;
-    // A new session is written at once; a new count is written with the next commit.
+    // A new session is stored at once; a new count is stored with the next commit.
     if (!same) this.remember();
   }
 }

@@ -15,31 +15,31 @@ import { z } from "zod";
 
 /** A mark: one point in the life of a database. */
 export const storeMarkSchema = z.object({
-  /** The identity of the database, made when it was created. */
+  /** The identity of the database, made when the database was created. */
   store: z.string(),
-  /** The part of its life since a start or nightly copy; a copy has only earlier sessions. */
+  /** The id of the time since a start or a nightly copy; a copy has only earlier sessions. */
   session: z.string(),
   /** A count that grows with each write and is sent only after the write is on disk. */
   count: z.int().min(0),
 });
 export type StoreMark = z.infer<typeof storeMarkSchema>;
 
-/** A file next to the database, by which a lost one is noticed (docs/rules/17-loss.md). */
+/** The file by which the loss of a database is noticed (docs/rules/17-loss.md). */
 const storeFileSchema = storeMarkSchema.extend({
-  /** Why the database was put back on purpose. */
+  /** Why the database was restored on purpose. */
   restored: z.string().optional(),
-  /** When it was put back; the copy's name has this time until it replaces the database. */
+  /** When the database was restored; until the copy replaces it, the copy's name has this time. */
   restoredAt: z.string().optional(),
 });
 type StoreFile = z.infer<typeof storeFileSchema>;
 
-/** Returns the file's path, in another folder, so that it stays when a database is deleted. */
+/** Returns the file's path, in another folder, so that the file outlives a deleted database. */
 function storeFileOf(databasePath: string): string {
   const name = `${basename(databasePath, ".db")}.json`;
   return join(dirname(databasePath), "stores", name);
 }
 
-/** Returns the content of the file; undefined: there is none, or it is malformed. */
+/** Returns the content of the store's file; undefined: the file is missing or malformed. */
 export function readStoreFile(databasePath: string): StoreFile | undefined {
   return readJsonIfWhole(storeFileOf(databasePath), storeFileSchema);
 }
@@ -55,13 +55,13 @@ export function readJsonIfWhole<T>(path: string, schema: z.ZodType<T>): T | unde
   }
 }
 
-/** Records that the database was put back on purpose, on disk when it returns. */
+/** Records that the database was restored on purpose, on disk when it returns. */
 export function declareRestored(databasePath: string, restored: string, restoredAt: string): void {
   const known = readStoreFile(databasePath) ?? { store: "", session: "", count: 0 };
   writeStoreFile(databasePath, { ...known, restored, restoredAt });
 }
 
-/** Writes the file of a store, whole at any time. On disk when it returns. */
+/** Replaces the store's file, which is whole at any time. On disk when it returns. */
 export function writeStoreFile(databasePath: string, content: StoreFile): void {
   const path = storeFileOf(databasePath);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -74,18 +74,12 @@ export function writeSynced(
   bytes: Buffer | string,
   { flag = "w", mode = 0o600 }: { readonly flag?: "w" | "wx"; readonly mode?: number } = {},
 ): void {
-  const file = openSync(path, flag, mode);
-  try {
-    writeFileSync(file, bytes);
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
-  }
+  writeFileSync(path, bytes, { flag, mode, flush: true });
 }
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Copies a file and syncs the copy's bytes. `from`: a name, or an open file's descriptor. */
+/** Copies a file and syncs the copy's bytes. `from`: a path, or the descriptor of an open file. */
 export function copySynced(from: string | number, to: string, mode = 0o600): void {
   const source = typeof from === "number" ? from : openSync(from, "r");
   try {
@@ -107,7 +101,7 @@ export function copySynced(from: string | number, to: string, mode = 0o600): voi
   }
 }
 
-/** Replaces a file, which is the old or the new one at any time. On disk when it returns. */
+/** Replaces a file, which is the old or the new file at any time. On disk when it returns. */
 export function replaceSynced(path: string, text: string, mode = 0o600): void {
   const unfinished = `${path}.unfinished`;
   writeSynced(unfinished, text, { mode });
@@ -115,12 +109,11 @@ export function replaceSynced(path: string, text: string, mode = 0o600): void {
   syncFolder(dirname(path));
 }
 
-/** Syncs the names in a folder; Windows does that by itself. */
+/** Syncs the names in a folder, which Windows does by itself. */
 export function syncFolder(folder: string): void {
   if (process.platform !== "win32") syncFile(folder, "r");
 }
 
-/** Syncs the bytes of a file. */
 export function syncFile(path: string, flags: "r" | "r+" = "r+"): void {
   const file = openSync(path, flags);
   try {

@@ -23,9 +23,7 @@ export const storeMigration = `
   ) STRICT;
 `;
 
-/**
- * A later migration of the same databases, whose table identifies the file (docs/design.md 1.3).
- */
+/** The migration with the table by which open-files.ts recognises the file (docs/design.md 1.3). */
 export const proofMigration = {
   goesOn: `
   -- One row, of the page of which nothing else is; each proof that can be written counts.
@@ -34,30 +32,28 @@ export const proofMigration = {
   `,
 } satisfies Migration;
 
-/** Whether a database is the one that was here at the last start, and whether it is complete. */
+/**
+ * Whether the database is the one of the last start, and complete. "lost": the file was missing or
+ * empty. "other": the file holds another database. "older": the file is an older copy of it.
+ */
 export type StoreFinding =
   | { readonly kind: "whole" }
-  /** The file was missing or empty, and was made anew. */
-  | { readonly kind: "lost"; readonly because: string }
-  /** The file holds another database. */
-  | { readonly kind: "other"; readonly because: string }
-  /** The file is an older copy, put back by the restore command or by hand. */
-  | { readonly kind: "older"; readonly because: string };
+  | { readonly kind: "lost" | "other" | "older"; readonly because: string };
 
 /**
  * Knows the identity and sessions of a database, and the mark of the other program's database
- * (docs/rules/17-loss.md). A database that was put back lacks the session that was current before,
- * whatever was written into it since; so the loss shows however late the two programs meet.
+ * (docs/rules/17-loss.md). A restored database lacks the session before the restore, whatever was
+ * written into it since, so that the loss shows however late the two programs exchange marks.
  */
 export class Store extends Tables {
   readonly identity: string;
   readonly #path: string;
   readonly #count: () => number;
   #session: string | undefined;
-  /** The count as last read, which only grows. */
+  /** The number of writes when last read. */
   #countedLast = 0;
 
-  /** `count` returns how many writes are on disk. */
+  /** `count` returns the number of writes on disk, which only grows. */
   constructor(database: DatabaseSync, path: string, count: () => number) {
     super(database);
     this.#path = path;
@@ -66,13 +62,13 @@ export class Store extends Tables {
   }
 
   /**
-   * Begins the session of this start. `record` stores the finding in the same commit, and before
-   * the file next to the database is renewed, so that no crash hides a loss.
+   * Begins the session of this start. `record` stores the finding in the same commit, before the
+   * store's file is renewed, so that no crash hides a loss.
    */
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
     this.#session = this.together(() => {
-      // The database of another installation remembers a mark of that installation.
+      // The database of another installation has a mark of that installation's other database.
       if (finding.kind === "other") this.run("DELETE FROM other_store");
       const session = this.#newSession();
       record(finding);
@@ -81,19 +77,19 @@ export class Store extends Tables {
     this.#writeFile();
   }
 
-  /** Begins a new session after a copy was made, which is now an older state of the database. */
+  /** Begins a new session after a copy was made, so that the copy counts as older. */
   copied(): void {
     this.#session = this.#newSession();
     this.#writeFile();
   }
 
-  /** Returns the current mark of this database, all on disk; null before {@link begin}. */
+  /** The current mark of this database, whose writes are all on disk; null before {@link begin}. */
   get mark(): StoreMark | null {
     if (this.#session === undefined) return null;
     return { store: this.identity, session: this.#session, count: this.#counted };
   }
 
-  /** Whether the database holds all that it held when `mark` was sent. */
+  /** Whether the database has everything that it had when `mark` was sent. */
   contains({ store, session, count }: StoreMark): boolean {
     if (store !== this.identity) return false;
     if (session === this.#session) return count <= this.#countedLast || count <= this.#counted;
@@ -106,7 +102,7 @@ export class Store extends Tables {
     return count <= (this.get<StoreMark>(sql, found.id)?.count ?? this.#counted);
   }
 
-  /** Returns the last mark of the other program's database; null: none was received. */
+  /** The last mark of the other program's database; null: none was received. */
   get other(): StoreMark | null {
     return this.get("SELECT store, session, count FROM other_store") ?? null;
   }
@@ -122,7 +118,7 @@ export class Store extends Tables {
     return this.#countedLast;
   }
 
-  /** Returns a new session that is on disk; one that is not would look like a loss. */
+  /** Returns a new session, stored on disk, because an unknown session would look like a loss. */
   #newSession(): string {
     const session = randomBytes(16).toString("hex");
     const sql = "INSERT INTO store_session (session, first_count) VALUES (?, ?)";

@@ -1,12 +1,11 @@
 import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { prepared, transaction } from "./sqlite.ts";
 
-/** Values of a statement: named ones come first, in one object. */
 type Values = (SQLInputValue | Record<string, SQLInputValue>)[];
 
 /**
- * Some tables of one database. Statements are kept once they are prepared; the columns of a row are
- * named as the members of its type. A change is on disk when its call returns.
+ * The base of classes with tables of one database. The columns of a row are named as the members of
+ * the row's type. A change is on disk when its call returns.
  */
 export class Tables {
   protected readonly database: DatabaseSync;

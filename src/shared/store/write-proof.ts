@@ -5,14 +5,14 @@ import { OpenFiles } from "./open-files.ts";
 import { withoutWaiting } from "./sqlite.ts";
 import { fullDisk, isFull, resultOf, sqlite, storageFault } from "./storage-fault.ts";
 
-/** How long a proof holds; then another write must prove that the database can be written. */
+/** How long a proof that the database can be written counts. */
 const PROVED_FOR_MS = 60_000;
-/** The pause before a database that could not be written is tried again. */
+/** The pause before another proof after a failed write. */
 const FAILED_FOR_MS = 5_000;
 
-/** The longest time that another program's lock on the database counts as usual. */
+/** How long another program may lock the database before that is a fault. */
 const BUSY_FOR_MS = 10_000;
-/** SQLite's results for which the row is at fault, and not the disk. */
+/** SQLite's results when the row is at fault and not the disk. */
 const { tooBig, constraint, mismatch, range } = sqlite;
 const refusedRows: readonly number[] = [tooBig, constraint, mismatch, range];
 
@@ -23,26 +23,26 @@ interface WriteFault {
 }
 
 /**
- * Proves that a database can be written, or reports why not: the disk may be full, read-only or
- * failing, or the files may be gone, long before the next payment. A write that fails shows it at
- * once. Without writes, a small commit proves it when the last proof is old (docs/design.md 1.3).
+ * Proves that a database can be written, or reports why not, before a payment needs it: the disk
+ * may be full, read-only or failing, or the files may be gone. A failed write is reported at once;
+ * after a time without writes, a small commit proves that writes succeed (docs/design.md 1.3).
  */
 export class WriteProof {
   readonly #database: DatabaseSync;
   readonly #folder: string;
   readonly #clock: Clock | undefined;
   readonly #files: OpenFiles;
-  /** Called when a fault of the files was mended, with a text for an operator. */
+  /** Is called with a text for an operator after a fault of the files was repaired. */
   onMended: (says: string) => void = () => {};
-  /** Why the last write failed. */
+  /** Why the last write failed; undefined: it succeeded. */
   #failed: string | undefined;
-  /** When the last try was, on the monotonic clock; undefined: none yet, or it no longer counts. */
+  /** When the last proof was tried, on the monotonic clock; undefined: the next call tries one. */
   #triedMs: number | undefined;
   #sinceMs: number | undefined;
   /** Since when another program has locked the database at each try, on the monotonic clock. */
   #busySinceMs: number | undefined;
 
-  /** `clock`: undefined if no proofs are to be written. */
+  /** Without `clock` no proofs are written. */
   constructor(database: DatabaseSync, path: string, clock: Clock | undefined) {
     this.#database = database;
     this.#folder = dirname(path);
@@ -50,7 +50,7 @@ export class WriteProof {
     this.#files = new OpenFiles(database, path, (says) => this.onMended(says));
   }
 
-  /** Runs a write and keeps why it failed. */
+  /** Runs a write and remembers why it failed. */
   watch<T>(write: () => T): T {
     try {
       const result = write();
@@ -67,7 +67,7 @@ export class WriteProof {
     }
   }
 
-  /** Returns the fault as last known; undefined: none. Writes nothing. */
+  /** The last known fault; undefined: none. Reading it writes nothing. */
   get known(): WriteFault | undefined {
     return this.#faultWith(this.#files.fault);
   }
@@ -83,7 +83,7 @@ export class WriteProof {
     return { says, sinceMs: this.#sinceMs };
   }
 
-  /** Returns the fault now, or a short time ago; undefined: none. May write a proof. */
+  /** The present fault; undefined: none. Reading it writes a proof if the last proof is old. */
   get proved(): WriteFault | undefined {
     const ofFiles = this.#attend();
     const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
@@ -92,22 +92,20 @@ export class WriteProof {
     return this.#faultWith(ofFiles);
   }
 
-  /** Returns the fault before a write. Writes a proof only if the last write failed. */
+  /** The fault before a write; undefined: none. Reading it writes a proof after a failed write. */
   get standing(): WriteFault | undefined {
     const ofFiles = this.#attend();
     if (this.#failed !== undefined) this.#prove();
     return this.#faultWith(ofFiles);
   }
 
-  /**
-   * Throws when the next start would not find a write, because the files of the database are gone.
-   */
+  /** Throws if the files of the database are gone, so that the next start would miss a write. */
   assertKept(): void {
     const fault = this.#attend();
     if (fault !== undefined) throw new Error(fault);
   }
 
-  /** Closes the database, after saving what would be lost. */
+  /** Closes the database; if its file is gone, its content is copied first. */
   close(): void {
     this.#attend("last");
     this.#files.close();
@@ -139,7 +137,7 @@ export class WriteProof {
     this.#triedMs = this.#clock?.monotonicMs();
   }
 
-  /** Records that another program has the lock, which becomes a fault only if it lasts. */
+  /** Records that another program holds the lock, which is a fault only if it lasts. */
   #busy(): void {
     this.#triedMs = this.#clock?.monotonicMs();
     this.#busySinceMs ??= this.#triedMs ?? 0;

@@ -22,7 +22,7 @@ export function recentOperations(clock: Clock) {
       clock.monotonicMs() - (begunAtMs.get(operationId) ?? startedAtMs) < DAY_MS,
   };
 }
-export type RecentOperations = ReturnType<typeof recentOperations>;
+type RecentOperations = ReturnType<typeof recentOperations>;
 
 /**
  * Returns the refund of the last day that a request repeats (docs/rules/26-return-keys.md). null: this

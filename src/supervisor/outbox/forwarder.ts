@@ -73,7 +73,7 @@ export class Forwarder {
     return this.#window.paused;
   }
 
-  /** The faults that stop the queue or make sends and lookups fail, until an operator corrects them. */
+  /** The faults that stop the queue or make requests fail until an operator corrects them. */
   get conditions() {
     return { ...this.#window.conditions, lookupRefused: this.#inquiry.refused };
   }
