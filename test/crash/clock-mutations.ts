@@ -38,11 +38,7 @@ export const clockMutations: readonly Mutation[] = [
     "the start of the process from what is of the last day",
     ["26-return-keys", "before its start is of the last 24 hours"],
     ["test/supervisor/operations/operation-keys.test.ts"],
-    [
-      "src/supervisor/operations/asked-before.ts",
-      "?? this.#startedAtMs;",
-      "?? this.#startedAtMs - DAY_MS;",
-    ],
+    ["src/supervisor/operations/asked-before.ts", "?? startedAtMs)", "?? startedAtMs - DAY_MS)"],
   ),
   oneEdit(
     "the order of a notification and an operation",

@@ -4,7 +4,6 @@ import { systemClock } from "../../src/shared/time.ts";
 import { selfSignedTls } from "../../src/simulator/gateway/http/self-signed.ts";
 import type { SandboxOptions } from "../../src/simulator/gateway/parts.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
-import { raiseAlarm } from "../../src/supervisor/alarms/alarm.ts";
 import { NotificationHandler } from "../../src/supervisor/notifications/notification-handler.ts";
 import * as listening from "../../src/supervisor/notifications/notification-listener.ts";
 import { mapiOf, md5, resultOf } from "../supervisor/notifications/mapi.ts";
@@ -59,7 +58,7 @@ test("wrong credentials: one alarm for longer than a day, gone when they are rig
   const over = await expectConditions(at, []);
   expect(over.alarms).toEqual([]);
   // It returns within the same day: told again at once.
-  raiseAlarm(at.rig.log, "gateway-credentials-refused", {}, "nothing is sent");
+  at.rig.log.error({ alarm: "gateway-credentials-refused" }, "nothing is sent");
   await at.lookFor(0);
   expect(at.alarms()).toHaveLength(3);
 });

@@ -128,7 +128,6 @@ const rules: readonly Rule[] = [
       "shared/(?!ipc/|process/lifecycle)",
       "shared/ipc/fleet-messages[.]ts$",
       "supervisor/fleet/",
-      "supervisor/alarms/alarm[.]ts$",
       "supervisor/intake/supervisor-status[.]ts$",
     ),
     because: "nothing from the fleet can drive the terminal, or reach a program by a local message",

@@ -5,7 +5,7 @@ import type { ErrorCode } from "./errors.ts";
 import texts from "./texts-en.json" with { type: "json" };
 
 /** The facts that decide which conditions are present; an older program reports fewer facts. */
-export interface ConditionFacts {
+interface ConditionFacts {
   /** The supervisor's status; null: it does not answer; undefined: it was not asked. */
   readonly supervisor: SupervisorAnswer<"status"> | null | undefined;
   /** The facts of tp-manager; undefined: it was not asked, or is too old to report them. */
@@ -63,7 +63,7 @@ interface ConditionRow extends Row {
 const UNMATCHED = "unmatched-transaction";
 
 /** How long the oldest item of the queue may wait before the condition `queue-old` begins. */
-export const QUEUE_OLD_MS = 10 * 60_000;
+const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
  * The doctor's line of conditions because of which no payment is accepted. `/health`, the status

@@ -4,7 +4,7 @@ import texts from "./texts-en.json" with { type: "json" };
 export type Charged = "no" | "yes" | "unknown";
 export type Retry = "safe" | "same_order" | "after_recovery" | "never";
 
-export interface ErrorRow {
+interface ErrorRow {
   readonly http: number;
   readonly charged: Charged;
   readonly retry: Retry;

@@ -9,7 +9,7 @@ import { join } from "node:path";
  */
 
 /** How long a ticket is valid. */
-export const TICKET_GOOD_MS = 60_000;
+const TICKET_GOOD_MS = 60_000;
 const TICKET_BYTES = 32;
 
 const ticketFile = (runDirectory: string): string => join(runDirectory, "kiosk-ticket");

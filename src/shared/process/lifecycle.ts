@@ -147,7 +147,7 @@ async function runUntilStopped(
   const context: ProgramContext = {
     ...given,
     runDirectory,
-    onStop: (name, close) => void parts.push({ name, close }),
+    onStop: (...part) => void parts.push(part),
     requestStop,
   };
   await Promise.race([start(context), broken]);
@@ -164,21 +164,19 @@ async function runUntilStopped(
   log.info(`${program} has stopped`);
 }
 
-interface Part {
-  readonly name: string;
-  readonly close: () => void | Promise<void>;
-}
+type Part = Parameters<ProgramContext["onStop"]>;
 
 /** Closes all parts, the last one first, even after a failure; returns the failed parts' names. */
 async function closeAll(parts: Part[], log: RootLogger): Promise<string[]> {
   const failed: string[] = [];
   for (let part = parts.pop(); part; part = parts.pop()) {
-    log.debug(`closing ${part.name}`);
+    const [name, close] = part;
+    log.debug(`closing ${name}`);
     try {
-      await part.close();
+      await close();
     } catch (error) {
-      log.error({ err: error }, `${part.name} failed to close`);
-      failed.push(part.name);
+      log.error({ err: error }, `${name} failed to close`);
+      failed.push(name);
     }
   }
   return failed;

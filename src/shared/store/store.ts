@@ -36,7 +36,7 @@ export const proofMigration = {
  * Whether the database is the one of the last start, and complete. "lost": the file was missing or
  * empty. "other": the file holds another database. "older": the file is an older copy of it.
  */
-export type StoreFinding =
+type StoreFinding =
   | { readonly kind: "whole" }
   | { readonly kind: "lost" | "other" | "older"; readonly because: string };
 

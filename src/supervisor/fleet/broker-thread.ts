@@ -25,5 +25,5 @@ try {
   });
   send({ say: "connected", window: connection.window });
 } catch (error) {
-  send({ say: "failed", text: (error as Error).message });
+  send({ say: "lost", because: "failed", text: (error as Error).message });
 }

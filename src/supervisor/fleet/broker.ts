@@ -76,7 +76,6 @@ export type ToThread =
 /** A message of the thread to the supervisor. */
 export type FromThread =
   | { readonly say: "connected"; readonly window: number }
-  | { readonly say: "failed"; readonly text: string }
   | { readonly say: "sent"; readonly id: number; readonly sent: Sent }
   | { readonly say: "received"; readonly payload: Uint8Array; readonly retained: boolean }
   | { readonly say: "lost"; readonly because: LostBecause; readonly text: string }

@@ -1,7 +1,6 @@
 import { newId } from "../../shared/new-id.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import { type Clock, isoTime, type Timer, within } from "../../shared/time.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import type {
   BrokerConnection,
   BrokerSettings,
@@ -233,7 +232,7 @@ export class FleetLink {
         this.#short >= SHORT_MAX
           ? "the broker ends each connection, as if another client had the FLEET_ID of this kiosk"
           : "another client at the broker has the FLEET_ID of this kiosk";
-      raiseAlarm(log, "fleet-twin", details, says);
+      log.error({ alarm: "fleet-twin", ...details }, says);
     } else if (this.#failures % LOGGED_EVERY === 1) {
       log.warn(details, `the broker of the fleet is not reached: ${text}`);
     }

@@ -1,7 +1,6 @@
 import { parseJson } from "../../shared/json.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Incoming } from "./broker.ts";
 import { type ContentOf, type DocumentOf, fleetDocuments } from "./documents.ts";
 import type { FleetLink } from "./fleet-link.ts";
@@ -90,7 +89,7 @@ export class FleetRequests {
     const then = isOurs === false ? "an operator holds updates on" : "it is switched to as usual";
     for (const { version } of over) {
       const says = `the fleet's hold of version ${version} is over: ${then}`;
-      raiseAlarm(log, "update-hold-ended", { about: version }, says);
+      log.error({ alarm: "update-hold-ended", about: version }, says);
     }
   }
 

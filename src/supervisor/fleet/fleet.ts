@@ -7,7 +7,6 @@ import { FleetLink, type LinkParts } from "./fleet-link.ts";
 import { FleetNews } from "./fleet-news.ts";
 import { FleetRequests, type RequestParts } from "./fleet-requests.ts";
 import { stateOf, type TpManagerReply } from "./fleet-state.ts";
-import type { FleetStore } from "./fleet-store.ts";
 
 interface FleetParts extends LinkParts, RequestParts {
   /** FLEET_PAYMENTS. */
@@ -68,7 +67,7 @@ export class Fleet {
   }
 
   #publish(tpManager: TpManagerReply): void {
-    const { store, status, clock } = this.#parts;
+    const { status, clock } = this.#parts;
     const supervisor = status();
     const answer = typeof tpManager === "string" ? undefined : tpManager;
     if (answer) this.#news.take(answer);
@@ -81,7 +80,7 @@ export class Fleet {
     if (clock.monotonicMs() < this.#metricsAtMs) return;
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS;
     if (!this.#link.isOnline) return;
-    void this.#link.publish("metrics", this.#figures(supervisor, answer, store));
+    void this.#link.publish("metrics", this.#figures(supervisor, answer));
   }
 
   get #queue() {
@@ -92,8 +91,8 @@ export class Fleet {
   #figures(
     { uptimeMs, outbox: { pending, parked, sent } }: SupervisorStatus,
     tpManager: FleetNewsAnswer | undefined,
-    store: FleetStore,
   ): ContentOf<"metrics"> {
+    const { store } = this.#parts;
     const seconds = (ms: number): number => Math.max(Math.round(ms / 1000), 0);
     const payments = Object.fromEntries(
       outcomes.map((name) => [name, store.figure(`payments ${name}`) ?? 0]),

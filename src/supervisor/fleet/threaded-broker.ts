@@ -107,9 +107,6 @@ class BrokerThread implements BrokerConnection {
       case "received":
         this.#listener.received({ ...message, payload: Buffer.from(message.payload) });
         break;
-      case "failed":
-        this.#lose("failed", message.text);
-        break;
       case "lost":
         this.#lose(message.because, message.text);
         break;

@@ -60,7 +60,7 @@ export function judge(operation: string, exchange: Exchange, asked: AskedFor): V
 export function judgeStatus(exchange: Exchange): Verdict {
   if (exchange.kind === "failed") {
     const { cause, written, detail } = exchange;
-    return verdict(classOfFailure(cause, written), { description: detail });
+    return verdict(classesOfFailure[cause][written ? 1 : 0], { description: detail });
   }
   const { httpStatus, retryAfter } = exchange;
   const description = `HTTP ${httpStatus}`;
@@ -84,18 +84,13 @@ export function unsendable(why: string): Verdict {
   return verdict("unsendable", { description: why });
 }
 
-function classOfFailure(cause: FailureCause, written: boolean): TryClass {
-  switch (cause) {
-    case "certificate":
-      return written ? "lost-answer" : "certificate";
-    case "socket":
-      return written ? "lost-answer" : "unreachable";
-    case "timeout":
-      return written ? "answer-timeout" : "connect-timeout";
-    case "stopped":
-      return written ? "interrupted" : "stopped";
-  }
-}
+/** The class of each failure before and after bytes of the request may have been written. */
+const classesOfFailure: Readonly<Record<FailureCause, readonly [TryClass, TryClass]>> = {
+  certificate: ["certificate", "lost-answer"],
+  socket: ["unreachable", "lost-answer"],
+  timeout: ["connect-timeout", "answer-timeout"],
+  stopped: ["stopped", "interrupted"],
+};
 
 /** Returns the class of a SOAP result; code 0 with a failing HTTP status contradicts itself. */
 function classOfResult(httpStatus: number, code: number): TryClass {

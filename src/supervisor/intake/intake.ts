@@ -4,7 +4,6 @@ import { containsPan, maskPan, maskPansInText } from "../../shared/masking/mask.
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Forwarder } from "../outbox/forwarder.ts";
 import type { OutboxStore } from "../outbox/outbox-store.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
@@ -51,7 +50,8 @@ export class Intake {
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {
       const details = { orderId, transactionId, otherTransactionIds: others.slice(0, 5) };
-      raiseAlarm(log, "order-charged-twice", details, "another transaction has the same order id");
+      const what = "another transaction has the same order id";
+      log.error({ alarm: "order-charged-twice", ...details }, what);
     }
   }
 
@@ -73,7 +73,7 @@ export class Intake {
     } else {
       const details = { transactionId, orderId };
       const what = "reversed at the terminal, but the gateway has or may have the order";
-      raiseAlarm(log, "reversed-after-sending", details, what);
+      log.error({ alarm: "reversed-after-sending", ...details }, what);
     }
     return outcome;
   }
@@ -92,7 +92,7 @@ export class Intake {
     const { transactionId, orderId } = given;
     const what = "a stored transaction was handed off again with another content: refused";
     const details = { transactionId, orderId, differing };
-    raiseAlarm(this.#parts.log, "transaction-changed", details, what);
+    this.#parts.log.error({ alarm: "transaction-changed", ...details }, what);
     throw new MessageRefused(`${transactionId} is stored with other ${differing.join(", ")}`);
   }
 
@@ -110,7 +110,8 @@ export class Intake {
     if (unmasked) {
       const { transactionId, orderId } = given;
       const details = { transactionId, orderId };
-      raiseAlarm(this.#parts.log, "card-number-masked", details, "masked before it was stored");
+      const what = "masked before it was stored";
+      this.#parts.log.error({ alarm: "card-number-masked", ...details }, what);
     }
     return { ...given, maskedPan, customData };
   }

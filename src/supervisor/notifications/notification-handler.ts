@@ -4,7 +4,6 @@ import type { AlarmLog } from "../../shared/process/logger.ts";
 import { readOr } from "../../shared/read-or.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import { effectOf } from "../operations/gateway-state.ts";
 import type { OperationStore } from "../operations/operation-store.ts";
 import type { StoreLosses } from "../outbox/store-losses.ts";
@@ -81,7 +80,7 @@ export class NotificationHandler {
     this.#refusals.set(`${what} ${why}`, { loggedMs: nowMs, count: 0 });
     if (alarming) {
       const text = `${what} that is most likely the gateway's cannot be taken: ${why}`;
-      raiseAlarm(log, "notification-unreadable", { why, count }, text);
+      log.error({ alarm: "notification-unreadable", why, count }, text);
     } else log.warn({ why, count }, `${what} that is not genuine was refused`);
     return "refused";
   }
@@ -137,7 +136,7 @@ export class NotificationHandler {
     const ids = operations.publicIdsOf(orderId);
     if (isNewId && ids.length > 1) {
       const what = "the gateway has more than one transaction of an order";
-      raiseAlarm(log, "gateway-order-twice", { ...details, ids }, what);
+      log.error({ alarm: "gateway-order-twice", ...details, ids }, what);
     }
     const effect = effectOf({ ...about, amountMinor: null });
     if (!isNew) log.debug(details, "a notification came again");
@@ -145,7 +144,8 @@ export class NotificationHandler {
       log.warn(details, "the operation or status of a notification is not known");
     else log.info(details, "the gateway notified an outcome");
     if (isNew && effect === "reversed") {
-      raiseAlarm(log, "chargeback-or-fraud", details, "the cardholder's bank took the money back");
+      const what = "the cardholder's bank took the money back";
+      log.error({ alarm: "chargeback-or-fraud", ...details }, what);
     }
     onAccepted(publicId);
   }
@@ -171,7 +171,8 @@ export class NotificationHandler {
     });
     const details = { orderId, about: fingerprint, operation: "fraud", status: "reported" };
     if (!agrees) return this.#mismatch(details, isNew);
-    if (isNew) raiseAlarm(log, "chargeback-or-fraud", details, "the acquirer reported fraud");
+    if (isNew)
+      log.error({ alarm: "chargeback-or-fraud", ...details }, "the acquirer reported fraud");
     return "taken";
   }
 
@@ -191,7 +192,7 @@ export class NotificationHandler {
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
     const { log, losses, tally } = this.#parts;
     const what = "a verified notification does not agree with our order: not taken";
-    if (isNew) raiseAlarm(log, "notification-mismatch", details, what);
+    if (isNew) log.error({ alarm: "notification-mismatch", ...details }, what);
     if (!losses.isWhole) return this.#putOff();
     tally?.count("mismatch", "not about our order");
     return "refused";

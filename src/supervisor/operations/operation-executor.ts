@@ -7,7 +7,6 @@ import { maskPansInText } from "../../shared/masking/mask.ts";
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import type { OperationGateway } from "../gateway/gateway-client.ts";
 import type { GatewayTransaction, LookupAnswer } from "../gateway/lookup.ts";
 import { operationEnd } from "../gateway/operation-request.ts";
@@ -359,7 +358,7 @@ export class OperationExecutor {
   ): void {
     const { log } = this.#parts;
     const { transactionId, orderId } = this.#store.ownerOf(transactionPublicId) ?? {};
-    raiseAlarm(log, alarm, { ...about, transactionPublicId, transactionId, orderId }, what);
+    log.error({ alarm, ...about, transactionPublicId, transactionId, orderId }, what);
   }
 }
 

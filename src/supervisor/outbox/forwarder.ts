@@ -1,5 +1,4 @@
 import { readStored } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable } from "../gateway/fault-table.ts";
 import { unsendable } from "../gateway/faults.ts";
 import type { GatewayReply } from "../gateway/gateway-client.ts";
@@ -266,10 +265,10 @@ export class Forwarder {
     const { ambiguous, meaning } = faultTable[tryClass];
     const details = { ...about, httpStatus, code, description, ambiguous };
     if (tryClass === "other-answer") {
-      raiseAlarm(log, "gateway-answer-mismatch", details, `${meaning}: ${description}`);
+      log.error({ alarm: "gateway-answer-mismatch", ...details }, `${meaning}: ${description}`);
     }
     if (state === "parked") {
-      raiseAlarm(log, "transaction-parked", details, `parked for an operator: ${meaning}`);
+      log.error({ alarm: "transaction-parked", ...details }, `parked for an operator: ${meaning}`);
     } else {
       log.warn({ ...details, itemDelayMs, queueHoldMs }, `an order was not sent: ${meaning}`);
     }

@@ -1,7 +1,6 @@
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
 import { readStored } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import type { Gateway } from "../gateway/gateway-client.ts";
 import type { OrderFinding } from "../gateway/lookup.ts";
 import type { DeliveryWatch } from "./delivery-watch.ts";
@@ -172,7 +171,8 @@ export class OrderInquiry {
     const { next, blind, delayMs: waitMs } = decision;
     const about = { transactionId, orderId, found: finding.kind, next };
     if (finding.kind === "other") {
-      raiseAlarm(log, "transaction-parked", about, `parked for an operator: ${finding.why}`);
+      const what = `parked for an operator: ${finding.why}`;
+      log.error({ alarm: "transaction-parked", ...about }, what);
       return;
     }
     if (finding.kind !== "unanswered") {
@@ -183,7 +183,8 @@ export class OrderInquiry {
     const details = { ...about, class: tryClass, httpStatus, description };
     if (refusesUs(finding)) {
       const refused = { class: tryClass, httpStatus, description };
-      raiseAlarm(log, "gateway-lookup-refused", refused, `the order lookup: ${description}`);
+      const what = `the order lookup: ${description}`;
+      log.error({ alarm: "gateway-lookup-refused", ...refused }, what);
     }
     if (!blind) {
       log.warn({ ...details, waitMs }, "the lookup of an order gave no answer");
@@ -194,7 +195,7 @@ export class OrderInquiry {
     const times = uncertain.orders + 1;
     const text = `sent again without a lookup: the gateway may have it ${times} times`;
     if (isRepeated) log.warn(details, text);
-    else raiseAlarm(log, "gateway-order-ambiguous", details, text);
+    else log.error({ alarm: "gateway-order-ambiguous", ...details }, text);
   }
 }
 

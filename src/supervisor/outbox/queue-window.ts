@@ -1,6 +1,5 @@
 import type { AlarmLog } from "../../shared/process/logger.ts";
 import type { Clock } from "../../shared/time.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import { faultTable, type TryClass, type Waits } from "../gateway/fault-table.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy.ts";
@@ -117,11 +116,12 @@ export class QueueWindow {
     const reason = `the gateway refuses GATEWAY_LOGIN and GATEWAY_PWD: ${description}`;
     this.#paused = { reason, sinceMs: this.#paused?.sinceMs ?? this.#clock.now() };
     this.#holdUntilMs = this.#clock.monotonicMs() + PROBE_INTERVAL_MS;
-    raiseAlarm(
-      this.#log,
-      "gateway-credentials-refused",
-      { description, pausedSinceMs: this.#paused.sinceMs, nextProbeMs: PROBE_INTERVAL_MS },
-      "nothing is sent: correct the credentials in config.txt and restart the supervisor",
+    const { sinceMs: pausedSinceMs } = this.#paused;
+    const details = { description, pausedSinceMs, nextProbeMs: PROBE_INTERVAL_MS };
+    const todo = "correct the credentials in config.txt and restart the supervisor";
+    this.#log.error(
+      { alarm: "gateway-credentials-refused", ...details },
+      `nothing is sent: ${todo}`,
     );
   }
 
@@ -137,6 +137,6 @@ export class QueueWindow {
     const sinceMs = this.#misconfigured?.sinceMs ?? this.#clock.now();
     this.#misconfigured = { class: tryClass, reason: `${meaning}: ${description}`, sinceMs };
     const details = { class: tryClass, httpStatus, description };
-    raiseAlarm(this.#log, "gateway-misconfigured", details, meaning);
+    this.#log.error({ alarm: "gateway-misconfigured", ...details }, meaning);
   }
 }

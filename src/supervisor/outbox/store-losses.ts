@@ -4,7 +4,6 @@ import { inTransaction } from "../../shared/store/sqlite.ts";
 import { Tables } from "../../shared/store/tables.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
-import { raiseAlarm } from "../alarms/alarm.ts";
 import { maybeSent } from "./item-rows.ts";
 
 /**
@@ -33,7 +32,7 @@ export class StoreLosses extends Tables {
     const text =
       `supervisor.db: ${because}; tp-manager hands off everything that it has once more, and ` +
       "what is not known to be at the gateway is looked up before it is sent";
-    raiseAlarm(this.#log, "outbox-lost", { inDoubt }, text);
+    this.#log.error({ alarm: "outbox-lost", inDoubt }, text);
   }
 
   /** Ends the loss after a complete journal has handed off all its transactions once more. */

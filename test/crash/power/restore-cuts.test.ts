@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { backupChore } from "../../../src/shared/process/daily.ts";
 import { openStore } from "../../../src/shared/store/put-back.ts";
-import { Store, type StoreFinding } from "../../../src/shared/store/store.ts";
+import { Store } from "../../../src/shared/store/store.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { growthOf } from "../../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
@@ -77,7 +77,7 @@ function foundAt(folder: string, name: string, open: (path: string) => OpenStore
     const damage = database.prepare("PRAGMA integrity_check").get()?.["integrity_check"];
     const known = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'marker'").get();
     const words = known ? database.prepare("SELECT word FROM marker").all() : [];
-    let finding: StoreFinding | undefined;
+    let finding: Parameters<Parameters<Store["begin"]>[0]>[0] | undefined;
     store.begin((found) => {
       finding = found;
     });

@@ -1,19 +1,12 @@
 import { expect, test } from "vitest";
-import {
-  ALARM_AFTER_MS,
-  CHECK_EVERY_MS,
-  ConditionWatch,
-} from "../../../src/shared/catalog/condition-watch.ts";
-import {
-  type ConditionFacts,
-  conditionsOf,
-  conditionText,
-  QUEUE_OLD_MS,
-} from "../../../src/shared/catalog/conditions.ts";
+import { CHECK_EVERY_MS, ConditionWatch } from "../../../src/shared/catalog/condition-watch.ts";
+import { conditionsOf, conditionText } from "../../../src/shared/catalog/conditions.ts";
 import { supervisorMessages, tpManagerMessages } from "../../../src/shared/ipc/contract.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { TestClock } from "../../support/test-clock.ts";
 
+const ALARM_AFTER_MS = 60_000;
+const QUEUE_OLD_MS = 10 * 60_000;
 /** As the version before answers: without the members that tell of troubles. */
 const older = {
   program: "supervisor",
@@ -22,7 +15,8 @@ const older = {
   uptimeMs: 1,
   outbox: { pending: 3, parked: 2, sent: 0, oldestAgeMs: QUEUE_OLD_MS + 1, paused: "refused" },
 };
-const names = (facts: ConditionFacts) => conditionsOf(facts).map(({ name }) => name);
+const names = (facts: Parameters<typeof conditionsOf>[0]) =>
+  conditionsOf(facts).map(({ name }) => name);
 
 test("of a supervisor of the version before the troubles are found that it tells", () => {
   const supervisor = supervisorMessages.status.response.parse(older);

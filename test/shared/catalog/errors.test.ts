@@ -1,15 +1,11 @@
 import { describe, expect, test } from "vitest";
-import {
-  AppError,
-  type ErrorCode,
-  type ErrorRow,
-  errorTable,
-} from "../../../src/shared/catalog/errors.ts";
+import { AppError, type ErrorCode, errorTable } from "../../../src/shared/catalog/errors.ts";
 import texts from "../../../src/shared/catalog/texts-en.json" with { type: "json" };
 import { BrokenInvariant, invariant, unreachable } from "../../../src/shared/invariant.ts";
 import { exitCodes, ProgramExit } from "../../../src/shared/process/exit-codes.ts";
 import { emptyReceipt, receiptFields } from "../../../src/shared/receipt.ts";
 
+type ErrorRow = (typeof errorTable)[ErrorCode];
 const rows = Object.entries(errorTable) as Array<[ErrorCode, ErrorRow]>;
 
 describe.each(rows)("error %s", (code, row) => {

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
 import type { AlarmStore } from "../../../src/supervisor/alarms/alarm-store.ts";
 import { openRig } from "../supervisor-rig.ts";
 
@@ -30,7 +29,7 @@ test("an alarm of any part is on disk, and is there after a restart", async () =
 
 test("the ids of another database mean nothing here", async () => {
   const [one, other] = [await openRig(), await openRig()];
-  raiseAlarm(one.log, "transaction-parked", { orderId: "A-1" }, "parked");
+  one.log.error({ alarm: "transaction-parked", orderId: "A-1" }, "parked");
   const { origin } = other.alarmStore.after(undefined, 0, 1);
   expect(names(one.alarmStore, 5, origin)).toEqual(["1 transaction-parked"]);
 });
@@ -38,7 +37,7 @@ test("the ids of another database mean nothing here", async () => {
 test("the alarm of a trouble is told once, and again when the trouble returns", async () => {
   const rig = await openRig();
   const paused = ({ log }: typeof rig): void =>
-    raiseAlarm(log, "gateway-credentials-refused", {}, "paused");
+    log.error({ alarm: "gateway-credentials-refused" }, "paused");
   for (let hour = 0; hour < 49; hour++) {
     paused(rig);
     await rig.clock.advance(3_600_000);
@@ -61,10 +60,10 @@ test("the alarm of a trouble is told once, and again when the trouble returns", 
 test("what is about nothing and of no trouble is told once a day, the rest each time", async () => {
   const { alarmStore, clock, log } = await openRig();
   for (let hour = 0; hour < 25; hour++) {
-    raiseAlarm(log, "card-number-masked", {}, "masked");
+    log.error({ alarm: "card-number-masked" }, "masked");
     await clock.advance(3_600_000);
   }
-  for (let i = 0; i < 2; i++) raiseAlarm(log, "transaction-parked", { orderId: "A-1" }, "parked");
+  for (let i = 0; i < 2; i++) log.error({ alarm: "transaction-parked", orderId: "A-1" }, "parked");
   expect(names(alarmStore)).toEqual([
     "1 card-number-masked",
     "2 card-number-masked",
@@ -76,11 +75,11 @@ test("what is about nothing and of no trouble is told once a day, the rest each 
 test("an alarm about another operation or document is another alarm", async () => {
   const { alarmStore, log } = await openRig();
   const unknown = (details: object): void =>
-    raiseAlarm(log, "gateway-operation-unknown", { ...details }, "whether it was is not known");
+    log.error({ alarm: "gateway-operation-unknown", ...details }, "whether it was is not known");
   unknown({ operationId: "1", transactionPublicId: "AA" });
   unknown({ operationId: "2", transactionPublicId: "AA" });
   unknown({ transactionPublicId: "BB" });
-  for (const about of ["a", "b"]) raiseAlarm(log, "chargeback-or-fraud", { about }, "reported");
+  for (const about of ["a", "b"]) log.error({ alarm: "chargeback-or-fraud", about }, "reported");
   expect(names(alarmStore)).toHaveLength(5);
 });
 
@@ -88,20 +87,20 @@ test("what each repeated hand-over raises is told once a day for each transactio
   const { alarmStore, clock, log } = await openRig();
   for (let i = 0; i < 400; i++) {
     for (const transactionId of ["1", "2"]) {
-      raiseAlarm(log, "transaction-changed", { orderId: "A-1", transactionId }, "changed");
+      log.error({ alarm: "transaction-changed", orderId: "A-1", transactionId }, "changed");
     }
     await clock.advance(15_000);
   }
   expect(names(alarmStore)).toEqual(["1 transaction-changed", "2 transaction-changed"]);
   await clock.advance(24 * 3_600_000);
-  raiseAlarm(log, "transaction-changed", { orderId: "A-1", transactionId: "1" }, "changed");
+  log.error({ alarm: "transaction-changed", orderId: "A-1", transactionId: "1" }, "changed");
   expect(names(alarmStore)).toHaveLength(3);
 });
 
 test("only the newest are kept, and no id is given twice", async () => {
   const { alarmStore, log } = await openRig();
   for (let i = 0; i < 1_005; i++) {
-    raiseAlarm(log, "transaction-parked", { orderId: `A-${i}` }, "parked");
+    log.error({ alarm: "transaction-parked", orderId: `A-${i}` }, "parked");
   }
   expect(names(alarmStore)[0]).toBe("6 transaction-parked");
   expect(names(alarmStore, 1_004)).toEqual(["1005 transaction-parked"]);
@@ -110,10 +109,10 @@ test("only the newest are kept, and no id is given twice", async () => {
 test("an alarm within a transaction is undone with it; a closed database is no fault", async () => {
   const rig = await openRig();
   rig.database.exec("BEGIN");
-  raiseAlarm(rig.log, "transaction-parked", { orderId: "A-1" }, "parked");
+  rig.log.error({ alarm: "transaction-parked", orderId: "A-1" }, "parked");
   rig.database.exec("ROLLBACK");
   expect(names(rig.alarmStore)).toEqual([]);
   await rig.stop();
-  raiseAlarm(rig.log, "transaction-parked", { orderId: "A-1" }, "parked");
+  rig.log.error({ alarm: "transaction-parked", orderId: "A-1" }, "parked");
   expect(rig.alarms()).toHaveLength(2);
 });

@@ -4,7 +4,6 @@ import { supervisorMessages } from "../../../src/shared/ipc/contract.ts";
 import { openRunDirectory } from "../../../src/shared/ipc/run-directory.ts";
 import { startIpcServer } from "../../../src/shared/ipc/server.ts";
 import { systemClock } from "../../../src/shared/time.ts";
-import { raiseAlarm } from "../../../src/supervisor/alarms/alarm.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
 import { alarmPoll } from "../../../src/tp-manager/supervisor/polls.ts";
 import { SupervisorLink } from "../../../src/tp-manager/supervisor/supervisor-link.ts";
@@ -69,14 +68,14 @@ const later = (at: House): Promise<void> => at.clock.advance(5_000);
 test("an alarm of the supervisor is an event, once, at the time it was raised", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   await answering(rig, folder);
-  raiseAlarm(rig.log, "chargeback-or-fraud", { orderId: "A-1" }, "card 4111111111111111");
+  rig.log.error({ alarm: "chargeback-or-fraud", orderId: "A-1" }, "card 4111111111111111");
   polling(at, folder);
   await expect.poll(() => told(at)).toEqual(["supervisor: chargeback-or-fraud A-1"]);
   expect(at.journal.events.alarms(1)[0]).toMatchObject({
     atMs: rig.clock.now(),
     data: { message: "card 411111XXXXXX1111", transactionId: null },
   });
-  raiseAlarm(rig.log, "notification-mismatch", { orderId: "A-2" }, "not ours");
+  rig.log.error({ alarm: "notification-mismatch", orderId: "A-2" }, "not ours");
   await later(at);
   await expect.poll(() => told(at)).toHaveLength(2);
   await later(at);
@@ -107,7 +106,7 @@ test("a request of the fleet is an event of its own kind, once, and no alarm", a
 test("nothing is lost or doubled when either program is started again", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   for (let i = 0; i < 450; i++) {
-    raiseAlarm(rig.log, "transaction-parked", { orderId: `A-${i}` }, "parked");
+    rig.log.error({ alarm: "transaction-parked", orderId: `A-${i}` }, "parked");
   }
   const first = await answering(rig, folder);
   const poll = polling(at, folder);
@@ -119,7 +118,7 @@ test("nothing is lost or doubled when either program is started again", async ()
 
   const [rigAgain, atAgain] = [await openRig({ path: rig.path }), house(at.path)];
   polling(atAgain, folder);
-  raiseAlarm(rigAgain.log, "transaction-parked", { orderId: "A-450" }, "parked");
+  rigAgain.log.error({ alarm: "transaction-parked", orderId: "A-450" }, "parked");
   await later(atAgain);
   await answering(rigAgain, folder);
   await later(atAgain);
@@ -136,7 +135,7 @@ test("a supervisor with a new database begins anew, the old one is not alarmed a
   const rigs = [await openRig(), await openRig()];
   for (const [i, rig] of rigs.entries()) {
     for (let n = 0; n < 300; n++) {
-      raiseAlarm(rig.log, "transaction-parked", { orderId: `${i} ${n}` }, "parked");
+      rig.log.error({ alarm: "transaction-parked", orderId: `${i} ${n}` }, "parked");
     }
   }
   for (const [turn, which] of [0, 1, 0].entries()) {
@@ -161,8 +160,8 @@ test("what both programs raise about one transaction is alarmed once", async () 
   await answering(rig, folder);
   const about = { orderId: "A-1", transactionId: "T-1" };
   at.hub.tap(at.log).error({ alarm: "reversed-after-sending", ...about }, "reversed");
-  raiseAlarm(rig.log, "reversed-after-sending", about, "reversed at the terminal");
-  raiseAlarm(rig.log, "reversed-after-sending", { ...about, transactionId: "T-2" }, "reversed");
+  rig.log.error({ alarm: "reversed-after-sending", ...about }, "reversed at the terminal");
+  rig.log.error({ alarm: "reversed-after-sending", ...about, transactionId: "T-2" }, "reversed");
   polling(at, folder);
   await expect.poll(() => told(at)).toHaveLength(2);
   expect(told(at)).toEqual([
@@ -173,7 +172,7 @@ test("what both programs raise about one transaction is alarmed once", async () 
 
 test("a supervisor that is down, or too old to tell, is asked again", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
-  raiseAlarm(rig.log, "transaction-parked", { orderId: "A-1" }, "parked");
+  rig.log.error({ alarm: "transaction-parked", orderId: "A-1" }, "parked");
   polling(at, folder);
   await later(at);
   const old = await answering(rig, folder, "alarms");
