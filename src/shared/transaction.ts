@@ -1,8 +1,6 @@
 import { z } from "zod";
 import { parseJson } from "./json.ts";
 
-const customDataSchema = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
-
 /** One line of a cart whose figures add up (docs/design.md 12.4). */
 const cartLineSchema = z.object({
   european_article_numbering: z.union([z.number(), z.string()]).optional(),
@@ -44,7 +42,7 @@ export const transactionSchema = z.object({
   traceNumber: z.string().nullable(),
   terminalId: z.string().nullable(),
   customerEmail: z.string().nullable(),
-  customData: customDataSchema,
+  customData: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
   /** The cart; empty if the basket was missing, malformed or did not add up. */
   cart: z.array(cartLineSchema),
 });

@@ -48,7 +48,6 @@ export function versionFolder(version: string, root = installationRoot): string 
   return join(root, "versions", version);
 }
 
-/** Returns the script of a program of another version. */
 export function programFileOf(version: string, name: ProgramName): string {
   return join(versionFolder(version), bundledFile(name));
 }

@@ -13,7 +13,7 @@ const UPLOAD_LIMIT_MS = 60_000;
 interface BundleParts {
   /** FLEET_UPLOAD_URL, with a / at its end. */
   readonly address: string;
-  /** FLEET_ID. */
+  /** The kiosk's id (FLEET_ID). */
   readonly kiosk: string;
   readonly logFiles: readonly string[];
   readonly config: Config;

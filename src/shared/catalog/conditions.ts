@@ -224,7 +224,6 @@ export type ConditionName = keyof typeof conditionTable;
 
 export const conditionNames = Object.keys(conditionTable) as ConditionName[];
 
-/** A condition that is present now. */
 export interface Condition {
   readonly name: ConditionName;
   readonly row: ConditionRow;

@@ -136,7 +136,6 @@ export interface Finding {
   /** A code of `findingTable`, a condition's name, or the error code that a payment would get. */
   readonly code: string;
   readonly verdict: Verdict;
-  /** The text that the doctor prints. */
   readonly says: string;
   /** The advice that the doctor prints, even if nothing is wrong; null: nothing to do. */
   readonly todo: string | null;

@@ -104,7 +104,6 @@ export function isWebAddress(value: string): boolean {
 export const isLoopback = (hostname: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/** The highest port of TCP. */
 export const PORT_MAX = 65_535;
 
 /** Whether a value of the setup file may be printed; values of unknown names may not. */

@@ -49,7 +49,6 @@ export function nearestName(name: string, known: readonly string[]): string | un
     : undefined;
 }
 
-/** Returns the Levenshtein distance of two names. */
 function editDistance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

@@ -130,6 +130,7 @@ const personSchema = {
   by: z.string().max(PERSON_CHARACTERS_MAX).optional(),
 };
 
+const noteSchema = z.string().min(1).max(NOTE_CHARACTERS_MAX);
 const waitMsSchema = z.int().min(0).max(60_000);
 
 /** A transaction that is handed off. */
@@ -195,11 +196,7 @@ export const supervisorMessages = {
   },
   /** Closes an item with an operator's reason, so that it is not sent. Repeating is harmless. */
   "outbox-drop": {
-    request: z.object({
-      transactionId: z.string(),
-      ...personSchema,
-      note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
-    }),
+    request: z.object({ transactionId: z.string(), ...personSchema, note: noteSchema }),
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
   },
   ...operationsOfSupervisor,
@@ -208,7 +205,7 @@ export const supervisorMessages = {
     request: z.object({
       transactionPublicId: z.string(),
       happened: z.boolean(),
-      note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
+      note: noteSchema,
     }),
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
@@ -217,10 +214,7 @@ export const supervisorMessages = {
    * named, or one if it has named none. `settled` is false if nothing is open or a send is due.
    */
   "gateway-copies": {
-    request: z.object({
-      orderId: z.string(),
-      note: z.string().min(1).max(NOTE_CHARACTERS_MAX),
-    }),
+    request: z.object({ orderId: z.string(), note: noteSchema }),
     response: z.object({
       settled: z.boolean(),
       transactionId: z.string().nullable(),

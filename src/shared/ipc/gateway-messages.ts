@@ -52,7 +52,6 @@ export const openAtGatewaySchema = z.object({
       currency: z.string(),
       exponent: z.int(),
       possibleOrders: z.int().min(2),
-      /** The transactions that the gateway has named. */
       transactionPublicIds: z.array(z.string()),
       /** Whether the order may still be sent, so that nothing can be settled yet. */
       mayBeSent: z.boolean(),
@@ -145,7 +144,6 @@ export const orderReturnedMinor = z.int().min(0).optional();
  */
 const isThereOnce = z.literal(true).optional();
 
-/** The messages about operations that the supervisor answers. */
 export const operationsOfSupervisor = {
   /**
    * Finds the gateway's transaction for an id. The transaction of an order is known only from a

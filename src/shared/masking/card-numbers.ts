@@ -10,14 +10,12 @@ const PAN_DIGITS_MAX = 19;
 export interface Run {
   readonly text: string;
   readonly digits: readonly number[];
-  /** The position of each digit in the text. */
   readonly positions: readonly number[];
 }
 
 const doubled = (digit: number): number => (digit > 4 ? digit * 2 - 9 : digit * 2);
 
 export interface Stretch {
-  /** The index of the first digit in the run. */
   readonly first: number;
   readonly length: number;
 }

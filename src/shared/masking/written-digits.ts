@@ -119,7 +119,6 @@ function withRegion(regions: readonly Region[], start: number, last: number): Re
   return list;
 }
 
-/** A group of adjacent digits. */
 interface Group {
   readonly first: number;
   readonly length: number;

@@ -4,14 +4,12 @@ import { join, resolve } from "node:path";
 import { readEntries } from "../config/config-file.ts";
 import { projectRoot } from "../version-files.ts";
 
-/** The paths of one installation. */
 export interface Installation {
   readonly dataDirectory: string;
   readonly configFile: string;
   readonly logDirectory: string;
 }
 
-/** Returns the paths of the installation with this data folder. */
 export function installationAt(dataDirectory: string): Installation {
   const directory = resolve(dataDirectory);
   return {
@@ -27,7 +25,6 @@ export function settingsIn(file: string): (name: string) => string | undefined {
   return (wanted) => entries.find(({ name }) => name === wanted)?.value;
 }
 
-/** The version number in package.json. */
 export const versionNumber: string = (
   JSON.parse(readFileSync(join(projectRoot, "package.json"), "utf8")) as { version: string }
 ).version;

@@ -8,7 +8,6 @@ import { join } from "node:path";
  * the page sends it.
  */
 
-/** How long a ticket is valid. */
 const TICKET_GOOD_MS = 60_000;
 const TICKET_BYTES = 32;
 

@@ -15,12 +15,10 @@ import { createLogger, type RootLogger } from "./logger.ts";
 import { announcePresence } from "./presence.ts";
 import { keepHeapSmall } from "./small-heap.ts";
 
-/** Returns the log file of a program. */
 export function logFileOf({ logDirectory }: Installation, program: Program): string {
   return join(logDirectory, `${program}.log`);
 }
 
-/** What a program gets at its start. */
 export interface ProgramContext {
   readonly config: Config;
   readonly installation: Installation;

@@ -47,7 +47,6 @@ export function isPresent(base: string, pid: number): boolean {
   return existsSync(file) && isHeld(file) && isPidInUse(pid);
 }
 
-/** Whether any process has this pid. */
 export function isPidInUse(pid: number): boolean {
   try {
     process.kill(pid, 0);

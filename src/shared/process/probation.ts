@@ -4,7 +4,6 @@ import { syncFolder, writeSynced } from "../store/store-file.ts";
 import type { Clock, Timer } from "../time.ts";
 import { probationMarkOf } from "../version-files.ts";
 
-/** How often it is checked whether the probation is over. */
 const CHECK_EVERY_MS = 100;
 
 /** Returns the folder with the record of an update and the marks of the probation. */

@@ -22,7 +22,6 @@ import { declareRestored, syncFolder } from "./store-file.ts";
 interface Known {
   /** SQLite's schema number, which a VACUUM changes when it moves pages or shortens the file. */
   readonly cookie: number;
-  /** The offset of the page in the file. */
   readonly offset: number;
   content: Buffer;
   /** The number of the last proof in the page. */

@@ -17,7 +17,6 @@ const { tooBig, constraint, mismatch, range } = sqlite;
 const refusedRows: readonly number[] = [tooBig, constraint, mismatch, range];
 
 interface WriteFault {
-  /** The fault in words for an operator. */
   readonly says: string;
   readonly sinceMs: number;
 }

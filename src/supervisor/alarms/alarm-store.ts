@@ -32,7 +32,6 @@ export class AlarmStore extends Tables {
     this.#origin = this.get<{ name: string }>("SELECT name FROM alarm_origin")?.name ?? "";
   }
 
-  /** Returns a logger whose alarms are stored too. */
   tap(log: Logger): AlarmLog {
     return tapAlarms(log, (alarm) => this.#add(alarm));
   }

@@ -10,7 +10,6 @@ import type { FleetStore } from "./fleet-store.ts";
 type Event = FleetNewsAnswer["events"][number];
 type Alarm = DocumentOf<"alarm">;
 
-/** The names of the documents that are queued. */
 type Queued = "payment" | "alarm" | "reconciliation";
 
 /** The alarm about a payment in doubt; the alarm ends when the payment's outcome is known. */

@@ -73,7 +73,7 @@ export class FleetRequests {
       log.info({ request: id, ask, ...end }, "a request of the fleet has ended");
       await this.#link.publish("reply", { request: id, ask, ...end });
     } catch (error) {
-      log.warn({ err: error }, "a request of the fleet was not taken or not answered");
+      log.warn({ err: error }, "a request of the fleet was not accepted or not answered");
     }
   }
 

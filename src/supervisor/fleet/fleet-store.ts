@@ -71,7 +71,7 @@ export function openFleetStore(path: string, clock: Clock, log: Logger): FleetSt
   try {
     return new FleetStore(open());
   } catch (error) {
-    log.warn({ err: error }, "fleet.db cannot be used: it is renamed, with what waited in it");
+    log.warn({ err: error }, "fleet.db cannot be used: it is renamed, with its documents");
     for (const end of ["", "-wal", "-shm"]) renameUnusable(`${path}${end}`, clock.now());
     return new FleetStore(open());
   }
@@ -204,7 +204,6 @@ const holds = `SELECT version, used_ms AS usedMs, from_ms AS fromMs, until_ms AS
 const HOLDS_MS = 14 * 86_400_000;
 const DAY_MS = 86_400_000;
 
-/** The holds of one version. */
 interface Hold {
   /** The total time of the holds that have ended. */
   readonly usedMs: number;

@@ -9,7 +9,7 @@ import { FleetRequests, type RequestParts } from "./fleet-requests.ts";
 import { stateOf, type TpManagerReply } from "./fleet-state.ts";
 
 interface FleetParts extends LinkParts, RequestParts {
-  /** FLEET_PAYMENTS. */
+  /** Whether payments are published (FLEET_PAYMENTS). */
   readonly payments: boolean;
   /** Asks tp-manager for its state and the events after an id; never rejects. */
   readonly ask: (after: number | null) => Promise<TpManagerReply>;

@@ -77,7 +77,7 @@ export function createGatewayClient(
         message = writeOrder(parameters);
       } catch (error) {
         const { transactionId } = transaction;
-        log.error({ err: error, transactionId }, "the request could not be written");
+        log.error({ err: error, transactionId }, "the request of an order could not be written");
         return { verdict: unwritable(error), notes };
       }
       const asked = orderAskedFor(transaction);

@@ -139,7 +139,7 @@ export class NotificationHandler {
       log.error({ alarm: "gateway-order-twice", ...details, ids }, what);
     }
     const effect = effectOf({ ...about, amountMinor: null });
-    if (!isNew) log.debug(details, "a notification came again");
+    if (!isNew) log.debug(details, "the gateway repeated a notification");
     else if (effect === undefined)
       log.warn(details, "the operation or status of a notification is not known");
     else log.info(details, "the gateway notified an outcome");

@@ -70,7 +70,7 @@ export async function startNotificationListener(parts: ListenerParts) {
       respond(request, parts, mayStore).then(
         (status) => answer(request, response, status),
         (error: unknown) => {
-          log.error({ err: error }, "a notification could not be taken");
+          log.error({ err: error }, "a notification could not be stored");
           answer(request, response, 500);
         },
       );
@@ -89,7 +89,7 @@ export async function startNotificationListener(parts: ListenerParts) {
     server.listen(port, host, BACKLOG, resolve);
   });
   const bound = (server.address() as AddressInfo).port;
-  log.info({ host, port: bound }, "notifications of the gateway are taken");
+  log.info({ host, port: bound }, "the supervisor listens for notifications of the gateway");
   return {
     port: bound,
     close: () =>

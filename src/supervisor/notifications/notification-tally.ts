@@ -23,7 +23,6 @@ const verdicts = [
 ] as const;
 type NotificationVerdict = (typeof verdicts)[number];
 
-/** Why a message is refused. */
 export interface Refusal {
   readonly genuine: false;
   readonly counted: NotificationVerdict;

@@ -25,8 +25,8 @@ export function recentOperations(clock: Clock) {
 type RecentOperations = ReturnType<typeof recentOperations>;
 
 /**
- * Returns the refund of the last day that a request repeats (docs/rules/26-return-keys.md). null: this
- * database may lack refunds of that day. undefined: none, or the caller repeats it on purpose.
+ * Returns the refund of the last day that a request repeats (docs/rules/26-return-keys.md). null:
+ * this database may lack refunds of that day. undefined: none, or the caller repeats it on purpose.
  */
 export function repeatedBy(
   request: SupervisorRequest<"gateway-operation">,

@@ -63,7 +63,7 @@ export class OperationExecutor {
     const interrupted = this.#store.endInterrupted(clock.now());
     for (const transactionPublicId of this.#store.unknownOnes()) this.notified(transactionPublicId);
     for (const operationId of interrupted) {
-      log.warn({ operationId }, "the program ended while it sent this operation");
+      log.warn({ operationId }, "the program ended while it sent an operation to the gateway");
       if (this.#store.operation(operationId)?.state === "unknown") this.#alarmUnknown(operationId);
     }
     for (const transactionPublicId of this.#store.unknownOnes())
@@ -303,7 +303,8 @@ export class OperationExecutor {
   ): GatewayOperation | null {
     const { log } = this.#parts;
     this.#store.settle(operationId, state, by, why);
-    log.warn({ operationId, transactionPublicId, kind, state, by }, "an operation is settled");
+    const about = { operationId, transactionPublicId, kind, state, by };
+    log.warn(about, "an unknown operation is settled");
     if (state === "done") this.#alarmFailed(transactionPublicId);
     return this.#store.operation(operationId) ?? null;
   }
@@ -315,7 +316,8 @@ export class OperationExecutor {
     const state = operationEnd(verdict);
     this.#store.finish(operationId, state, verdict, clock.now());
     const { retryAfter: _, fields: __, ...answer } = verdict;
-    log.info({ operationId, transactionPublicId, kind, state, ...answer }, "the gateway answered");
+    const about = { operationId, transactionPublicId, kind, state, ...answer };
+    log.info(about, "the exchange with the gateway about an operation has ended");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // the notification may have come before the answer

@@ -15,7 +15,6 @@ const IMMEDIATE_TRIES_MAX = 4;
 /** How often sockets are read before a commit, because one commit for many answers is faster. */
 const SOCKET_WAITS_MAX = 30;
 
-/** A finished try. */
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
   /** The number of the try among the queue's tries; null: the try was made outside the queue. */

@@ -126,7 +126,6 @@ interface Settlement {
   readonly reason: string;
   /** The text that is appended to the reason if the answer of a try was lost. */
   readonly ifAmbiguous?: string;
-  /** Whether an operator drops the item. */
   readonly dropped?: boolean;
   /** Whether an item that an operator has dropped is settled too. */
   readonly evenDropped?: boolean;

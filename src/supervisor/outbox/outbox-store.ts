@@ -74,9 +74,7 @@ const claim = (step: Step, sequence: string): string => `
     ${step === "send" ? "tries = tries + 1" : "lookups = lookups + 1"}
   WHERE ${isWaiting(step)} AND sequence = (${sequence}) RETURNING ${itemColumns}`;
 
-/** The statements that claim an item. */
 const claims = {
-  /** Claims the item whose send has been due longest. */
   due: claim("send", dueLongest("send")),
   /** Claims the oldest item, due or not; during a pause its try shows whether sending works. */
   oldest: claim(
@@ -84,7 +82,6 @@ const claims = {
     `SELECT sequence FROM outbox INDEXED BY outbox_age
      WHERE ${isWaiting("send")} ORDER BY queued_at_ms, sequence LIMIT 1`,
   ),
-  /** Claims the item whose lookup has been due longest. */
   lookup: claim("lookup", dueLongest("lookup")),
   /** Claims the item of one transaction, due or not. */
   one: claim("send", "SELECT sequence FROM outbox WHERE transaction_id = :id"),
@@ -120,7 +117,6 @@ export class OutboxStore extends Tables {
     return this.get<{ content: string }>(sql, transactionId)?.content;
   }
 
-  /** Returns the ids of the other transactions of the same order. */
   othersOfOrder({ orderId, transactionId }: Transaction): string[] {
     const sql = `SELECT transaction_id AS id FROM transactions
       WHERE order_id = ? AND transaction_id <> ?`;

@@ -24,7 +24,6 @@ export const PROBE_INTERVAL_MS = 60 * 60_000;
 /** The pause after a try with refused credentials that the gateway did not answer. */
 export const PROBE_RETRY_MS = 60_000;
 
-/** The consecutive failures of an outbox item. */
 export interface ItemHistory {
   /** How many tries ended in a way that makes the item itself wait. */
   readonly failures: number;

@@ -7,8 +7,8 @@ import type { Transaction } from "../../shared/transaction.ts";
 import { maybeSent } from "./item-rows.ts";
 
 /**
- * The losses and restores of supervisor.db (docs/rules/29-supervisor-loss.md). A lost database may have sent
- * items that wait here, so after a loss each waiting item is looked up before it is sent.
+ * The losses and restores of supervisor.db (docs/rules/29-supervisor-loss.md). A lost database may
+ * have sent items that wait here, so after a loss each waiting item is looked up before it is sent.
  */
 export class StoreLosses extends Tables {
   readonly #clock: Clock;

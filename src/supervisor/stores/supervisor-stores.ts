@@ -84,7 +84,7 @@ export function storeMessages(
       const added = transaction(database, () => items.filter((item) => storeAgain(item, parts)));
       if (last) losses.end();
       const about = { items: items.length, added: added.length, last };
-      log.info(about, "resync: the journal handed off what it has");
+      log.info(about, "resync: the journal handed off some of its transactions");
       for (const { transaction: one, state } of added) {
         if (state === "pending") forwarder.tryAtOnce(one.transactionId);
       }

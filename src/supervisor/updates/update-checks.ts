@@ -26,7 +26,7 @@ export function startUpdateChecks(
   }
   const { dataDirectory } = installation;
   const at = timeOfChecks(config.UPDATE_TIME, dataDirectory, log);
-  log.info({ channel: config.UPDATE_CHANNEL }, `a check for updates comes each day at ${at}`);
+  log.info({ channel: config.UPDATE_CHANNEL }, `updates are checked for each day at ${at}`);
   const check = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
   // An unreadable state of updates counts as no earlier check.
   const lastMs = (): number | null => readOr(null, () => readState(dataDirectory).checkedMs);
