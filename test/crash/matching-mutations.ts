@@ -24,7 +24,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the belief in a refusal where others are paid",
-    ["matching", "A payment that the bank declined counts only if nobody else is left"],
+    ["matching", "A payment that the bank declined is a candidate only if no other attempt is"],
     answers,
     [
       match,
@@ -34,7 +34,7 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the belief in a refusal where nothing was seen before",
-    ["matching", "A payment that the bank declined counts only if nobody else is left"],
+    ["matching", "A payment that the bank declined is a candidate only if no other attempt is"],
     answers,
     [match, "|| isShared || !isNew ? others", "|| isShared ? others"],
   ),
@@ -358,13 +358,13 @@ export const matchingMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale of a wrong clock",
-    ["matching", "is of its time whatever the terminal's clock says"],
+    ["matching", "counts as a record of that time whatever the terminal's clock says"],
     answers,
     [candidates, "byClock === false && isNear && isStoredSince()", "false"],
   ),
   oneEdit(
     "the baseline of a sale of another time",
-    ["matching", "is of its time whatever the terminal's clock says"],
+    ["matching", "counts as a record of that time whatever the terminal's clock says"],
     answers,
     [candidates, "byClock === false && isNear && isStoredSince()", "byClock === false"],
   ),

@@ -100,7 +100,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the watch on a storage that was empty before the payment",
-    breaks: ["28-unchanged-storage", "It counts as unchanged only when"],
+    breaks: ["28-unchanged-storage", "An empty storage counts as unchanged only when"],
     tests: ["test/tp-manager/arbiter/empty-storage.test.ts"],
     edits: [
       {
@@ -381,7 +381,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the archive's look at an open return",
-    breaks: ["07-returns", "It is on disk before anything is sent,"],
+    breaks: ["07-returns", "The reservation is on disk before anything is sent,"],
     tests: ["test/tp-manager/journal/return-reservation.test.ts"],
     edits: [
       {

@@ -20,14 +20,14 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the doubt about the last result once more",
     "30-whose-result",
-    "one without it that is byte for byte the last one",
+    "or when it carries none and is byte for byte the last result",
     [lies],
     [rule, "  if (isAgain && echoes) return", "  if (false && echoes) return"],
   ),
   mutation(
     "the driver's knowledge of the last result's bytes",
     "30-whose-result",
-    "one without it that is byte for byte the last one",
+    "or when it carries none and is byte for byte the last result",
     [lies],
     [
       "src/tp-manager/terminal/one-way/one-way-terminal.ts",
@@ -38,7 +38,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the doubt about somebody else's word in the place of our reference",
     "30-whose-result",
-    "or that carries another's reference, decides nothing",
+    "decides nothing when it carries a foreign reference",
     [lies],
     [
       rule,
@@ -106,7 +106,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the kind of answer in what is learned",
     "30-whose-result",
-    "the reference, apart for approvals, refusals and cancellations",
+    "the reference, separately for approvals, refusals and cancellations",
     [lies],
     [
       rule,

@@ -50,13 +50,13 @@ const ofComparison: readonly Mutation[] = [
   ),
   oneEdit(
     "the doubt about one number of two",
-    ["matching", "Receipt number, trace and moment name a transaction together."],
+    ["matching", "Receipt number, trace number and moment (date and time) together identify"],
     records,
     [comparison, '? "mixed" : "differ"', '? "agree" : "differ"'],
   ),
   oneEdit(
     "the reversal that has the receipt number of its sale",
-    ["matching", "Receipt number, trace and moment name a transaction together."],
+    ["matching", "Receipt number, trace number and moment (date and time) together identify"],
     records,
     [
       comparison,
@@ -77,7 +77,7 @@ const ofComparison: readonly Mutation[] = [
   ),
   oneEdit(
     "the doubt about two empty storages",
-    ["28-unchanged-storage", "may have been filled and emptied meanwhile"],
+    ["28-unchanged-storage", "may have been filled and emptied between two probes"],
     records,
     [comparison, 'a.kind === b.kind ? "unsure"', 'a.kind === b.kind ? "same"'],
   ),
@@ -97,7 +97,7 @@ const ofComparison: readonly Mutation[] = [
 const ofCandidates: readonly Mutation[] = [
   oneEdit(
     "the attempts of which nothing left, among those sent since",
-    ["matching", "Candidates are attempts of which something left for this terminal"],
+    ["matching", "A candidate is an attempt of whose command at least a part was sent"],
     answers,
     [match, "if (isNeverSent(events)) continue;", "if (isNeverSent([])) continue;"],
   ),
@@ -209,7 +209,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the sale behind a result that was not good",
-    ["matching", "An attempt is out when its own record is another one"],
+    ["matching", "An attempt is no candidate when its own record is another one"],
     answers,
     [
       candidates,
@@ -239,7 +239,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the bank's refusal among those that fit",
-    ["matching", "A payment that the bank declined counts only if nobody else is left"],
+    ["matching", "A payment that the bank declined is a candidate only if no other attempt is"],
     [late],
     [match, 'return as === "sale" && isNotCharged(state) &&', 'return as === "sale" && false &&'],
   ),
@@ -267,13 +267,13 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the amount of a reversal in doubt",
-    ["matching", "or by amount, currency or time"],
+    ["matching", "or when amount, currency or time differ"],
     answers,
     [candidates, "if (sale.report.amountMinor !== record.amountMinor) return false;", ""],
   ),
   oneEdit(
     "the own report of a reversal in doubt",
-    ["matching", "An attempt is out when its own record is another one"],
+    ["matching", "An attempt is no candidate when its own record is another one"],
     answers,
     [
       candidates,
@@ -339,7 +339,7 @@ const ofCandidates: readonly Mutation[] = [
   ),
   oneEdit(
     "the terminal that an attempt was sent to",
-    ["matching", "Candidates are attempts of which something left for this terminal"],
+    ["matching", "A candidate is an attempt of whose command at least a part was sent"],
     answers,
     [
       match,

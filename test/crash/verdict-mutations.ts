@@ -13,7 +13,7 @@ const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the moment in an unchanged storage",
-    ["matching", "Without a moment equal numbers prove no unchanged storage"],
+    ["matching", "(date and time) do not prove an unchanged storage"],
     looks,
     [
       facts,

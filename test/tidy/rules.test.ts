@@ -31,7 +31,7 @@ describe.each(pages)("docs/rules/%s", (_, page) => {
 
   test("names the files that build it and the tests that prove it", () => {
     const [, built = "", proved = ""] =
-      /^Built in: ([\s\S]+)^Proved by: ([\s\S]+)$/m.exec(page) ?? [];
+      /^The rule is implemented in ([\s\S]+)^The rule is proved by ([\s\S]+)$/m.exec(page) ?? [];
     expect(pathsIn(built).filter((path) => path.startsWith("src/"))).not.toEqual([]);
     expect(pathsIn(proved).filter((path) => /^test\/.*[.]ts$/.test(path))).not.toEqual([]);
   });
