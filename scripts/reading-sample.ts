@@ -39,7 +39,7 @@ const isRead = ({ text }: Piece): boolean => text.split(" ").length >= WORDS_MIN
 const lineOf = (text: string, at: number): number => text.slice(0, at).split("\n").length;
 
 const comments = sources.flatMap(({ path, text }) =>
-  parseSync(path, text).comments.map(({ start, end, value }) => ({
+  joinedComments(text, parseSync(path, text).comments).map(({ start, end, value }) => ({
     place: `${path}:${lineOf(text, start)}`,
     text: value.replace(/\n? *\*+ ?/g, " ").trim(),
     code: codeAt(text, start, end),
@@ -63,6 +63,24 @@ const sentences = repositoryFiles("docs", "README.md")
 print("Comments", comments);
 print("Messages", [...spoken, ...catalogs]);
 print("Sentences", sentences);
+
+interface Comment {
+  readonly start: number;
+  readonly end: number;
+  readonly value: string;
+}
+
+/** Returns the comments of a file; comments with only a line end between them are one. */
+function joinedComments(text: string, all: readonly Comment[]): Comment[] {
+  const joined: Comment[] = [];
+  for (const each of all) {
+    const last = joined.at(-1);
+    if (last && /^\n *$/.test(text.slice(last.end, each.start))) {
+      joined[joined.length - 1] = { ...last, end: each.end, value: last.value + each.value };
+    } else joined.push(each);
+  }
+  return joined;
+}
 
 /** Returns the sentences of a book that stand in its text, not in code, comments or tables. */
 function sentencesOf(path: string): Piece[] {

@@ -5,7 +5,7 @@ import type { Known } from "../tp-manager/http/openapi/known-answers.ts";
 
 /*
  * The types of the local API's answers, derived from the schemas of its document. In the package
- * the same names are plain types, which scripts/client-package.ts makes of docs/openapi.json.
+ * the same names are plain types: scripts/client-package.ts has a line for each type of this file.
  */
 
 export type PaymentAnswer = Answer<"paymentAnswer">;

@@ -29,8 +29,9 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
   : unknown;
 
 /**
- * One call of the local API. Routing, `Allow`, roles, the rule about a browser's address bar,
- * validation, the OpenAPI document and docs/reference.md derive from this record alone.
+ * One call of the local API. Routing, `Allow`, roles, the rule about a browser's address bar and
+ * validation derive from this record, and so do the OpenAPI document and docs/reference.md, with
+ * the texts of openapi/document-en.json and the examples of openapi/examples.json.
  */
 interface CallRecord<Path extends string, Body, Query, Answer> {
   /** As OpenAPI writes it: `/payment/{orderId}`. */

@@ -4,7 +4,7 @@ import { isoTime } from "../../shared/time.ts";
 import { answerOf, errorOfAppError } from "../orders/answer.ts";
 import type { PaymentResult } from "../orders/orders.ts";
 
-/** The first member of an answer that is neither a payment nor a list. */
+/** The first member of an answer that carries a `status` and is no payment (docs/design.md 5.4). */
 export const success = { status: "Success" } as const;
 
 /** The longest answer that fastify encodes, which it does twice; longer ones are encoded here. */

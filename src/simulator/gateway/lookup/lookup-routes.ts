@@ -19,7 +19,10 @@ const errors = {
  */
 export function lookupRoutes(root: FastifyInstance, parts: SandboxParts): void {
   // The hook for faults strikes only the routes of this part of the server.
-  void root.register(async (app) => addLookups(app, parts));
+  void root.register((app, _options, done) => {
+    addLookups(app, parts);
+    done();
+  });
 }
 
 function addLookups(app: FastifyInstance, parts: SandboxParts): void {

@@ -55,7 +55,11 @@ interface CallTexts {
 /** Returns what document and reference say about a call. Throws for a call without texts. */
 export function textsOf({ path }: Pick<AnyCall, "path">): CallTexts {
   const found = new Map<string, CallTexts>(Object.entries(texts.calls)).get(path);
-  if (found === undefined) throw new Error(`document-en.json says nothing of ${path}`);
+  if (found === undefined) {
+    throw new Error(
+      `document-en.json has no texts of ${path}: add them, in the order of the calls`,
+    );
+  }
   return found;
 }
 

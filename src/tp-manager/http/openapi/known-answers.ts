@@ -32,7 +32,10 @@ const done = { status: success, message: z.string() };
 const message = z.object(done);
 const outboxDone = z.object({ status: success, transactionId, message: z.string() });
 
-/** The schemas that have a name in the document, in the document's order. */
+/**
+ * The schemas that have a name in the document, in the document's order: those that several calls
+ * or the client use. The texts of their members stand under that name in document-en.json.
+ */
 export const namedSchemas = {
   paymentAnswer: payments.paymentAnswer,
   listedPayment: payments.listedPayment,
