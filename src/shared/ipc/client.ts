@@ -1,4 +1,5 @@
 import type { Agent } from "node:http";
+import type { Socket } from "node:net";
 import { parseJson } from "../json.ts";
 import { HttpAgent, httpRequest, readText } from "../process/node-http.ts";
 import type { StoreExchange, StoreMarks } from "../store/store-exchange.ts";
@@ -58,7 +59,11 @@ export function createIpcClient<M extends Messages>(
   const agent = new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS });
   const closing = new AbortController();
   const isRight = (path: string): boolean => isPipeOfLiving(runDirectory, program, path);
-  const line = { agent, signal: closing.signal, clock, isRight };
+  const freeSinceMs = new WeakMap<Socket, number>();
+  agent.on("free", (socket: Socket) => freeSinceMs.set(socket, clock.monotonicMs()));
+  const isTooOld = (socket: Socket): boolean =>
+    clock.monotonicMs() - (freeSinceMs.get(socket) ?? 0) > IDLE_MS;
+  const line = { agent, signal: closing.signal, clock, isRight, isTooOld };
   let known: Address | undefined;
 
   /**
@@ -155,13 +160,15 @@ interface Line {
   /** Ends the messages that are under way. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Whether the right process listens; checked before the first byte is written. */
+  /** Whether the right process listens; checked before the first byte of a connection. */
   readonly isRight: (socketPath: string) => boolean;
+  /** Whether a kept connection was idle for so long that the server may have closed it. */
+  readonly isTooOld: (socket: Socket) => boolean;
 }
 
 /** Sends a message once. Rejects with {@link IpcError}. */
 function post(
-  { agent, signal, clock, isRight }: Line,
+  { agent, signal, clock, isRight, isTooOld }: Line,
   { path, body, timeoutMs, marks }: Message,
   { socketPath, token }: Address,
 ): Promise<Posted> {
@@ -188,12 +195,14 @@ function post(
     request.on("error", fail);
     request.on("socket", (socket) => {
       // This listener runs before the first byte of the message is written.
-      const begin = (): void => {
-        written = isRight(socketPath);
-        if (!written) socket.destroy(new Error("another process listens in its place"));
+      const begin = (isGood: boolean, fault: string): void => {
+        written = isGood;
+        if (!written) socket.destroy(new Error(fault));
       };
-      if (socket.connecting) socket.once("connect", begin);
-      else begin();
+      const connected = () => begin(isRight(socketPath), "another process listens in its place");
+      if (socket.connecting) socket.once("connect", connected);
+      // A program that stood still has not noticed that its idle connections are old.
+      else begin(!isTooOld(socket), "the kept connection is too old");
     });
     request.on("response", (response) => {
       readText(response, IPC_BODY_BYTES_MAX, () => response.destroy()).then((text) => {

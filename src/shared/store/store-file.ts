@@ -74,6 +74,7 @@ export function writeSynced(
   bytes: Buffer | string,
   { flag = "w", mode = 0o600 }: { readonly flag?: "w" | "wx"; readonly mode?: number } = {},
 ): void {
+  // Without `encoding`, because Node.js ignores `flush` for a text with an encoding.
   writeFileSync(path, bytes, { flag, mode, flush: true });
 }
 

@@ -21,15 +21,13 @@ export interface Driver {
   /** Settings that the driver adds; a name that two drivers use means the same in each. */
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
-   * The settings that can change what a terminal shows of itself, such as whether its results name
-   * the order: those of the messages' form and contents, and the kind of terminal.
-   */
-  readonly factSettings: readonly string[];
-  /**
    * How long a terminal waits for our answer to its report before it reverses the sale. Only a
    * probe after this much silence proves anything (docs/rules/02-proof.md).
    */
   recoverySilenceMs(config: Config): number;
-  /** Loads the driver and its line only now, as the doctor must run without the serial library. */
+  /**
+   * Loads the driver and its line. Reading the registry loads neither, because the doctor has to
+   * run where the library of serial ports does not load.
+   */
   create(config: Config, clock: Clock, log: AlarmLog): Promise<Terminal>;
 }

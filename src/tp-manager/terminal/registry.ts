@@ -60,10 +60,10 @@ export function driverFor(config: Config): Driver {
   return driver;
 }
 
-/** Returns a text that differs with protocol, line and the {@link Driver.factSettings}. */
+/** Returns a text that differs when the protocol, its line or its settings differ. */
 export function setupOf(config: Config): string {
-  const { protocol, config: own, factSettings } = driverFor(config);
+  const { protocol, config: own } = driverFor(config);
   const values: Readonly<Record<string, unknown>> = valuesOf(own.fields, config);
-  const settings = factSettings.map((name) => [name, values[name]]);
+  const settings = Object.keys(own.fields).map((name) => values[name]);
   return JSON.stringify([protocol, config.SERIAL_PORT, ...settings]);
 }

@@ -12,7 +12,7 @@ const answerOf = (body: string): string =>
   `HTTP/1.1 200 OK\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
 /** A program whose messages a test answers, with a client for it. */
-async function listener(answer: (socket: Socket) => unknown) {
+async function listener(answer: (socket: Socket) => unknown, clock = systemClock) {
   const run = openRunDirectory(temporaryFolder());
   const sockets = new Set<Socket>();
   /** The connection of each message that came. */
@@ -32,7 +32,7 @@ async function listener(answer: (socket: Socket) => unknown) {
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const client = createIpcClient(run, "supervisor", testMessages, systemClock);
+  const client = createIpcClient(run, "supervisor", testMessages, clock);
   onTestFinished(() => client.close());
   return { client, sockets, written };
 }
@@ -116,4 +116,21 @@ describe("the connections of the client", () => {
     await client.call("echo", { text: "a" }, PATIENCE_MS);
     expect(sockets.size).toBe(2);
   });
+});
+
+test("a message after a standstill is sent once, over a new connection", async () => {
+  let stoodMs = 0;
+  const clock = Object.assign(Object.create(systemClock) as typeof systemClock, {
+    monotonicMs: () => systemClock.monotonicMs() + stoodMs,
+  });
+  const answer = (socket: Socket) => socket.write(answerOf('{"text":"a","pid":1}'));
+  const { client, sockets, written } = await listener(answer, clock);
+  const call = () => client.call("echo", { text: "a" }, PATIENCE_MS);
+  await call();
+  await call();
+  expect([sockets.size, written.length]).toEqual([1, 2]);
+  // The server closes an idle connection after five seconds, which no timer here has shown.
+  stoodMs = 6_000;
+  await call();
+  expect([sockets.size, written.length]).toEqual([2, 3]);
 });

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import type { Config } from "../../../shared/config/config.ts";
 import { oneOf, valuesOf } from "../../../shared/config/config-field.ts";
-import { factSettings, lineFields, lineTerminal } from "../concert/link/line-settings.ts";
+import { lineFields, lineTerminal } from "../concert/link/line-settings.ts";
 import { type Driver, withTexts } from "../driver.ts";
 import type { CaisseApOptions } from "./caisse-ap-messages.ts";
 
+/** The settings of the Caisse-AP driver in the setup file. */
 const fields = {
   ...withTexts({
     CAISSE_AP_LINK: oneOf(["bare", "session"]).default("bare"),
@@ -23,13 +24,6 @@ const fields = {
 export const caisseApDriver: Driver = {
   protocol: "caisse-ap",
   config: { fields },
-  factSettings: [
-    "CAISSE_AP_LINK",
-    "CAISSE_AP_VERSION",
-    "CAISSE_AP_ID",
-    "CAISSE_AP_REFERENCE",
-    ...factSettings,
-  ],
   recoverySilenceMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
   create: async (config, clock, log) => {
     const { BareLine } = await import("./bare-line.ts");

@@ -1,7 +1,8 @@
 import { oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
 import { type Driver, withTexts } from "../driver.ts";
-import { factSettings, lineFields, lineTerminal } from "./link/line-settings.ts";
+import { lineFields, lineTerminal } from "./link/line-settings.ts";
 
+/** The settings of the Concert driver in the setup file. */
 const fields = {
   ...withTexts({
     CONCERT_VARIANT: oneOf(["e", "e-plus", "e-ticket"]).default("e-plus"),
@@ -13,7 +14,6 @@ const fields = {
 export const concertDriver: Driver = {
   protocol: "concert",
   config: { fields },
-  factSettings: ["CONCERT_VARIANT", "CONCERT_REPORT", ...factSettings],
   recoverySilenceMs: (config) => valuesOf(fields, config).RECOVERY_SILENCE_MS,
   create: async (config, clock, log) => {
     const { SessionLine } = await import("./link/session-line.ts");

@@ -51,8 +51,6 @@ const fields = {
 export const zvtDriver: Driver = {
   protocol: "zvt",
   config: { fields, check: lastReceiptFaults },
-  // A ZVT terminal shows whether it stores reversals, which depends on the kind of terminal.
-  factSettings: ["ZVT_PROFILE"],
   recoverySilenceMs: (config) => {
     const { RECOVERY_SILENCE_MS, ZVT_T2_MS, ZVT_T3_MS } = valuesOf(fields, config);
     // A sale asks the terminal to wait for our answer 2 T2 + T3 long (docs/zvt.md 8.2).

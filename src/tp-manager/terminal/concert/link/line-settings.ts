@@ -21,9 +21,6 @@ export const lineFields = {
   ...commonFields,
 } as const;
 
-/** Of {@link lineFields}, the settings that are in {@link Driver.factSettings}. */
-export const factSettings = ["CONCERT_REGISTER", "CONCERT_PROFILE"] as const;
-
 /** Returns a Concert or Caisse-AP terminal on the line that the setup file names. */
 export async function lineTerminal(
   config: Config,
@@ -47,7 +44,8 @@ function lineOf(config: Config) {
   const { CONCERT_LINE: given, CONCERT_PROFILE: profile } = valuesOf(lineFields, config);
   const { SERIAL_BAUD: baudRate, SERIAL_PORT: address } = config;
   const isUsb = address.startsWith("usb:") || address.startsWith("/dev/ttyACM");
-  const is7E1 = (given ?? (isUsb || profile === "pax-nepting" ? "8N1" : "7E1")) === "7E1";
-  const form = is7E1 ? ([7, "even"] as const) : ([8, "none"] as const);
-  return { baudRate, stopBits: 1, dataBits: form[0], parity: form[1] } as const;
+  const line = given ?? (isUsb || profile === "pax-nepting" ? "8N1" : "7E1");
+  return line === "7E1"
+    ? ({ baudRate, stopBits: 1, dataBits: 7, parity: "even" } as const)
+    : ({ baudRate, stopBits: 1, dataBits: 8, parity: "none" } as const);
 }
