@@ -20,7 +20,7 @@ function refund(at: House, number: number): void {
   at.journal.returns.noteReturns([given], at.clock.now());
 }
 
-/** Turned away by the terminal, then sold. */
+/** An order that the terminal turns away first, and sells at the second attempt. */
 async function soldAgain(): Promise<House> {
   const at = house();
   at.start();
@@ -37,7 +37,7 @@ async function tellsLate(at: House, told: typeof third): Promise<void> {
   await at.clock.advance(30_000);
 }
 
-/** The first sale was told by its command, and is found behind the second one. */
+/** The first attempt's command reported its sale, which is found after the second sale. */
 async function soldTwice(): Promise<House> {
   const at = house();
   at.start();
@@ -57,8 +57,8 @@ async function soldTwice(): Promise<House> {
   return at;
 }
 
-describe("an approval without a name that can be the first attempt's", () => {
-  test("of an order whose second attempt runs, and is declined then", async () => {
+describe("an approval without a reference that can be of an order's first attempt", () => {
+  test("leaves the order unknown when the running second attempt is then declined", async () => {
     const at = unasked();
     at.terminal.script = () => Promise.resolve(aborted);
     await pay(at, request("A-1"));
@@ -71,7 +71,7 @@ describe("an approval without a name that can be the first attempt's", () => {
     expect([end, at.orders.chargedOf("A-1")]).toEqual(["Unknown", "unknown"]);
   });
 
-  test("of an order whose second attempt is in doubt, and is refused by name then", async () => {
+  test("leaves the order unknown when the second, in doubt, is refused by name later", async () => {
     const at = unasked();
     at.terminal.script = () => Promise.resolve(aborted);
     await pay(at, request("A-1"));
@@ -85,7 +85,7 @@ describe("an approval without a name that can be the first attempt's", () => {
   });
 });
 
-test("an order whose money went back is unknown while a late sale is asked about", async () => {
+test("an order refunded in full is unknown while probes check a late sale of it", async () => {
   const at = await soldAgain();
   refund(at, 2);
   at.terminal.stores(third);
@@ -95,7 +95,7 @@ test("an order whose money went back is unknown while a late sale is asked about
   expect(at.orders.chargedOf("A-1")).toBe("unknown");
 });
 
-test("an order whose money went back is unknown while its journal may lack a sale", async () => {
+test("an order refunded in full is unknown while its journal may lack a sale", async () => {
   const at = await soldAgain();
   at.supervisor.reachable = false;
   at.guard.begin("it is an older one");
@@ -108,7 +108,7 @@ test("an order whose money went back is unknown while its journal may lack a sal
   expect(found).toMatchObject({ code: "STORES_DISAGREE" });
 });
 
-test("a sale found late is handed over although the journal cannot be read behind it", async () => {
+test("a late sale is handed off although the journal cannot be read meanwhile", async () => {
   const at = unasked();
   await doubtful(at);
   const reference = referenceAt(at);
@@ -127,8 +127,8 @@ test("a sale found late is handed over although the journal cannot be read behin
   expect([phases(at), at.supervisor.stored.length]).toEqual([["charged", "charged"], 2]);
 });
 
-describe("an operator's second word", () => {
-  test("names the attempt that speaks, although another is in doubt", async () => {
+describe("an operator's later decision", () => {
+  test("corrects the attempt that it names, although another attempt is in doubt", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -143,7 +143,7 @@ describe("an operator's second word", () => {
     expect(() => at.settle({ ...word, attempt: 3 })).toThrow("The order has no attempt 3.");
   });
 
-  test("corrects the first one although another attempt speaks, or has spoken", async () => {
+  test("corrects the first attempt although the second one was charged and refunded", async () => {
     const at = await soldAgain();
     await tellsLate(at, third);
     await at.settle({ orderId: "A-1", note, outcome: "not_charged" });
@@ -170,8 +170,8 @@ function reversesByNumber(at: House): void {
 const reversedAt = (at: House): unknown[] =>
   at.terminal.reversed.map(({ receiptNumber }) => receiptNumber);
 
-describe("held: a reversal that was asked for one sale does not leave for the other", () => {
-  test("when the first goes back at the gateway while the terminal is made ready", async () => {
+describe("an order charged twice: a reversal of one sale is never sent for the other sale", () => {
+  test("when the gateway refunds the chosen sale while the terminal is prepared", async () => {
     const at = await soldTwice();
     at.terminal.stores(second);
     reversesByNumber(at);
@@ -184,7 +184,7 @@ describe("held: a reversal that was asked for one sale does not leave for the ot
     expect([reversedAt(at), String(end)]).toEqual([[], expect.any(String)]);
   });
 
-  test("when it is asked again because its answer was lost", async () => {
+  test("when the kiosk repeats the call because the answer was lost", async () => {
     const at = await soldTwice();
     at.terminal.stores(second);
     reversesByNumber(at);
@@ -194,8 +194,8 @@ describe("held: a reversal that was asked for one sale does not leave for the ot
   });
 });
 
-describe("held", () => {
-  test("the doubt of an attempt outlives a payment and a restart", async () => {
+describe("an order with two attempts", () => {
+  test("keeps its first attempt in doubt through a payment and a restart", async () => {
     const at = await soldAgain();
     await tellsLate(at, third);
     at.terminal.remembers = true;
@@ -211,7 +211,7 @@ describe("held", () => {
     ]);
   });
 
-  test("two reversals at once: one is sent, by the number of its sale", async () => {
+  test("sends one of two simultaneous reversals, by the receipt number of its sale", async () => {
     const at = await soldTwice();
     at.terminal.stores(second);
     const ends = [at.afterSale.reverse("A-1"), at.afterSale.reverse("A-1")];
@@ -221,7 +221,7 @@ describe("held", () => {
     expect(at.terminal.reversed.map(({ receiptNumber }) => receiptNumber)).toEqual(["0003"]);
   });
 
-  test("told while the later attempt is made ready: nothing is sent", async () => {
+  test("sends nothing when the first is approved while the second is prepared", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -235,7 +235,7 @@ describe("held", () => {
     expect([phases(at), at.terminal.paid.length]).toEqual([["charged"], 1]);
   });
 
-  test("a reversal in doubt of one sale is settled, and the other one stands", async () => {
+  test("keeps one sale charged when an operator settles the reversal of the other", async () => {
     const at = await soldTwice();
     at.terminal.stores(second);
     at.terminal.reversal = () => Promise.resolve(lost("the line broke"));
@@ -251,7 +251,7 @@ describe("held", () => {
     expect([phases(at), at.orders.chargedOf("A-1")]).toEqual([["charged", "reversed"], "yes"]);
   });
 
-  test("an approval that a former version kept makes its attempt unknown", async () => {
+  test("is unknown when a former version kept an approval of its first attempt", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -276,7 +276,7 @@ describe("held", () => {
     expect(unasked(at.path).orders.chargedOf("A-1")).toBe("yes");
   });
 
-  test("both are put away, and one goes back afterwards", async () => {
+  test("can be refunded sale by sale after both attempts are in the archive", async () => {
     const at = await soldTwice();
     await at.clock.advance(10_000);
     for (const { transactionId } of at.journal.attempts.ofOrder("A-1")) {

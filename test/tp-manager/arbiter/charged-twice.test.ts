@@ -7,7 +7,7 @@ import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
 const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130900" });
 const third = report({ receiptNumber: "0004", traceNumber: "000014" });
 
-/** A terminal that turns the order away, then sells it, then tells a sale of the first attempt. */
+/** The terminal turns the order away, then sells it, then reports a sale of the first attempt. */
 async function turnedAway(): Promise<House> {
   const at = house();
   at.start();
@@ -19,7 +19,7 @@ async function turnedAway(): Promise<House> {
   return at;
 }
 
-/** The same; the command of the first attempt had told this very sale. */
+/** As {@link turnedAway}, but the first attempt's command had reported this very sale. */
 async function toldBefore(): Promise<House> {
   const at = house();
   at.start();
@@ -44,7 +44,7 @@ async function tellsLate(at: House, told: typeof third): Promise<void> {
   await at.clock.advance(30_000);
 }
 
-/** A terminal that cannot be asked: it tells its first result after the second attempt's. */
+/** A one-way terminal that reports the first attempt's result after the second attempt's. */
 async function toldByName(change = {}): Promise<House> {
   const at = unasked();
   await doubtful(at);
@@ -76,15 +76,15 @@ async function answersOf(at: House): Promise<unknown[]> {
 const handed = (at: House): number => at.supervisor.stored.length;
 
 const courses = [
-  ["that its command had told", toldBefore, "charged", "yes"],
-  ["that carries its reference", toldByName, "charged", "yes"],
-  ["that can be its own", turnedAway, "in-doubt", "unknown"],
+  ["that its own command had reported", toldBefore, "charged", "yes"],
+  ["that carries its attempt's reference", toldByName, "charged", "yes"],
+  ["that can be of its first attempt", turnedAway, "in-doubt", "unknown"],
   ["of another amount", () => toldByName({ amountMinor: 500 }), "in-doubt", "unknown"],
 ] as const;
 
 describe("a late sale of an order that was sold again (docs/rules/19-late.md)", () => {
   test.each(courses)(
-    "%s outlives the return of the other one",
+    "%s still counts after the other sale is refunded",
     async (_, course, phase, charged) => {
       const at = await course();
       expect([alarms(at).includes("order-charged-twice"), handed(at)]).toEqual([
@@ -102,7 +102,7 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
     },
   );
 
-  test.each(courses.slice(0, 2))("%s can go back first", async (_, course) => {
+  test.each(courses.slice(0, 2))("%s can be refunded before the other sale", async (_, course) => {
     const at = await course();
     refund(at, 1);
     expect(await answersOf(at)).toEqual(["yes", 2]);
@@ -126,7 +126,7 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
     expect(at.orders.chargedOf("A-1")).toBe(left);
   });
 
-  test("told while the later attempt runs counts when that one is charged too", async () => {
+  test("reported while the second attempt runs counts when both attempts are charged", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -141,7 +141,7 @@ describe("a late sale of an order that was sold again (docs/rules/19-late.md)", 
     expect(await answersOf(at)).toEqual(["yes", 1]);
   });
 
-  test("is told when the other one is reversed, and then reversed as well", async () => {
+  test("is the sale that the answer names after the other sale is reversed", async () => {
     const at = await toldBefore();
     at.terminal.stores(second);
     expect((await at.afterSale.reverse("A-1")).attempt).toMatchObject({ number: 1 });

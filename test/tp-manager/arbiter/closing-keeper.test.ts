@@ -19,7 +19,7 @@ const declinedEnd: PaymentEnd = {
 };
 const failed: TelecollectionEnd = { end: "failed", code: "77", text: "no end of day" };
 
-/** A terminal that demands it until it has completed one. */
+/** A terminal that demands an end of day until it has completed one. */
 function demanding(
   at: House,
   ends: readonly TelecollectionEnd[] = [completed],
@@ -50,7 +50,7 @@ const eventsOf = (at: House) =>
     .reverse();
 
 describe("an end of day that the terminal demands", () => {
-  test("is run at once when nothing is going on, and kept like a called one", async () => {
+  test("runs at once on an idle terminal, and is recorded like one by API call", async () => {
     const at = open();
     const { begun } = demanding(at);
     await at.clock.advance(0);
@@ -64,7 +64,7 @@ describe("an end of day that the terminal demands", () => {
     expect(at.clock.running).toEqual([]);
   });
 
-  test("waits for the payment that runs, and for a while after it", async () => {
+  test("waits for the running payment, and five minutes longer", async () => {
     const at = open();
     let finish = (): void => {};
     at.terminal.script = () =>
@@ -83,7 +83,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toHaveLength(1);
   });
 
-  test("waits as well after a payment that turned out to be charged only now", async () => {
+  test("waits five minutes after a payment in doubt turns out to be charged", async () => {
     const at = open();
     at.terminal.script = (_order, observer) => {
       observer.report(report());
@@ -107,7 +107,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toHaveLength(1);
   });
 
-  test("waits for the operator at a terminal that was replaced, without alarms", async () => {
+  test("waits without alarms until the operator accepts a replaced terminal", async () => {
     const at = open();
     await pay(at, request("A-1"));
     await at.clock.advance(2 * MINUTE_MS);
@@ -123,7 +123,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toHaveLength(1);
   });
 
-  test("does not wait after a payment on a terminal that is locked until then", async () => {
+  test("does not wait after a payment when the terminal is locked until it has run", async () => {
     const at = open();
     await pay(at, request("A-1"));
     const { status } = at.terminal.state;
@@ -133,7 +133,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toHaveLength(1);
   });
 
-  test("waits until a doubt was asked about (docs/rules/05-evidence.md)", async () => {
+  test("waits until probes have proved an order in doubt (docs/rules/05-evidence.md)", async () => {
     const at = open();
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     await pay(at, request("A-1"));
@@ -147,7 +147,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toHaveLength(1);
   });
 
-  test("that fails is tried again after a growing pause, with an alarm", async () => {
+  test("that fails is tried again after growing pauses, with an alarm each time", async () => {
     const at = open();
     const { begun } = demanding(at, [failed]);
     await at.clock.advance(5 * 60 * MINUTE_MS);
@@ -162,7 +162,7 @@ describe("an end of day that the terminal demands", () => {
     expect(alarms).toHaveLength(begun.length);
   });
 
-  test("that meets no demand is not run again and again", async () => {
+  test("that does not end the demand runs only four times in ten minutes", async () => {
     const at = open();
     const begun: number[] = [];
     demanding(at);
@@ -185,7 +185,7 @@ describe("an end of day that the terminal demands", () => {
     expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER).at(-1)?.end).toEqual(completed);
   });
 
-  test("is left alone when somebody has met it meanwhile", async () => {
+  test("is not run when the terminal no longer demands it", async () => {
     const at = open();
     const { begun } = demanding(at);
     at.terminal.check = () => {
@@ -196,7 +196,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toEqual([]);
   });
 
-  test("is run when the terminal can be asked again", async () => {
+  test("runs as soon as the terminal is connected again", async () => {
     const at = open();
     const { begun } = demanding(at);
     at.terminal.unavailable = disconnected();
@@ -207,7 +207,7 @@ describe("an end of day that the terminal demands", () => {
     expect(begun).toHaveLength(1);
   });
 
-  test("survives a restart, and keeps the pause after a failure", async () => {
+  test("runs after a restart too, once the pause after its failure is over", async () => {
     const before = open();
     const first = demanding(before, [failed]);
     await before.clock.advance(0);
@@ -224,7 +224,7 @@ describe("an end of day that the terminal demands", () => {
     expect(second.begun).toHaveLength(1);
   });
 
-  test("is not begun any more once the program stops", async () => {
+  test("does not begin once the program is stopping", async () => {
     const at = open();
     at.closing.close();
     const { begun } = demanding(at);

@@ -4,14 +4,14 @@ import { alarms, type House, house, outcome, pay, request } from "../../support/
 import { baseline, declined, earlierReport, report } from "../../support/reports.ts";
 import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
 
-/** What was told of an order, or what the terminal says now, and a record that contradicts it. */
+/** A record of the terminal contradicts what was reported or answered about an order. */
 
 const phasesOf = (at: House, orderId: string): string[] =>
   at.journal.attempts.ofOrder(orderId).map(({ state }) => state.phase);
 
 const TRIES_MAX = 10;
 
-/** The same order again until nothing is asked about. Returns its answer; "Failed" at the end. */
+/** Repeats the order until no probe holds it up. Returns its answer, or "Failed" in the end. */
 async function asked(at: House, orderId: string, change = {}): Promise<string> {
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const answer = pay(at, request(orderId, change)).then(outcome, () => undefined);
@@ -22,7 +22,7 @@ async function asked(at: House, orderId: string, change = {}): Promise<string> {
   return "Failed";
 }
 
-/** Each order is ended by the terminal itself, unless another end is given. */
+/** A house whose terminal has ended the order by itself, or as `end` says. */
 async function ended(orderId: string, change = {}, end: object = aborted): Promise<House> {
   const at = house();
   at.start();
@@ -40,7 +40,7 @@ async function sold(): Promise<House> {
   return at;
 }
 
-/** A reversal whose end is lost, and that the terminal stores as `stored`. */
+/** A reversal whose outcome is lost, and that the terminal stores as `stored`. */
 async function reversalLost(at: House, stored: TransactionReport): Promise<void> {
   at.terminal.reversal = () => {
     at.terminal.stores(stored);
@@ -53,7 +53,7 @@ async function reversalLost(at: House, stored: TransactionReport): Promise<void>
 const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130140" });
 
 describe("a reversal (docs/rules/16-fresh.md)", () => {
-  test("that is told by the record of the sale itself is in doubt", async () => {
+  test("is in doubt when the terminal reports the sale's own record as its result", async () => {
     const at = await sold();
     at.terminal.reversal = (_order, observer) => {
       observer.report(report());
@@ -64,7 +64,7 @@ describe("a reversal (docs/rules/16-fresh.md)", () => {
     expect(alarms(at)).toContain("reversal-mismatch");
   });
 
-  test("that names no sale leaves it and an order that was turned away unknown", async () => {
+  test("that names no sale leaves its own order and an order turned away unknown", async () => {
     const at = await sold();
     at.terminal.script = () => Promise.resolve(aborted);
     await pay(at, request("B-1"));
@@ -74,7 +74,7 @@ describe("a reversal (docs/rules/16-fresh.md)", () => {
     expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "unclear" }]);
   });
 
-  test("of a sale whose trace came again gives back no earlier one", async () => {
+  test("of a sale whose trace number was used before reverses no earlier sale", async () => {
     const at = await sold();
     await at.clock.advance(5 * 3_600_000);
     const again = report({ receiptNumber: "0040", localTime: "180205" });
@@ -92,7 +92,7 @@ describe("a reversal (docs/rules/16-fresh.md)", () => {
 });
 
 describe("the terminal's record (docs/rules/19-late.md)", () => {
-  test("of a sale told before the last one, in one answer, charges its order", async () => {
+  test("of a sale in one answer with the last transaction charges its order", async () => {
     const at = await ended("A-1");
     const last = { kind: "transaction", report: earlierReport, also: [report()] } as const;
     at.terminal.last = last;
@@ -102,7 +102,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     expect(alarms(at)).toContain("charged-late");
   });
 
-  test("that contradicts an operator leaves the order unknown, and unpaid", async () => {
+  test("that contradicts an operator makes the order unknown, and nothing is sent", async () => {
     const at = await ended("A-1", {}, lost("line broken"));
     at.terminal.become({ link: "disconnected" });
     await at.settle({ orderId: "A-1", outcome: "not_charged", note: "no receipt" });
@@ -110,13 +110,13 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     at.terminal.become({ link: "connected" });
     expect(await asked(at, "A-1")).toBe("Unknown");
     expect(at.terminal.paid).toHaveLength(1);
-    // The person looks once more, and the same record is no news any more.
+    // Once the operator has settled the order again, the same record contradicts nothing.
     await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen in the journal" });
     expect(await asked(at, "A-1")).toBe("Success");
     expect(at.terminal.paid).toHaveLength(2);
   });
 
-  test("told anew hours later, both numbers as they were, is no new sale", async () => {
+  test("of an older sale with a new time and old numbers leaves the order unknown", async () => {
     const at = house();
     const old = { ...earlierReport, amountMinor: 999 };
     at.terminal.stores(old);
@@ -127,7 +127,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     expect(await asked(at, "A-1")).toBe("Unknown");
   });
 
-  test("that cannot be told from a sale that was taken back is no late charge", async () => {
+  test("that can be of the sale that was taken back leaves the order unknown", async () => {
     const at = house();
     at.start();
     at.terminal.script = (_order, observer) =>
@@ -146,7 +146,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     expect(await asked(at, "A-1", { delivery: { withinSeconds: 30 } })).toBe("Unknown");
   });
 
-  test("told within a payment of another amount leaves both orders unknown", async () => {
+  test("reported within a payment of another amount leaves both orders unknown", async () => {
     const at = await ended("A-1", { amountMinor: 300 });
     const late = report({ amountMinor: 300 });
     at.terminal.script = (_order, observer) => {
@@ -160,7 +160,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     expect([phasesOf(at, "B-1"), at.terminal.paid.length]).toEqual([["in-doubt"], 2]);
   });
 
-  test("without a moment is asked about once, although the clock was set back", async () => {
+  test("without date and time is probed once, although the clock was set back", async () => {
     const at = await sold();
     at.terminal.script = () => Promise.resolve(aborted);
     await pay(at, request("B-1"));
@@ -172,7 +172,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     expect(outcome(await answer)).toBe("Success");
   });
 
-  test("that its own command told charges an order where others are paid too", async () => {
+  test("that the order's own command reported charges it on a shared terminal", async () => {
     const at = house(undefined, undefined, { isShared: true });
     at.start();
     at.terminal.script = (_order, observer) => {
@@ -188,7 +188,7 @@ describe("the terminal's record (docs/rules/19-late.md)", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("that contradicts an operator is asked about where others are paid too", async () => {
+  test("of an acknowledged sale overrules the operator on a shared terminal", async () => {
     const at = house(undefined, undefined, { isShared: true });
     at.start();
     at.terminal.script = (_order, observer) => {

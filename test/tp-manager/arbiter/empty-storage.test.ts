@@ -29,13 +29,13 @@ describe("an empty storage before the payment (docs/rules/02-proof.md)", () => {
     return at;
   }
 
-  test("stays empty: not charged after the terminal's own time limit", async () => {
+  test("stays empty: the order is not charged after the terminal's own time limit", async () => {
     const at = await firstPayment();
     await at.clock.advance(181_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });
 
-  test("may have been filled and emptied out of sight: stays unknown", async () => {
+  test("may be filled and emptied while the terminal is away: the order is unknown", async () => {
     const at = await firstPayment();
     await at.clock.advance(60_000);
     at.terminal.unavailable = disconnected();
@@ -46,7 +46,7 @@ describe("an empty storage before the payment (docs/rules/02-proof.md)", () => {
     expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
-  test("is out of sight from a crash until a late start: stays unknown", async () => {
+  test("cannot be watched from a crash until a late start: the order stays unknown", async () => {
     const before = house();
     before.start();
     before.terminal.baseline = { ...baseline, last: none };
@@ -62,7 +62,7 @@ describe("an empty storage before the payment (docs/rules/02-proof.md)", () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
   });
 
-  test("is filled a while after the line broke, and emptied again: charged", async () => {
+  test("is filled after the line broke, and emptied again: the order is charged", async () => {
     const at = await firstPayment();
     await at.clock.advance(60_000);
     at.terminal.last = stored(report({ receiptNumber: "0001", traceNumber: "000001" }));
@@ -72,7 +72,7 @@ describe("an empty storage before the payment (docs/rules/02-proof.md)", () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
   });
 
-  test("holds the sale: charged after two looks", async () => {
+  test("holds the sale afterwards: the order is charged after two probes", async () => {
     const at = await firstPayment();
     at.terminal.last = stored(report({ receiptNumber: "0001", traceNumber: "000001" }));
     await at.clock.advance(200_000);
@@ -80,8 +80,8 @@ describe("an empty storage before the payment (docs/rules/02-proof.md)", () => {
   });
 });
 
-/** With the times of a kiosk whose setup file names none, and a terminal that takes its time. */
-describe("a bad end and an empty storage (docs/rules/22-heard-end.md)", () => {
+/** The kiosk has the default times of the setup file, and the terminal answers slowly. */
+describe("an aborted payment and an empty storage (docs/rules/22-heard-end.md)", () => {
   const setup = parseConfig(setupText(), "tp-manager", protocolPart).config as Config;
   const confirmAfterMs = driverFor(setup).recoverySilenceMs(setup);
   const ANSWER_MS = 300;
@@ -104,9 +104,9 @@ describe("a bad end and an empty storage (docs/rules/22-heard-end.md)", () => {
   }
 
   test.each([
-    ["good, then aborted", [report()]],
-    ["good, then not good", [report(), bad]],
-    ["another amount, refused", [report({ amountMinor: 1 })]],
+    ["a good report, then an abort", [report()]],
+    ["a good report, then one that is not good", [report(), bad]],
+    ["a refused report of another amount", [report({ amountMinor: 1 })]],
   ])("%s: not charged, and the next customer can pay", async (_name, words) => {
     const at = hears(...words);
     const answer = pay(at, request("A-1"));
@@ -116,7 +116,7 @@ describe("a bad end and an empty storage (docs/rules/22-heard-end.md)", () => {
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
   });
 
-  test("is not proved before the whole pause is over, however often it is looked at", async () => {
+  test("prove nothing before the whole pause is over, however many probes are sent", async () => {
     const at = hears(report());
     void pay(at, request("A-1"));
     await at.clock.advance(confirmAfterMs - 1_000);
@@ -127,7 +127,7 @@ describe("a bad end and an empty storage (docs/rules/22-heard-end.md)", () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
   });
 
-  test("out of sight for a while may have been filled and emptied: stays unknown", async () => {
+  test("leave the order unknown when the storage was not watched for a while", async () => {
     const at = hears(report());
     void pay(at, request("A-1"));
     await at.clock.advance(1_000);

@@ -7,7 +7,7 @@ import { saleReport } from "../../support/scripted-terminal.ts";
 /** What left for the terminal, by name. */
 type Left = string[];
 
-/** A house with a charged order "A-0" and an order "A-1" in doubt that nobody has asked about. */
+/** A house with a charged order "A-0" and an order "A-1" in doubt that no probe has read. */
 async function unasked(): Promise<{ at: House; left: Left }> {
   const before = house();
   await pay(before, request("A-0"));
@@ -42,7 +42,7 @@ function tellUnmatched(at: House): void {
   at.terminal.tell({ type: "unmatched-report", report: unmatched });
 }
 
-/** The two kinds of doubt; both can arise at any moment. */
+/** What stops a command until the terminal was probed; both can arise at any moment. */
 const doubts: ReadonlyArray<readonly [string, (at: House) => void]> = [
   ["an unmatched transaction", tellUnmatched],
   ["an order in doubt that is asked for again", (at) => void pay(at, request("A-1"))],
@@ -65,7 +65,7 @@ const users: ReadonlyArray<readonly [string, (at: House) => Promise<unknown>]> =
   ["end of day", (at) => at.upkeep.telecollect()],
 ];
 
-/** A listener is only there once the house is open; "A-1" stays unasked all the same. */
+/** Opens the house, which listens from then on, without a recovery of "A-1". */
 function listen(at: House): void {
   const { unfinished } = at.journal.attempts;
   at.journal.attempts.unfinished = () => [];
@@ -103,12 +103,12 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     expect(left.at(-1)).toBe(what);
   });
 
-  test.each(users)("that arises during its preparation stops a %s", async (what, use) => {
+  test.each(users)("that arises while the terminal is prepared stops a %s", async (what, use) => {
     const { at, left } = await unasked();
     listen(at);
     whilePreparing(at, () => arises(at));
     const refused = use(at);
-    // A terminal that is to be restarted is not asked before; its turn alone is its preparation.
+    // A reset does not prepare the terminal: the wait for its lease is the preparation.
     if (what === "reset") arises(at);
     if (what === "payment") {
       expect(await refused).toMatchObject({
@@ -123,7 +123,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
   });
 
-  test("that arises during its preparation stops an end of day that is demanded", async () => {
+  test("that arises during the preparation stops an end of day that is demanded", async () => {
     const { at, left } = await unasked();
     listen(at);
     at.terminal.become({ demands: ["end-of-day"] });
@@ -138,7 +138,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     at.closing.close();
   });
 
-  test("keeps the terminal's own housekeeping away from the moment it arises", async () => {
+  test("stops the driver's own housekeeping from the moment it arises", async () => {
     const { at } = await unasked();
     listen(at);
     const kept: boolean[] = [];
@@ -153,7 +153,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
 });
 
 test.each(users)(
-  "no doubt comes between the last check and the command of a %s",
+  "no unmatched transaction comes between the last check and the command of a %s",
   async (_w, use) => {
     const refused: number[] = [];
     for (let turns = 0; turns < 12; turns++) {
@@ -170,7 +170,7 @@ test.each(users)(
       await answer;
       at.close();
     }
-    // The command has left by then, so every moment before it was tried.
+    // Every moment before the command leaves was tried.
     expect(refused).toEqual([...refused.keys()]);
     expect(refused.length).toBeLessThan(12);
   },

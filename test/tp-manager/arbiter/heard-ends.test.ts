@@ -20,7 +20,7 @@ const stored = (told: TransactionReport = report()): LastTransaction => ({
   report: told,
 });
 
-/** A terminal that says `words` while it is paid at, each answered, and ends then. */
+/** A terminal that reports `words` within a payment, gets each answered, and then ends it. */
 function hears(end: PaymentEnd, ...words: (TransactionReport | "printed")[]) {
   const answers: string[] = [];
   const at = house();
@@ -35,7 +35,7 @@ function hears(end: PaymentEnd, ...words: (TransactionReport | "printed")[]) {
   return { at, answers };
 }
 
-/** The answer to an order, and how long the terminal stays blocked for others. */
+/** How long the terminal stays blocked for other orders. */
 async function blockedMs(at: House): Promise<number> {
   const begun = at.clock.monotonicMs();
   for (let waited = 0; waited < 300; waited++) {
@@ -53,7 +53,7 @@ describe("a heard end (docs/rules/22-heard-end.md)", () => {
     ["another amount, refused, then aborted", aborted, [report({ amountMinor: 1 })]],
     ["another currency, refused, then aborted", aborted, [report({ currencyNumeric: "756" })]],
   ];
-  test.each(heard)("%s: not charged after two looks", async (_name, end, words) => {
+  test.each(heard)("%s: the order is not charged after two probes", async (_name, end, words) => {
     const { at } = hears(end, ...words);
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
@@ -63,7 +63,7 @@ describe("a heard end (docs/rules/22-heard-end.md)", () => {
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
   });
 
-  test("after a print proves nothing: the terminal took our acknowledgement", async () => {
+  test("after a print proves nothing, because the print shows that our ACK arrived", async () => {
     const { at } = hears(aborted, report(), "printed", bad);
     const answer = pay(at, request("A-1"));
     await at.clock.advance(300_000);
@@ -73,13 +73,13 @@ describe("a heard end (docs/rules/22-heard-end.md)", () => {
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
   });
 
-  test("a completion without any report keeps its silence", async () => {
+  test("of a payment without any report is not believed before the time limit", async () => {
     const { at } = hears(completed);
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
     expect(await blockedMs(at)).toBeGreaterThan(170_000);
   });
 
-  test("is answered Unknown when the terminal is away, and settled when it is back", async () => {
+  test("leaves the order unknown while the terminal is away, and not charged later", async () => {
     const { at } = hears(aborted, report());
     at.terminal.unavailable = undefined;
     const { script } = at.terminal;
@@ -97,7 +97,7 @@ describe("a heard end (docs/rules/22-heard-end.md)", () => {
   });
 });
 
-describe("an end after our cancel (docs/rules/22-heard-end.md)", () => {
+describe("the end of a cancelled payment (docs/rules/22-heard-end.md)", () => {
   function cancelled(): { at: House; answer: ReturnType<typeof pay>; end: () => void } {
     const at = house();
     at.start();
@@ -107,7 +107,7 @@ describe("an end after our cancel (docs/rules/22-heard-end.md)", () => {
     return { at, answer, end: () => resolve(aborted) };
   }
 
-  test("is believed after one look that shows nothing new", async () => {
+  test("is believed after one probe that shows no new sale", async () => {
     const { at, answer, end } = cancelled();
     await at.clock.advance(1_000);
     await at.arbiter.running.cancel();
@@ -117,7 +117,7 @@ describe("an end after our cancel (docs/rules/22-heard-end.md)", () => {
     expect((await answer).body).toMatchObject({ status: "Cancelled", error: { charged: "no" } });
   });
 
-  test("is not believed when the approval had crossed it", async () => {
+  test("is not believed when a probe shows that an approval crossed our cancel", async () => {
     const { at, answer, end } = cancelled();
     await at.clock.advance(1_000);
     await at.arbiter.running.cancel();
@@ -127,7 +127,7 @@ describe("an end after our cancel (docs/rules/22-heard-end.md)", () => {
     expect(outcome(await answer)).toBe("Success");
   });
 
-  test("without a cancel of ours costs no look", async () => {
+  test("is believed without a probe when the cancel was not ours", async () => {
     const { at, answer, end } = cancelled();
     await at.clock.advance(1_000);
     end();
@@ -137,7 +137,7 @@ describe("an end after our cancel (docs/rules/22-heard-end.md)", () => {
 });
 
 describe("a second good report in one payment (docs/rules/20-second-sale.md)", () => {
-  test("is refused and told, and the acknowledged first one is charged", async () => {
+  test("is refused with an alarm, and the acknowledged first sale is charged", async () => {
     const { at, answers } = hears(completed, report(), "printed", second);
     const { body } = await pay(at, request("A-1"));
     expect([body.status, body.receipt.transactionFileNumber]).toEqual(["Success", ""]);
@@ -146,7 +146,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     expect(at.supervisor.stored).toMatchObject([{ receiptNumber: "0002" }]);
   });
 
-  test("leaves a doubt when nothing shows that the first one was acknowledged", async () => {
+  test("leaves the order in doubt when no sign shows that the first was acknowledged", async () => {
     const { at, answers } = hears(completed, report(), second);
     at.terminal.last = stored();
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
@@ -155,7 +155,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
-  test("that the terminal kept leaves it unknown: the first may stand as well", async () => {
+  test("that the terminal stored leaves the order unknown: the first may count too", async () => {
     const { at } = hears(lost("line broken"), report(), second);
     at.terminal.last = stored(second);
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
@@ -163,14 +163,14 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
   });
 
-  test("of the same sale is none", async () => {
+  test("of the same sale is accepted, and is no second sale", async () => {
     const { at, answers } = hears(completed, report(), report({ receiptNumber: "2" }));
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(answers).toEqual(["accept", "accept"]);
     expect(alarms(at)).toEqual([]);
   });
 
-  test("that names no number cannot be told from the first", async () => {
+  test("that names no number counts as a repetition of the first", async () => {
     const { at, answers } = hears(
       completed,
       report(),
@@ -180,7 +180,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     expect(answers).toEqual(["accept", "accept"]);
   });
 
-  test("that names no number, of another moment, is taken, and told", async () => {
+  test("that names no number but another time is accepted with an alarm", async () => {
     const nameless = { receiptNumber: null, traceNumber: null };
     const later = report({ ...nameless, localTime: "130015" });
     const { at, answers } = hears(completed, report(nameless), later);
@@ -189,7 +189,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     expect(alarms(at)).toEqual(["second-sale-in-payment"]);
   });
 
-  test("after a decision about the goods is never refused, and told", async () => {
+  test("after a decision about the goods is accepted with an alarm", async () => {
     const at = house();
     at.start();
     const answers: string[] = [];
@@ -212,7 +212,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
     expect(alarms(at)).toEqual(["second-sale-in-payment"]);
   });
 
-  test("see phone: not good first and good then is an approval", async () => {
+  test('is none when the first report says "see phone" (7A): the order is charged', async () => {
     const { at } = hears(completed, declined({ resultCode: "7A" }), report());
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
     expect(alarms(at)).toEqual([]);
@@ -234,7 +234,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     return at;
   }
 
-  test("a locked terminal is closed when that is its cure, and asked again then", async () => {
+  test("a terminal locked until its end of day runs it, and is probed afterwards", async () => {
     const at = chargedUnheard();
     at.terminal.unavailable = locked;
     const answer = locksOut(at);
@@ -267,7 +267,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
   }
 
-  test("a lock without a cure is waited for, for as long as it takes", async () => {
+  test("a lock that no end of day opens keeps the order in doubt while it lasts", async () => {
     const at = chargedUnheard();
     at.closing.close();
     await locksOut(at);
@@ -280,7 +280,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("charged");
   });
 
-  test("another terminal for a moment is none, and holds nothing up", async () => {
+  test("while another terminal is connected, no probe is sent and no sale is held up", async () => {
     const at = chargedUnheard();
     const { script } = at.terminal;
     at.terminal.script = async (order, observer) => {
@@ -297,7 +297,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     at.closing.close();
   });
 
-  test("an operator's word ends the run", async () => {
+  test("an operator's decision ends the recovery run", async () => {
     const at = chargedUnheard();
     await locksOut(at);
     await at.settle({ orderId: "A-1", outcome: "not_charged", note: "seen" });
@@ -306,7 +306,7 @@ describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
     at.closing.close();
   });
 
-  test("two doubts at one terminal are answered by the same look", async () => {
+  test("one probe serves two orders in doubt at one terminal", async () => {
     const before = house();
     before.terminal.last = { kind: "not-told", why: "nothing" };
     before.terminal.script = () => Promise.resolve(lost("line"));

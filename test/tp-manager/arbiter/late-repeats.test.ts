@@ -5,7 +5,7 @@ import { aborted, approves, disconnected, lost } from "../../support/scripted-te
 
 const phase = (at: House, orderId = "A-1") => at.journal.attempts.latest(orderId)?.state.phase;
 
-/** Order A-1 was turned away by the terminal, and its repetition never left. */
+/** Order A-1 was turned away by the terminal, and its second attempt was never sent. */
 async function repeatedInVain(): Promise<House> {
   const at = house();
   at.start();
@@ -25,7 +25,7 @@ async function soldLate(at: House, told = report()): Promise<void> {
 }
 
 describe("a late sale of an order that was tried again in vain (docs/rules/19-late.md)", () => {
-  test("charges it, and it is not paid again", async () => {
+  test("charges the order, and no second payment is sent", async () => {
     const at = await repeatedInVain();
     await soldLate(at);
     expect(phase(at)).toBe("charged");
@@ -34,7 +34,7 @@ describe("a late sale of an order that was tried again in vain (docs/rules/19-la
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-1"]);
   });
 
-  test("that can be another order's too makes it unknown, and it is not paid again", async () => {
+  test("that can be another order's too makes both unknown and is not paid again", async () => {
     const at = await repeatedInVain();
     at.terminal.script = () => Promise.resolve(aborted);
     expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
@@ -48,7 +48,7 @@ describe("a late sale of an order that was tried again in vain (docs/rules/19-la
   });
 });
 
-/** The command tells its result, and the line breaks; the terminal shows what it had before. */
+/** The command reports its result, then the line breaks; the storage shows no new sale. */
 async function lostBehindResult(at: House, orderId: string, amountMinor = 999): Promise<void> {
   at.terminal.script = (_order, observer) => {
     observer.report(report());
@@ -59,7 +59,7 @@ async function lostBehindResult(at: House, orderId: string, amountMinor = 999): 
   expect(phase(at, orderId)).toBe("not-charged");
 }
 
-test("a late sale of an attempt, when an earlier one was charged late, is told", async () => {
+test("a second late sale of an order raises order-charged-twice and is handed off", async () => {
   const at = house();
   at.start();
   await lostBehindResult(at, "A-1");
@@ -73,8 +73,8 @@ test("a late sale of an attempt, when an earlier one was charged late, is told",
   expect(at.supervisor.stored).toMatchObject(handed);
 });
 
-// Its own command told the result, so no other order can have made it.
-test("a result that another payment told again is found for its order", async () => {
+// The order's own command reported the result, so no other order can have made it.
+test("a stored sale that a later payment reported again charges its own order", async () => {
   const at = house();
   at.start();
   await lostBehindResult(at, "A-1");
@@ -87,10 +87,10 @@ test("a result that another payment told again is found for its order", async ()
   expect(at.terminal.paid).toHaveLength(2);
 });
 
-// Only then is it that order's for certain.
+// The reversal certainly belongs to its order only while no other order is in doubt.
 test.each([
-  ["alone is in doubt", [], "not-charged"],
-  ["is in doubt beside another", ["B-1"], "in-doubt"],
+  ["alone is in doubt: not charged", [], "not-charged"],
+  ["is in doubt like another order: in doubt", ["B-1"], "in-doubt"],
 ] as const)("the reversal of a late result, when its order %s", async (_when, others, expected) => {
   const at = house();
   at.start();
@@ -107,7 +107,7 @@ test.each([
   expect(phase(at)).toBe(expected);
 });
 
-test("a late sale in the second of an order's sale may be another, and is told", async () => {
+test("a late sale in the same second as an order's own sale awaits an operator", async () => {
   const at = house();
   at.start();
   await pay(at, request("A-1"));
@@ -115,7 +115,7 @@ test("a late sale in the second of an order's sale may be another, and is told",
   expect(at.journal.terminalLog.unmatched(9).map(({ finding }) => finding)).toEqual(["held"]);
 });
 
-test("a late sale of an attempt, when that of a later one went back at the gateway", async () => {
+test("a late sale of an order whose later charge was refunded makes it unknown", async () => {
   const at = house();
   at.start();
   at.terminal.script = () => Promise.resolve(aborted);

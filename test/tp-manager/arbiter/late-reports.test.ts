@@ -21,7 +21,7 @@ function shows(at: House, stored: TransactionReport): void {
   at.terminal.baseline = { ...baseline, last };
 }
 
-/** The terminal has ended the payment of an order by its own word. */
+/** The terminal itself has ended the payment of an order without a charge. */
 async function turnedAway(orderId = "A-1", change = {}): Promise<House> {
   const at = house();
   at.start();
@@ -51,8 +51,8 @@ async function reversalInDoubt(): Promise<House> {
   return at;
 }
 
-describe("a good report after the end of a payment (docs/rules/19-late.md)", () => {
-  test("is its order's although an old reversal of the amount is in doubt", async () => {
+describe("a sale reported or found after the end of a payment (docs/rules/19-late.md)", () => {
+  test("charges its order although an old reversal of the amount is in doubt", async () => {
     const at = await reversalInDoubt();
     await at.clock.advance(3_600_000);
     at.terminal.script = () => Promise.resolve(aborted);
@@ -63,7 +63,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(phases(at, "A-1", "B-1")).toEqual(["reversal-in-doubt", "charged"]);
   });
 
-  test("of no order is told although an old reversal of the amount is in doubt", async () => {
+  test("of no order raises an alarm though an old reversal of the amount is in doubt", async () => {
     const at = await reversalInDoubt();
     await at.clock.advance(3_600_000);
     const number = { receiptNumber: "0044", traceNumber: "000014" };
@@ -78,7 +78,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(alarms(at)).not.toContain("journal-lost");
   });
 
-  test("is not paid again while another reversal of the amount is in doubt", async () => {
+  test("is found before its order is paid again, while a reversal is in doubt", async () => {
     const at = await reversalInDoubt();
     at.terminal.script = () => Promise.resolve(aborted);
     expect(outcome(await pay(at, request("B-1")))).toBe("Cancelled");
@@ -93,7 +93,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(findings(at)).toEqual(["known"]);
   });
 
-  /** Order A-1 was turned away, and B-1's end was not heard; a sale is stored that nobody told. */
+  /** A-1 was turned away, the outcome of B-1 was lost, and a sale is stored but not reported. */
   async function neverReported(first: PaymentEnd = aborted, report1 = false): Promise<House> {
     const at = house();
     at.start();
@@ -111,7 +111,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     return at;
   }
 
-  test("that was never reported can be that of an order turned away before", async () => {
+  test("that was never reported leaves both orders that it can belong to in doubt", async () => {
     const at = await neverReported();
     expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
     shows(at, report());
@@ -122,12 +122,12 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(phases(at, "A-1", "B-1")).toEqual(["in-doubt", "in-doubt"]);
   });
 
-  test("that was never reported is no declined order's", async () => {
+  test("that was never reported is not of a declined order, and charges the other", async () => {
     const at = await neverReported({ ...aborted, code: "05", reason: "declined" }, true);
     expect(phases(at, "A-1", "B-1")).toEqual(["not-charged", "charged"]);
   });
 
-  test("charges the order when the terminal keeps the sale, with warning and alarm", async () => {
+  test("charges its order, with warning and alarm, when the terminal has stored it", async () => {
     const at = await turnedAway();
     await at.clock.advance(400);
     reportedLate(at);
@@ -142,7 +142,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(alarms(at)).toEqual(["charged-late", "unmatched-transaction"]);
   });
 
-  test("keeps a repetition of its order waiting, and then gives the charge's answer", async () => {
+  test("makes a repetition of its order wait, and answers it with the charge", async () => {
     const at = await turnedAway();
     reportedLate(at);
     const again = pay(at, request("A-1"));
@@ -153,7 +153,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("says that its order may be charged when it is not cleared up in time", async () => {
+  test("answers its order with charged unknown when no probe ends in time", async () => {
     const at = await turnedAway();
     reportedLate(at);
     at.terminal.lastTransaction = () => new Promise(() => {});
@@ -163,7 +163,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     await expect(again).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT", charged: "unknown" });
   });
 
-  test("that the terminal takes back leaves the answer as it was", async () => {
+  test("that the terminal has reversed leaves its order not charged", async () => {
     const at = await turnedAway();
     const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
     reportedLate(at, late, report(back));
@@ -178,7 +178,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     ["another amount", { amountMinor: 998 }],
     ["another currency", { currencyNumeric: "756" }],
   ];
-  test.each(unfit)("of %s charges nothing and is an alarm", async (_name, change) => {
+  test.each(unfit)("of %s charges nothing and raises an alarm", async (_name, change) => {
     const at = await turnedAway();
     reportedLate(at, report(change));
     await at.clock.advance(20_000);
@@ -186,7 +186,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(alarms(at)[0]).toBe("unmatched-transaction held");
   });
 
-  test("long after the end charges nothing and is an alarm", async () => {
+  test("long after the end of the payment charges nothing and awaits an operator", async () => {
     const at = await turnedAway();
     await at.clock.advance(3_600_000);
     reportedLate(at, report({ localTime: "140005" }));
@@ -204,13 +204,13 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     return at;
   }
 
-  test("of one of two orders charges neither", async () => {
+  test("that can be of either of two orders charges neither", async () => {
     const at = await twoTurnedAway();
     expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
     expect(alarms(at)).toContain("unmatched-transaction held");
   });
 
-  test("of one of two orders leaves both unknown, and neither is paid again", async () => {
+  test("that can be of either of two orders leaves both unknown, and not paid again", async () => {
     const at = await twoTurnedAway();
     expect(alarms(at).filter((alarm) => alarm === "payment-unknown")).toHaveLength(2);
     for (const orderId of ["A-1", "B-1"]) {
@@ -232,7 +232,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(after.supervisor.stored).toMatchObject([{ orderId: "B-1" }]);
   });
 
-  test("of one of two orders that goes back leaves them as they were told", async () => {
+  test("that can be of either of two orders leaves both not charged once reversed", async () => {
     const at = await twoTurnedAway();
     const back = { traceNumber: "000013", originalTrace: "000012", localTime: "130030" };
     shows(at, report(back));
@@ -242,7 +242,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(at.orders.latest("A-1").state).toMatchObject({ outcome: { status: "cancelled" } });
   });
 
-  test("of an order that was tried again is told as two charges", async () => {
+  test("of an order that was charged since raises order-charged-twice", async () => {
     const at = await turnedAway();
     const second = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130020" });
     at.terminal.script = (_order, observer) => {
@@ -256,7 +256,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect(charges(at)).toEqual(["A-1"]);
   });
 
-  test("does not overturn the word of an operator", async () => {
+  test("does not overturn an operator's decision", async () => {
     const at = house();
     at.start();
     at.terminal.script = () => Promise.resolve({ ...aborted, end: "lost", text: "line" });
@@ -268,7 +268,7 @@ describe("a good report after the end of a payment (docs/rules/19-late.md)", () 
     expect([charges(at), findings(at)]).toEqual([[], ["held"]]);
   });
 
-  test("is taken up again after a crash, and charges once", async () => {
+  test("is probed again after a crash, and charges its order once", async () => {
     const before = await turnedAway();
     reportedLate(before);
     before.close();
@@ -291,7 +291,7 @@ describe("a good report while an order is in doubt (docs/rules/19-late.md)", () 
     expect(outcome(await pay(at, request(orderId)))).toBe("Unknown");
   }
 
-  test("charges it when no other order fits", async () => {
+  test("charges that order when it can be of no other", async () => {
     const at = house();
     at.start();
     await lostWith(at, "B-1");
@@ -300,7 +300,7 @@ describe("a good report while an order is in doubt (docs/rules/19-late.md)", () 
     expect([phases(at, "B-1"), findings(at)]).toEqual([["charged"], ["known"]]);
   });
 
-  test("proves nothing when it fits an order that was told as not charged too", async () => {
+  test("proves nothing when it can also be of an order answered as not charged", async () => {
     const at = await turnedAway("A-1");
     await lostWith(at, "B-1");
     reportedLate(at);
@@ -314,7 +314,7 @@ describe("a good report while an order is in doubt (docs/rules/19-late.md)", () 
         "unmatched-transaction",
       ]),
     );
-    // Nor does the next sale prove it, which finds the same.
+    // The next sale, which shows the same record, proves nothing either.
     const next = report({ receiptNumber: "0003", traceNumber: "000013", localTime: "130100" });
     at.terminal.script = (_order, observer) => {
       observer.report(next);
@@ -325,7 +325,7 @@ describe("a good report while an order is in doubt (docs/rules/19-late.md)", () 
     expect(phases(at, "B-1", "C-1")).toEqual(["in-doubt", "charged"]);
   });
 
-  test("proves nothing when it fits two orders in doubt", async () => {
+  test("proves nothing when it can be of two orders in doubt", async () => {
     const at = house();
     at.start();
     at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
@@ -341,7 +341,7 @@ describe("a good report while an order is in doubt (docs/rules/19-late.md)", () 
 });
 
 describe("a sale that the terminal stored and never reported (docs/rules/19-late.md)", () => {
-  test("is found before the next command leaves, and charges the order that it fits", async () => {
+  test("is found before the next command leaves, and charges its order", async () => {
     const at = await turnedAway();
     shows(at, late);
     await at.clock.advance(5_000);
@@ -353,7 +353,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     expect(alarms(at)).toContain("charged-late");
   });
 
-  test("keeps another order from hiding it, for one look", async () => {
+  test("stops another order, which would hide the sale, until one probe has read it", async () => {
     const at = await turnedAway();
     shows(at, late);
     expect((await pay(at, request("B-1"))).body).toMatchObject({
@@ -371,7 +371,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     expect(charges(at)).toEqual(["A-1", "B-1"]);
   });
 
-  test("that fits no order is an alarm, once, and names the order that nearly fits", async () => {
+  test("that can be of no order raises one alarm, which names the nearest order", async () => {
     const at = await turnedAway();
     shows(at, report({ amountMinor: 1250 }));
     expect(outcome(await pay(at, request("B-1")))).toBe("Success");
@@ -384,7 +384,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     expect(findings(at)).toEqual(["unclear"]);
   });
 
-  test("that fits no order is the sign of a lost journal behind a start", async () => {
+  test("that can be of no order shows a lost journal right after a start", async () => {
     const before = await turnedAway();
     before.close();
     const at = house(before.path);
@@ -394,7 +394,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     expect(alarms(at)).toContain("journal-lost");
   });
 
-  test("settles an order that had stayed unknown", async () => {
+  test("charges an order that had stayed unknown", async () => {
     const at = house();
     at.start();
     at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
@@ -413,7 +413,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     ["its own sale, spelled otherwise", (at) => shows(at, report({ receiptNumber: "2" }))],
     ["what it had stored before", () => {}],
     ["a reversal", (at) => shows(at, report({ traceNumber: "000077", originalTrace: "000001" }))],
-    ["nothing that it tells", (at) => notTold(at)],
+    ["an answer without any last transaction", (at) => notTold(at)],
   ];
   test.each(known)("is not %s", async (_name, arrange) => {
     const at = house();
@@ -433,7 +433,7 @@ describe("a sale that the terminal stored and never reported (docs/rules/19-late
     at.terminal.baseline = { ...baseline, last: { kind: "not-told", why: "nothing" } };
   }
 
-  test("at another terminal is none of ours", async () => {
+  test("is ignored when another terminal has stored it", async () => {
     const at = await turnedAway();
     at.terminal.baseline = {
       ...baseline,

@@ -15,7 +15,7 @@ import { declined, report } from "../../support/reports.ts";
 import { aborted, approves, lost } from "../../support/scripted-terminal.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-/** An order refused, tried again and in doubt, and then an approval of its first attempt. */
+/** An order refused, then in doubt at its second attempt; then its first attempt is approved. */
 async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void> {
   await doubtful(at);
   const reference = referenceAt(at);
@@ -25,7 +25,7 @@ async function refusedThenDoubtful(at: ReturnType<typeof unasked>): Promise<void
   expect(phaseOf(at)).toBe("in-doubt");
 }
 
-describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () => {
+describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () => {
   test("charges the order whose reference it carries", async () => {
     const at = unasked();
     await doubtful(at, "A-1");
@@ -35,7 +35,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["B-1"]);
   });
 
-  test.each([40, -40])("names its order behind a clock that jumps %s days", async (days) => {
+  test.each([40, -40])("charges its order after the clock jumped %s days", async (days) => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -56,7 +56,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     });
   });
 
-  test("needs no amount of its own beside a reference", async () => {
+  test("charges the order whose reference it carries, even without an amount", async () => {
     const at = unasked();
     await doubtful(at);
     at.told({ reference: referenceAt(at), amountMinor: null, currencyNumeric: null });
@@ -66,7 +66,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
   test.each([
     ["the same order", "A-1", "charged"],
     ["another order", "B-1", "in-doubt"],
-  ])("without a reference, behind a refusal of %s", async (_, refused, phase) => {
+  ])("without a reference, when %s was refused before", async (_, refused, phase) => {
     const at = unasked();
     at.terminal.script = (_order, observer) => {
       observer.report({ ...declined(), ...nameless, localDate: null });
@@ -89,7 +89,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(phaseOf(at)).toBe("charged");
   });
 
-  test("is no order's when two in doubt have its amount", async () => {
+  test("is unmatched when two orders in doubt have its amount", async () => {
     const at = unasked();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
@@ -99,7 +99,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(at.journal.terminalLog.unmatched(1)).toMatchObject([{ finding: "held" }]);
   });
 
-  test("is not the one in doubt's behind a later one that a person has settled", async () => {
+  test("charges no order in doubt after an operator has settled a later order", async () => {
     const at = unasked();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
@@ -107,7 +107,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect([at.told({}), phaseOf(at), phaseOf(at, "B-1")]).toEqual([true, "in-doubt", "in-doubt"]);
   });
 
-  test("that refuses is not the one in doubt's behind a later one settled as charged", async () => {
+  test("that refuses ends no order in doubt once a later one was settled as charged", async () => {
     const at = unasked();
     await doubtful(at, "A-1");
     await doubtful(at, "B-1");
@@ -116,7 +116,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(phaseOf(at, "B-1")).toBe("charged");
   });
 
-  test("is the one in doubt's although of one that was begun since nothing left", async () => {
+  test("charges the order in doubt although a later payment was begun but never sent", async () => {
     const at = unasked();
     await doubtful(at);
     at.terminal.script = () => Promise.resolve({ end: "not-sent", code: "line", text: "gone" });
@@ -132,7 +132,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
   test.each([
     ["a refusal", declined(), "Declined"],
     ["an approval", report(), "Success"],
-  ])("%s without a reference may be a repeat of a later payment's", async (_, said, status) => {
+  ])("%s without a reference may repeat a later payment's result", async (_, said, status) => {
     const at = unasked();
     await doubtful(at);
     const told = { ...said, ...nameless };
@@ -145,7 +145,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-1");
   });
 
-  test("without a reference may be that of a later payment that told no result", async () => {
+  test("without a reference may be of a later payment that reported no result", async () => {
     const at = unasked();
     await doubtful(at);
     at.terminal.script = () => Promise.resolve(aborted);
@@ -153,14 +153,14 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect([at.told({ ...declined(), ...nameless }), phaseOf(at)]).toEqual([true, "in-doubt"]);
   });
 
-  test("of a reference that is not known is no order's, whatever its amount", async () => {
+  test("with an unknown reference is unmatched, whatever its amount", async () => {
     const at = unasked();
     await doubtful(at);
     at.told({ reference: referenceOf("another kiosk's") });
     expect([phaseOf(at), alarms(at)[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
   });
 
-  test("with another amount is kept and leaves the doubt", async () => {
+  test("with another amount raises an alarm and leaves the order in doubt", async () => {
     const at = unasked();
     await doubtful(at);
     at.told({ reference: referenceAt(at), amountMinor: 1 });
@@ -169,7 +169,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(phaseOf(at)).toBe("in-doubt");
   });
 
-  test("may come again, because our acknowledgement was lost", async () => {
+  test("that comes again, because our acknowledgement was lost, changes nothing", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -177,7 +177,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect([phaseOf(at), at.supervisor.stored.length]).toEqual(["charged", 1]);
   });
 
-  test("is not acknowledged when the journal does not take it", async () => {
+  test("is not acknowledged when it cannot be written to the journal", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -190,7 +190,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect([at.told({ reference }), phaseOf(at)]).toEqual([true, "charged"]);
   });
 
-  test("with another amount, of an order told as not charged, makes it unknown", async () => {
+  test("with another amount makes an order unknown that was answered as not charged", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -229,7 +229,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     },
   );
 
-  test("for an earlier attempt of an order whose money went back counts", async () => {
+  test("for an earlier attempt counts although the later charge was refunded", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -243,7 +243,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(at.orders.chargedOf("A-1")).toBe("yes");
   });
 
-  test("of another amount is told when a later attempt is in doubt, or runs", async () => {
+  test("of another amount raises an alarm while a later attempt runs or is in doubt", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -265,7 +265,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     ["the amount that was asked", {}, "charged", "Success"],
     ["another amount", { amountMinor: 500 }, "in-doubt", "Unknown"],
   ])(
-    "of %s for an earlier attempt, while a later one runs, counts when that one is in vain",
+    "of %s for an earlier attempt counts when the later one that runs is then declined",
     async (_, change, phase, status) => {
       const at = unasked();
       await doubtful(at);
@@ -285,7 +285,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
   );
 
   test.each(["a late refusal", "an operator"])(
-    "for an earlier attempt counts when %s ends the doubt about a later one",
+    "for an earlier attempt counts once %s settles the later one in doubt",
     async (who) => {
       const at = unasked();
       await refusedThenDoubtful(at);
@@ -301,7 +301,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     },
   );
 
-  test("that a former version has kept beside its order is for a person to decide", async () => {
+  test("that a former version kept with its order awaits an operator's decision", async () => {
     const path = join(temporaryFolder(), "journal.db");
     const at = unasked(path);
     await doubtful(at);
@@ -321,7 +321,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(phaseOf(unasked(path))).toBe("not-charged");
   });
 
-  test("that comes while the order is begun again is the answer when it cannot begin", async () => {
+  test("that comes while a second attempt cannot begin is the order's answer", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -334,7 +334,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     expect(at.journal.attempts.ofOrder("A-1")).toMatchObject([{ state: { phase: "charged" } }]);
   });
 
-  test("that comes while another amount is begun is told with the refusal", async () => {
+  test("that comes while another amount is refused makes that answer charged yes", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);
@@ -349,7 +349,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     });
   });
 
-  test("that turned away what no order asked for ends none of later when told again", async () => {
+  test("that refused a payment of no order ends no later order when it is repeated", async () => {
     const at = unasked();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     const refused = { ...declined(), ...nameless };
@@ -362,7 +362,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     ["a refusal", declined(), declined({ maskedPan: null }), "Declined"],
     ["an approval", report(), report({ maskedPan: "541333XXXXXX0000" }), "Success"],
   ])(
-    "%s that is the last one of before once more says nothing of the order in doubt",
+    "%s that repeats the result before the order in doubt says nothing of that order",
     async (_, said, other, status) => {
       const at = unasked();
       Object.assign(at.terminal.capabilities, { sharesLine: true });
@@ -378,7 +378,7 @@ describe("a result that a terminal tells late (docs/rules/25-one-way.md)", () =>
     },
   );
 
-  test("that was no order's says nothing of a later order when it comes again", async () => {
+  test("that was unmatched says nothing of a later order when it comes again", async () => {
     const at = unasked();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     at.told({});

@@ -11,7 +11,7 @@ import { outcome, pay, request } from "../../support/payment-house.ts";
 import { declined } from "../../support/reports.ts";
 import { approves } from "../../support/scripted-terminal.ts";
 
-/** Where all payments share a line the next one is declined, by a result without a reference. */
+/** All payments share one line, and the next is declined by a result without a reference. */
 function declinedOnLine(at: ReturnType<typeof unasked>): void {
   Object.assign(at.terminal.capabilities, { sharesLine: true });
   at.terminal.script = (_order, observer) => {
@@ -26,7 +26,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     ["declined, by an approval of no amount", { amountMinor: null }, "in-doubt"],
     ["declined, by an approval of another amount", { amountMinor: 998 }, "not-charged"],
     ["declined, by another register's approval", { reference: "0123456789" }, "in-doubt"],
-  ])("makes an order unknown that was told as %s", async (_, told, phase) => {
+  ])("may change an order that was answered as %s", async (_, told, phase) => {
     const at = unasked();
     Object.assign(at.terminal.capabilities, { sharesLine: true });
     const refused = { ...declined(), ...nameless };
@@ -44,7 +44,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     expect(phaseOf(at)).toBe("charged");
   });
 
-  test("leaves the word to a person, and is no news behind it", async () => {
+  test("awaits an operator, whose decision a repetition does not change", async () => {
     const at = unasked();
     declinedOnLine(at);
     await pay(at, request("A-1"));
@@ -56,7 +56,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     expect(phaseOf(at)).toBe("not-charged");
   });
 
-  test("with the order's own reference ends what one without had left to a person", async () => {
+  test("that comes again with the order's own reference charges the order", async () => {
     const at = unasked();
     declinedOnLine(at);
     await pay(at, request("A-1"));
@@ -65,7 +65,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     expect(phaseOf(at)).toBe("charged");
   });
 
-  test("says nothing of an order before one that is charged", async () => {
+  test("changes no order before an order that is charged", async () => {
     const at = unasked();
     declinedOnLine(at);
     await pay(at, request("A-1"));
@@ -75,7 +75,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     expect(phaseOf(at)).toBe("not-charged");
   });
 
-  test("is of no order that has not left", async () => {
+  test("changes no order that is not sent yet", async () => {
     const at = unasked();
     declinedOnLine(at);
     await pay(at, request("A-1"));
@@ -88,7 +88,7 @@ describe("an approval without a reference (docs/rules/25-one-way.md)", () => {
     expect([phaseOf(at), phaseOf(at, "B-1")]).toEqual(["in-doubt", "not-charged"]);
   });
 
-  test("says nothing of an order behind which another was told", async () => {
+  test("changes no order after which another one had its own result", async () => {
     const at = unasked();
     at.terminal.script = (_order, observer) => {
       observer.report({ ...declined(), ...nameless });

@@ -7,8 +7,8 @@ const nameless = { receiptNumber: null, traceNumber: null } as const;
 const stored = (localTime: string) =>
   ({ kind: "transaction", report: report({ ...nameless, localTime }) }) as const;
 
-// Such a terminal stores the reversal of A as if it were a sale.
-test("a reversal in doubt that names no original is told as no sale of nobody", async () => {
+// Such a terminal stores the reversal of order A-1 as if it were a sale.
+test("a reversal in doubt, stored without its original, is no unmatched transaction", async () => {
   const at = house();
   at.terminal.remembers = true;
   await pay(at, request("A-1"));
@@ -25,8 +25,8 @@ test("a reversal in doubt that names no original is told as no sale of nobody", 
   expect(alarms.join()).not.toContain("unmatched-transaction");
 });
 
-// A moment alone names a sale: no terminal makes two in one second.
-test("a stored sale that only its moment names settles its order, and holds up one", async () => {
+// Date and time alone identify a sale: no terminal makes two sales in one second.
+test("a stored sale with date and time only charges its order and stops one sale", async () => {
   const at = house();
   at.terminal.baseline = { ...baseline, last: stored("124511") };
   at.terminal.last = stored("124511");
@@ -53,9 +53,9 @@ test("a stored sale that only its moment names settles its order, and holds up o
   expect(alarms.join()).not.toContain('"finding":"unclear"');
 });
 
-// Nothing more can be found out about a record that is told without a name each time.
+// Further probes can find out nothing more about a record that never names its sale.
 test.each([999, 500])(
-  "a record without any name, of %d, holds up one sale",
+  "a stored record of %d without numbers, date and time holds up one sale only",
   async (amountMinor) => {
     const at = house();
     const names = { ...nameless, localDate: null, localTime: null };

@@ -12,8 +12,8 @@ import { outcome, pay, request } from "../../support/payment-house.ts";
 import { declined, report } from "../../support/reports.ts";
 import { lost } from "../../support/scripted-terminal.ts";
 
-describe("a payment at a terminal that cannot be asked", () => {
-  test("is asked about once, and sales go on while it stays unknown", async () => {
+describe("a payment at a one-way terminal", () => {
+  test("is probed once, and sales go on while it stays unknown", async () => {
     const at = unasked();
     await doubtful(at);
     const { probes } = at.terminal;
@@ -36,7 +36,7 @@ describe("a payment at a terminal that cannot be asked", () => {
     expect(asked).toEqual([false, true]);
   });
 
-  test("is not ended by a refusal that names no order and turns another amount away", async () => {
+  test("is not ended by a refusal of another amount that names no order", async () => {
     const at = unasked();
     const asked: unknown[] = [];
     at.terminal.script = (order, observer) => {
@@ -53,7 +53,7 @@ describe("a payment at a terminal that cannot be asked", () => {
     expect(asked).toEqual([false, true, true, true, true, true]);
   });
 
-  test("is a success with a warning when something besides the amount differs", async () => {
+  test("is a success with a warning when the terminal changed more than the amount", async () => {
     const at = unasked();
     at.terminal.script = (_order, observer) => {
       observer.report(report({ differs: ["register number"] }));
@@ -87,7 +87,7 @@ describe("a payment at a terminal that cannot be asked", () => {
   });
 });
 
-test("a reference is told from what others write", () => {
+test("a reference of ours is recognised by its form among other registers' references", () => {
   const own = referenceOf("0b6ff5d2-65c5-4a4b-9a01-2a52ad6a4f55");
   expect(own).toHaveLength(10);
   expect([own, "0123456789", "          ", own.toLowerCase(), `${own} `].map(isReference)).toEqual([

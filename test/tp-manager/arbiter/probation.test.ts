@@ -13,7 +13,7 @@ import { disconnected, lost, ScriptedTerminal } from "../../support/scripted-ter
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { api } from "../http/rig.ts";
 
-/** docs/updates.md 4.3: a new version that has not proved itself yet. */
+/** A new version on probation (docs/updates.md 4.3). */
 
 let dataDirectory: string;
 let journal: string;
@@ -28,7 +28,7 @@ const restarted = (terminal = new ScriptedTerminal()) => {
   return at;
 };
 
-/** A sale that is charged, and one of which nobody knows the end. */
+/** One order is charged, and one is in doubt. */
 async function earlier() {
   const at = house(journal);
   await pay(at, request("A-1"));
@@ -41,7 +41,7 @@ async function earlier() {
   beginProbation(dataDirectory);
 }
 
-test("a new payment is refused as safe, and nothing reaches the terminal", async () => {
+test("a new payment is refused with charged no, and nothing reaches the terminal", async () => {
   beginProbation(dataDirectory);
   const at = restarted();
   await expect(pay(at, request("C-1"))).rejects.toMatchObject({ code: "UPDATING", charged: "no" });
@@ -51,13 +51,13 @@ test("a new payment is refused as safe, and nothing reaches the terminal", async
   expect(outcome(await pay(at, request("C-1")))).toBe("Success");
 });
 
-test("an order that is known is answered as it stands", async () => {
+test("a payment of a known order is answered from the journal", async () => {
   await earlier();
   const at = restarted();
   expect(await pay(at, request("A-1"))).toMatchObject({ replayed: true });
 });
 
-test("an order in doubt is not asked about before the probation is over", async () => {
+test("no probe is sent for an order in doubt before the probation is over", async () => {
   await earlier();
   const terminal = new ScriptedTerminal();
   const at = restarted(terminal);
@@ -68,26 +68,26 @@ test("an order in doubt is not asked about before the probation is over", async 
   expect(terminal.probes).toBeGreaterThan(0);
 });
 
-test("a program that stops on its probation does not wait for its end", async () => {
+test("a program that stops during probation does not wait for the end of probation", async () => {
   await earlier();
   const at = restarted();
   await at.clock.advance(1_000);
   await at.arbiter.stop();
 });
 
-test("a result that comes unasked is kept, and ends the right to put the stores back", () => {
+test("an unmatched result is kept, and the stores may not be restored from then on", () => {
   beginProbation(dataDirectory);
   const at = restarted();
   expect(receivedOnProbation(dataDirectory)).toBe(false);
   at.terminal.tell({ type: "unmatched-report", report: report() });
   expect(receivedOnProbation(dataDirectory)).toBe(true);
   expect(at.journal.terminalLog.unmatched(10)).toHaveLength(1);
-  // A mark goes and none comes, because a full disk has room for that.
+  // A mark is removed instead of written, because that works on a full disk too.
   expect(readdirSync(updateFolderOf(dataDirectory))).toEqual(["probation"]);
 });
 
-describe("over HTTP", () => {
-  test("what acts is refused with the truth about its order, what reads is answered", async () => {
+describe("a call over HTTP during probation", () => {
+  test("is refused with its order's charged if it changes anything, else answered", async () => {
     await earlier();
     const { call } = await api({}, restarted());
     expect(await call("POST", "/payment", { orderId: "C-1", amount: 9.99 })).toMatchObject({

@@ -10,7 +10,7 @@ interface Open {
   buys(orderId: string, amountMinor?: number): Promise<string>;
 }
 
-/** An installation whose terminal has been closed once, so that ranges join. */
+/** An installation whose terminal has had one end of day, so that receipt ranges join. */
 async function open(last = 40): Promise<Open> {
   const at = house();
   at.start();
@@ -42,14 +42,14 @@ async function warningsOf(at: House, orderId: string): Promise<number> {
   return attempts.filter(({ suspicion }) => suspicion).length;
 }
 
-test("the first end of day agrees when its range begins with a sale of ours", async () => {
+test("the first end of day agrees when its receipt range begins with a sale of ours", async () => {
   const { at } = await open();
   expect(at.journal.reconciliations.list(9, null)).toMatchObject([
     { result: "agrees", body: { receiptFrom: "0041", receiptTo: "0041" } },
   ]);
 });
 
-test("sales, declines and reversals that both know are no difference", async () => {
+test("sales, declines and reversals that both sides know make no difference", async () => {
   const { at, terminal, buys } = await open();
   at.supervisor.state = "pending";
   await buys("a");
@@ -66,7 +66,7 @@ test("sales, declines and reversals that both know are no difference", async () 
   expect(alarmsOf(at, "receipt-number-missing")).toEqual([]);
 });
 
-test("a sale that the terminal kept and hid is an alarm with the order it is", async () => {
+test("a sale that the terminal booked but never reported is an alarm with its order", async () => {
   const { at, terminal, buys } = await open();
   await buys("a");
   terminal.hides();
@@ -95,7 +95,7 @@ test("a sale that the terminal kept and hid is an alarm with the order it is", a
   expect(outcome(await pay(at, request("hidden", { amountMinor: 500 })))).toBe("Success");
 });
 
-test("what was hidden first or last in a range is found too", async () => {
+test("an unreported sale is found as first and as last of its receipt range too", async () => {
   for (const place of ["first", "last"]) {
     const { at, terminal, buys } = await open();
     if (place === "last") await buys("a");
@@ -110,7 +110,7 @@ test("what was hidden first or last in a range is found too", async () => {
   }
 });
 
-test("an order without a missing number is not named when others with one fit", async () => {
+test("orders with a missing receipt number are named before an order without one", async () => {
   const { at, terminal, buys } = await open();
   terminal.hides();
   await buys("x", 500);
@@ -122,7 +122,7 @@ test("an order without a missing number is not named when others with one fit", 
   expect(verdict).toMatchObject({ suspects: [{ orderId: "x" }, { orderId: "y" }] });
 });
 
-test("an unknown order that the terminal has is named, one it has not is none", async () => {
+test("an unknown order is named as a difference only if the terminal has booked it", async () => {
   for (const isStored of [true, false]) {
     const { at, terminal, buys } = await open();
     terminal.loses(isStored);
@@ -137,7 +137,7 @@ test("an unknown order that the terminal has is named, one it has not is none", 
   }
 });
 
-test("a sale that was told and the terminal has not is an alarm too", async () => {
+test("a reported sale that the terminal did not book is a difference with its order", async () => {
   const { at, terminal, buys } = await open();
   await buys("a");
   terminal.forgets();
@@ -147,7 +147,7 @@ test("a sale that was told and the terminal has not is an alarm too", async () =
   expect(await warningsOf(at, "gone")).toBe(1);
 });
 
-test("numbers may begin again at 1 within a range, and with each end of day", async () => {
+test("receipt numbers may begin again at 1 within a range, and after an end of day", async () => {
   const { at, terminal, buys } = await open(9_997);
   for (const order of ["a", "b", "c"]) await buys(order);
   expect(terminal.last).toBe(2);
@@ -163,7 +163,7 @@ test("numbers may begin again at 1 within a range, and with each end of day", as
   expect((await close(at)).terminal).toMatchObject({ suspects: [{ orderId: "hidden" }] });
 });
 
-test("an end of day of the terminal's own costs only its sales the comparison", async () => {
+test("an end of day at the terminal's menu leaves only its own sales uncompared", async () => {
   const { at, terminal, buys } = await open();
   await buys("a");
   await buys("b");
@@ -178,7 +178,7 @@ test("an end of day of the terminal's own costs only its sales the comparison", 
   });
 });
 
-test("the end of an end of day was not heard: the range tells whether it closed", async () => {
+test("an end of day whose outcome was lost is recognised by the next receipt range", async () => {
   for (const wasCarriedOut of [true, false]) {
     const { at, terminal, buys } = await open();
     await buys("a");
@@ -230,7 +230,7 @@ const incomparable: readonly (readonly [because: RegExp, how: (now: Open) => unk
   ],
 ];
 
-test.each(incomparable)("not comparable, and no alarm: %s", async (because, how) => {
+test.each(incomparable)("an end of day cannot be compared, no alarm: %s", async (because, how) => {
   const now = await open();
   const { at, terminal, buys } = now;
   await buys("a");
@@ -244,7 +244,7 @@ test.each(incomparable)("not comparable, and no alarm: %s", async (because, how)
   expect(alarmsOf(at, "terminal-difference")).toEqual([]);
 });
 
-test("a part that was delivered counts as what the terminal charged", async () => {
+test("a sale whose goods came out in part counts with the part that was charged", async () => {
   const { at, terminal } = await open();
   terminal.sells();
   const delivery = { withinSeconds: 60 };
@@ -270,7 +270,7 @@ test("a part that was delivered counts as what the terminal charged", async () =
   expect(result).toBe("agrees");
 });
 
-test("what the archive has put away is compared all the same", async () => {
+test("archived orders are compared like any other", async () => {
   const { at, terminal, buys } = await open();
   await buys("a");
   terminal.hides();
@@ -284,7 +284,7 @@ test("what the archive has put away is compared all the same", async () => {
   expect(verdict).toMatchObject({ differenceMinor: 500, suspects: [{ orderId: "hidden" }] });
 });
 
-test("what is on its way to the gateway is no difference, what was lost on it is", async () => {
+test("a sale still on its way to the gateway is no difference, a lost one is", async () => {
   const { at, buys } = await open();
   at.supervisor.state = "pending";
   await buys("a");
@@ -302,7 +302,7 @@ test("what is on its way to the gateway is no difference, what was lost on it is
   expect(alarmsOf(at, "gateway-difference")).toMatchObject([{ orderId: "b" }]);
 });
 
-test("a comparison that a crash prevented is made at the next start", async () => {
+test("a comparison that a crash prevented is made at the next start, once", async () => {
   const { at, buys } = await open();
   await buys("a");
   const { terminalLog } = at.journal;
@@ -319,8 +319,8 @@ test("a comparison that a crash prevented is made at the next start", async () =
 });
 
 const numbers: readonly (readonly [what: string, numbersDeclines: boolean, jumps: number])[] = [
-  ["counts only sales: the order before the jump is named", false, 1],
-  ["numbers declines too: nothing is claimed", true, 0],
+  ["numbers only sales names the order before a jump of the receipt numbers", false, 1],
+  ["numbers declines too names no order after a jump of the receipt numbers", true, 0],
 ];
 
 test.each(numbers)("a terminal that %s", async (_what, numbersDeclines, jumps) => {
@@ -345,7 +345,7 @@ test.each(numbers)("a terminal that %s", async (_what, numbersDeclines, jumps) =
   expect(await warningsOf(at, "hidden")).toBe(1);
 });
 
-test("a jump that an end of day refutes is the last one that is told", async () => {
+test("no receipt jump raises an alarm any more after an end of day refuted one", async () => {
   const { at, terminal, buys } = await open();
   for (const order of ["1", "2", "3", "4"]) {
     terminal.declines();
@@ -371,7 +371,7 @@ test("a jump that an end of day refutes is the last one that is told", async () 
   expect(alarmsOf(at, "receipt-number-missing")).toHaveLength(1);
 });
 
-test("the event names an order once of which two attempts are suspected", () => {
+test("the event names an order once even if two of its attempts are suspected", () => {
   const at = house();
   const answered = { told: "failed", chargedElsewhere: false } as const;
   const suspects = ["t-1", "t-2"].map((transactionId) => ({

@@ -39,7 +39,7 @@ describe("a payment in doubt", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("that was seen in a storage that is empty again stays unknown", async () => {
+  test("whose sale was stored before the storage was emptied stays unknown", async () => {
     const at = house();
     const none = { kind: "none" } as const;
     at.terminal.baseline = { ...baseline, last: none };
@@ -53,7 +53,7 @@ describe("a payment in doubt", () => {
     expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
-  test("whose result named no code stays unknown when the storage was emptied", async () => {
+  test("whose result had no code stays unknown when the storage is empty", async () => {
     const at = house();
     const none = { kind: "none" } as const;
     at.terminal.baseline = { ...baseline, last: none };
@@ -67,7 +67,7 @@ describe("a payment in doubt", () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("in-doubt");
   });
 
-  test("becomes not charged after the terminal's own time limit; then the order runs", async () => {
+  test("is not charged after the terminal's own time limit, and can be paid then", async () => {
     const at = house();
     await doubtful(at);
     await at.clock.advance(180_000);
@@ -84,7 +84,7 @@ describe("a payment in doubt", () => {
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 
-  test("is asked about although the write-ahead record of a reversal failed before", async () => {
+  test("is probed although the write-ahead record of an earlier reversal failed", async () => {
     const at = house();
     at.terminal.remembers = true;
     await pay(at, request("A-0"));
@@ -101,7 +101,7 @@ describe("a payment in doubt", () => {
     expect(at.arbiter.inquiries.blockedBy).toBeUndefined();
   });
 
-  test("holds them up as well when the journal cannot be read at its end", async () => {
+  test("holds up sales as well when the journal cannot be read at the payment's end", async () => {
     const at = house();
     const { events } = at.journal.attempts;
     at.terminal.script = () => {
@@ -118,7 +118,7 @@ describe("a payment in doubt", () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });
 
-  test("a reversal in doubt holds them up, whatever was once unknown of its sale", async () => {
+  test("holds up sales as a reversal too, although its sale was in doubt before", async () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "nothing to repeat" };
     await doubtful(at);
@@ -140,7 +140,7 @@ describe("a payment in doubt", () => {
     expect(after.terminal.paid).toEqual([]);
   });
 
-  test("keeps the terminal as it is until the run has ended, also after a restart", async () => {
+  test("stops the driver's housekeeping until recovery ends, after a restart too", async () => {
     const before = house();
     before.terminal.script = () => new Promise(() => {});
     void pay(before, request("A-1"));
@@ -156,7 +156,7 @@ describe("a payment in doubt", () => {
     expect(after.terminal.evidenceKept).toBe(false);
   });
 
-  test("that cannot be settled stays unknown, and sales go on", async () => {
+  test("that no probe can prove stays unknown, and sales go on", async () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "bare completion" };
     await doubtful(at);
@@ -166,7 +166,7 @@ describe("a payment in doubt", () => {
     expect(at.terminal.paid).toHaveLength(2);
   });
 
-  test("does not take the next order's sale of the same amount for its own", async () => {
+  test("is not charged by the next order's sale of the same amount", async () => {
     const at = house();
     at.terminal.last = { kind: "not-told", why: "bare completion" };
     await doubtful(at);
@@ -181,7 +181,7 @@ describe("a payment in doubt", () => {
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
   });
 
-  test("does not take the sale of a later order that is in doubt as well", async () => {
+  test("is not charged by the sale of a later order that is in doubt as well", async () => {
     const before = house();
     before.terminal.last = { kind: "not-told", why: "bare completion" };
     before.terminal.script = () => Promise.resolve(lost("line broken"));
@@ -200,7 +200,7 @@ describe("a payment in doubt", () => {
     expect(after.journal.attempts.latest("A-2")?.state.phase).toBe("charged");
   });
 
-  test("does not take the sale that an earlier order in doubt had reported", async () => {
+  test("is not charged by the sale that an earlier order in doubt had reported", async () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       observer.report(report());
@@ -211,14 +211,14 @@ describe("a payment in doubt", () => {
     await at.clock.advance(200_000);
     at.terminal.script = () => Promise.resolve(lost("line broken"));
     expect(outcome(await pay(at, request("A-2")))).toBe("Unknown");
-    // Told only now, although it was acknowledged.
+    // The terminal shows the sale only now, although it was acknowledged.
     at.terminal.last = { kind: "transaction", report: report() };
     await at.clock.advance(200_000);
     expect(at.journal.attempts.latest("A-2")?.state.phase).toBe("in-doubt");
     expect(at.supervisor.stored.map(({ orderId }) => orderId)).not.toContain("A-2");
   });
 
-  test("waits for a terminal that is away, for as long as it takes", async () => {
+  test("waits for a disconnected terminal as long as it takes", async () => {
     const at = house();
     at.terminal.last = { kind: "transaction", report: report() };
     at.terminal.script = (_order, observer) => {
@@ -268,7 +268,7 @@ describe("a payment in doubt", () => {
     expect(outcome(await pay(at, request("A-2")))).toBe("Success");
   });
 
-  test("whose end could not be written holds up other sales and is settled", async () => {
+  test("whose outcome could not be written holds up other sales and is then proved", async () => {
     const at = house();
     givesUpSoon(at);
     const other = new DatabaseSync(at.path);
@@ -290,20 +290,20 @@ describe("a payment in doubt", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("an operator's acceptance shortens no wait for the second probe", async () => {
+  test("waits as long for the second probe after an operator accepts the terminal", async () => {
     const at = house();
     at.terminal.last = { kind: "transaction", report: report() };
     await doubtful(at);
     await at.clock.advance(1_000);
     await at.arbiter.identityCheck.accept();
-    // The terminal takes the sale back, as it does when it never got our acknowledgement.
+    // The terminal reverses the sale, as it does when it never got our acknowledgement.
     await at.clock.advance(1_000);
     at.terminal.last = baseline.last;
     await at.clock.advance(200_000);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
   });
 
-  test("a reversal whose end could not be written holds up sales and is settled", async () => {
+  test("that is a reversal whose outcome could not be written is proved as well", async () => {
     const at = house();
     at.terminal.remembers = true;
     await pay(at, request("A-1"));
@@ -324,7 +324,7 @@ describe("a payment in doubt", () => {
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("reversed");
   });
 
-  test("a wall clock that jumps ahead does not end the wait", async () => {
+  test("waits as long when the wall clock jumps ahead", async () => {
     const at = house();
     await doubtful(at);
     at.clock.jumpWallClock(24 * 3_600_000);
@@ -334,7 +334,7 @@ describe("a payment in doubt", () => {
 });
 
 describe("after a restart", () => {
-  test("a payment that was running is in doubt and asked about", async () => {
+  test("a payment that was running is in doubt and probed", async () => {
     const before = house();
     before.terminal.script = (_order, observer) => {
       observer.report(report());
@@ -370,7 +370,7 @@ describe("after a restart", () => {
     before.close();
 
     const after = house(before.path, undefined, { clock: before.clock });
-    // Same amount and minute: by itself it would fit either of the two.
+    // By its amount and minute alone the transaction can belong to either order.
     after.terminal.last = { kind: "transaction", report: report() };
     after.start();
     await after.clock.advance(60_000);
@@ -379,7 +379,7 @@ describe("after a restart", () => {
     expect(after.supervisor.stored.map(({ orderId }) => orderId)).toEqual(["A-2"]);
   });
 
-  test("what was not handed off is handed off", async () => {
+  test("a charged order that was not handed off before is handed off", async () => {
     const before = house();
     before.supervisor.reachable = false;
     void pay(before, request("A-1"));

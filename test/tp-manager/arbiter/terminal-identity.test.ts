@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { house, outcome, pay, request } from "../../support/payment-house.ts";
 import { baseline, identity, report } from "../../support/reports.ts";
 
-/** A sale of its own, on a terminal that tells this of itself. */
+/** Pays an order on a terminal that reports `told` of its identity. */
 async function payAt(
   at: ReturnType<typeof house>,
   orderId: string,
@@ -27,7 +27,7 @@ test.each([
   ["serial number", { serialNumber: "" }, { serialNumber: "SN-2" }],
   ["terminal id", { terminalId: "" }, { terminalId: "52500002" }],
 ])(
-  "a %s that was told once is not forgotten by a terminal that leaves it out",
+  "a %s reported once still counts after the terminal left it out",
   async (...given) => {
     const [, silent, another] = given;
     const at = house();
@@ -40,7 +40,7 @@ test.each([
   },
 );
 
-test("a member that a terminal tells later counts from then on", async () => {
+test("a member of the identity that is reported later counts from then on", async () => {
   const at = house();
   expect(await payAt(at, "000021", { serialNumber: "" })).toBe("Success");
   expect(await payAt(at, "000022", { serialNumber: "SN-7" })).toBe("Success");

@@ -21,11 +21,11 @@ function surprised(last: LastTransaction, at = house()): House {
 const findings = (at: House) => at.journal.terminalLog.unmatched(9).map(({ finding }) => finding);
 
 describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
-  test("is on disk and told at once, and read again after a crash", async () => {
+  test("is on disk and raises an alarm at once, and is probed again after a crash", async () => {
     const at = surprised(baseline.last);
     expect(findings(at)).toEqual(["open"]);
     expect(alarms(at)).toEqual(["unmatched-transaction"]);
-    // The hand-over of the start reads the journal a moment later.
+    // The hand-off that runs at the start reads the journal a moment later.
     await at.clock.advance(0);
     at.close();
     const after = house(at.path);
@@ -34,7 +34,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(after)).toEqual(["gone"]);
   });
 
-  test("that the terminal keeps stored is told with receipt and amount", async () => {
+  test("that the terminal has stored raises an alarm with receipt and amount", async () => {
     const at = surprised(stored());
     await at.clock.advance(5_000);
     expect(findings(at)).toEqual(["open"]);
@@ -55,7 +55,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     ]);
   });
 
-  test("is not gone when the journal lacks what was sold since", async () => {
+  test("that is no longer stored is unclear while the journal may lack later sales", async () => {
     const at = surprised(baseline.last);
     await at.clock.advance(0);
     at.close();
@@ -68,7 +68,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(after)).toEqual(["unclear"]);
   });
 
-  test("that the terminal takes back between the looks is gone", async () => {
+  test("that the terminal has reversed between two probes is gone", async () => {
     const at = surprised(stored());
     await at.clock.advance(5_000);
     at.terminal.last = baseline.last;
@@ -82,7 +82,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     ["was lost", { end: "lost", code: "no-end", text: "no line" }, "unclear"],
     ["was refused", { end: "refused", code: "77", text: "not possible" }, "gone"],
   ];
-  test.each(closings)("while an end of day %s", async (_how, end, finding) => {
+  test.each(closings)("that is reported while an end of day %s", async (_how, end, finding) => {
     const at = house();
     const id = at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
     surprised(baseline.last, at);
@@ -91,7 +91,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(at)).toEqual([finding]);
   });
 
-  test("after an end of day is gone when the terminal has not stored it", async () => {
+  test("after an end of day is gone when two probes do not find it", async () => {
     const at = house();
     const id = at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
     at.journal.terminalLog.endTelecollection(id, at.clock.now(), at.terminal.telecollection);
@@ -102,7 +102,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(at)).toEqual(["gone"]);
   });
 
-  test("after an end of day that a stop cut off, behind which a payment was begun", async () => {
+  test("after an interrupted end of day and a later payment is gone", async () => {
     const at = house();
     at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
     at.terminal.script = () =>
@@ -119,7 +119,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(at)).toEqual(["gone"]);
   });
 
-  test("that the terminal stores after a first look is held", async () => {
+  test("that the terminal stores after the first probe awaits a decision", async () => {
     const at = surprised(baseline.last);
     await at.clock.advance(5_000);
     at.terminal.last = stored();
@@ -133,7 +133,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(at)).toEqual(["reversed"]);
   });
 
-  test("keeps the next sale waiting until the terminal was asked: it would hide it", async () => {
+  test("holds up the next sale, which would hide it, until the terminal was probed", async () => {
     const at = surprised(stored());
     await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "TERMINAL_IN_DOUBT" });
     expect(at.terminal.evidenceKept).toBe(true);
@@ -142,7 +142,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
-  test("that comes while a payment is prepared keeps that payment from leaving", async () => {
+  test("that comes while a payment is prepared stops that payment", async () => {
     const at = house();
     at.start();
     const { promise: ready, resolve } = Promise.withResolvers<typeof baseline>();
@@ -160,7 +160,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(at)).toEqual(["gone"]);
   });
 
-  test("below something that was sold since is unclear, and told as such", async () => {
+  test("below a later sale in the storage is unclear, with an alarm that says so", async () => {
     const at = house();
     at.start();
     at.terminal.script = (order, observer) => {
@@ -174,7 +174,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(alarms(at)[0]).toBe("unmatched-transaction unclear");
   });
 
-  test("is asked about as soon as the terminal can be reached", async () => {
+  test("is probed as soon as the terminal can be reached", async () => {
     const at = house();
     at.terminal.unavailable = disconnected();
     surprised(baseline.last, at);
@@ -185,7 +185,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(at)).toEqual(["gone"]);
   });
 
-  test("of an order that is charged is that order's", async () => {
+  test("of an order that is charged is known as that order's sale", async () => {
     const at = house();
     await pay(at, request("A-1"));
     at.start();
@@ -208,7 +208,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(alarms(at)).not.toContain("unmatched-transaction held");
   });
 
-  test("waits for its own terminal until another one is accepted", async () => {
+  test("waits for its own terminal until an operator accepts another one", async () => {
     const at = house();
     surprised(stored(), at);
     at.terminal.become({ identity: { ...identity, serialNumber: "SN-2" } });
@@ -221,7 +221,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Failed");
   });
 
-  test("is asked about when its terminal is back", async () => {
+  test("is probed when its own terminal is back", async () => {
     const at = house();
     surprised(stored(), at);
     at.terminal.become({ identity: { ...identity, serialNumber: "SN-2" } });
@@ -231,14 +231,14 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(at)).toEqual(["held"]);
   });
 
-  test("told again and again is one", async () => {
+  test("reported five times is recorded once", async () => {
     const at = surprised(stored());
     for (let i = 0; i < 5; i++) at.terminal.tell({ type: "unmatched-report", report: told });
     await at.clock.advance(20_000);
     expect(findings(at)).toEqual(["held"]);
   });
 
-  test("told again after it was found in the terminal keeps no sale waiting again", async () => {
+  test("reported again after probes have found it holds up no further sale", async () => {
     const at = surprised(stored());
     await at.clock.advance(20_000);
     at.terminal.tell({ type: "unmatched-report", report: told });
@@ -248,7 +248,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(alarms(at)).toEqual(["unmatched-transaction held", "unmatched-transaction"]);
   });
 
-  test("that was gone and is told again is asked about again", async () => {
+  test("that was gone is probed again when it is reported again", async () => {
     const at = surprised(baseline.last);
     await at.clock.advance(10_000);
     at.terminal.last = stored();
@@ -257,7 +257,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(findings(at)).toEqual(["held", "gone"]);
   });
 
-  test("that is not good is kept, and nothing waits for it", async () => {
+  test("that reports a decline is recorded, and holds up no sale", async () => {
     const at = house();
     at.start();
     at.terminal.tell({ type: "unmatched-report", report: declined() });
@@ -265,7 +265,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
-  test("taken back is gone below a reversal from before the payment", async () => {
+  test("is gone when the last record is a reversal from before the payment", async () => {
     const at = house();
     at.start();
     const back = report({ ...earlierReport, originalTrace: "000010" });
@@ -284,7 +284,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
   test.each([
     ["not charged", aborted, "not-charged"],
     ["in doubt", lost("line broken"), "in-doubt"],
-  ] as const)("names the near order that is %s before a charged one", async (_, end, phase) => {
+  ] as const)("names the nearest order that is %s before a charged one", async (_, end, phase) => {
     const at = house();
     at.start();
     at.terminal.script = () => Promise.resolve(end);
@@ -308,7 +308,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     ]);
   });
 
-  test("is ended in the journal as soon as that takes anything again", async () => {
+  test("is ended in the journal as soon as the disk has room again", async () => {
     const at = surprised(baseline.last);
     const end = at.journal.terminalLog.endUnmatched.bind(at.journal.terminalLog);
     at.journal.terminalLog.endUnmatched = () => {
@@ -322,7 +322,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     expect(at.arbiter.inquiries.unmatchedAsked).toBe(false);
   });
 
-  test("is told and asked about even when the journal takes nothing", async () => {
+  test("raises an alarm and is probed even while the journal cannot be written", async () => {
     const at = house();
     at.start();
     at.terminal.last = stored();

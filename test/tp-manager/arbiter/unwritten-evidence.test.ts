@@ -15,7 +15,7 @@ import {
   type ScriptedTerminal,
 } from "../../support/scripted-terminal.ts";
 
-/** Longer than any time limit; the terminal shows the transaction from before all the while. */
+/** Longer than any time limit; the terminal shows the previous transaction all the time. */
 const AGES_MS = 24 * 60 * 60_000;
 
 const phaseOf = (at: House) => at.journal.attempts.latest("A-1")?.state.phase;
@@ -25,7 +25,7 @@ const kindsOf = (at: House): string[] => {
   return at.journal.attempts.events(transactionId).map(({ kind }) => kind);
 };
 
-/** The journal takes no change of these kinds ("*": none at all) until it is mended. */
+/** Changes of these kinds ("*": any change) cannot be written to the journal until `mend`. */
 function fails(at: House, ...kinds: readonly string[]): { mend(): void } {
   const update = at.journal.attempts.update.bind(at.journal.attempts);
   at.journal.attempts.update = (transactionId, change) => {
@@ -40,7 +40,7 @@ function fails(at: House, ...kinds: readonly string[]): { mend(): void } {
   };
 }
 
-/** The terminal takes our acknowledgement while the disk is full, and ends as it is told. */
+/** Our acknowledgement arrives while the disk is full, and the payment ends as `end` says. */
 function paysOnFullDisk(at: House, end: "completed" | "lost"): { mend(): void } {
   const disk = { mend: (): void => {} };
   at.terminal.script = (order, observer) => {
@@ -65,7 +65,7 @@ async function staysUnknown(at: House): Promise<void> {
   expect(at.terminal.paid).toHaveLength(1);
 }
 
-test("an acknowledged result outweighs an old receipt, also when no end was written", async () => {
+test("an acknowledged result outweighs an unchanged storage if no end was written", async () => {
   const at = house();
   const disk = paysOnFullDisk(at, "completed");
   await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
@@ -76,7 +76,7 @@ test("an acknowledged result outweighs an old receipt, also when no end was writ
   expect(kindsOf(at).slice(0, 3)).toEqual(["report", "acknowledged", "interrupted"]);
 });
 
-test("so it does when its end was lost and was written", async () => {
+test("an acknowledged result outweighs an unchanged storage if the end was lost", async () => {
   const at = house();
   paysOnFullDisk(at, "lost");
   expect(outcome(await pay(at, request("A-1")))).toBe("Unknown");
@@ -84,11 +84,11 @@ test("so it does when its end was lost and was written", async () => {
   expect(kindsOf(at).slice(0, 3)).toEqual(["report", "acknowledged", "end-lost"]);
 });
 
-test("it is written once, and late evidence still proves the charge", async () => {
+test("an acknowledgement is written once, and a later probe still proves the charge", async () => {
   const at = house();
   const disk = paysOnFullDisk(at, "completed");
   await expect(pay(at, request("A-1"))).rejects.toMatchObject({ code: "STORAGE_FAILED" });
-  // The journal takes the acknowledgement, and then once more nothing.
+  // The acknowledgement can be written, but not the record that follows.
   disk.mend();
   const second = fails(at, "interrupted");
   await at.clock.advance(5_000);
@@ -99,7 +99,7 @@ test("it is written once, and late evidence still proves the charge", async () =
   expect(kindsOf(at).filter((kind) => kind === "acknowledged")).toHaveLength(1);
 });
 
-test("an acknowledgement that was not written is there before a contrary report", async () => {
+test("an acknowledgement that was not written still counts after a contrary report", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());
@@ -113,7 +113,7 @@ test("an acknowledgement that was not written is there before a contrary report"
   await staysUnknown(at);
 });
 
-test("a result that could not be written is not taken; an old receipt disproves it", async () => {
+test("a result that could not be written is refused, and the storage disproves it", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     const disk = fails(at, "*");
@@ -128,7 +128,7 @@ test("a result that could not be written is not taken; an old receipt disproves 
 
 type Reversal = ScriptedTerminal["reversal"];
 
-/** A charged order whose reversal runs so, on a terminal that goes on showing the sale. */
+/** A charged order and its reversal, on a terminal that goes on showing the sale. */
 async function reversed(reversal: (at: House) => Reversal): Promise<House> {
   const at = house();
   at.terminal.remembers = true;
@@ -138,7 +138,7 @@ async function reversed(reversal: (at: House) => Reversal): Promise<House> {
   return at;
 }
 
-test("the acknowledgement of a reversal is kept in the same way", async () => {
+test("an acknowledgement of a reversal that was not written keeps it in doubt", async () => {
   let disk = { mend: (): void => {} };
   const at = await reversed((here) => (order, observer) => {
     expect(observer.report(reversalReport(order))).toBe("accept");
@@ -154,7 +154,7 @@ test("the acknowledgement of a reversal is kept in the same way", async () => {
   expect(kindsOf(at)).toContain("acknowledged");
 });
 
-test("a reversal's result that could not be written is not taken", async () => {
+test("a reversal's result that could not be written is refused", async () => {
   const at = await reversed((here) => (order, observer) => {
     const disk = fails(here, "*");
     expect(() => observer.report(reversalReport(order))).toThrow("disk is full");
@@ -167,7 +167,7 @@ test("a reversal's result that could not be written is not taken", async () => {
   expect(phaseOf(at)).toBe("charged");
 });
 
-test("an acknowledged result is not forgotten when the terminal tells it again", async () => {
+test("an acknowledged result still counts when the terminal reports it again", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());
@@ -180,9 +180,9 @@ test("an acknowledged result is not forgotten when the terminal tells it again",
 });
 
 test.each([
-  ["tells it again", {}],
-  ["then tells the contrary", { good: false, resultCode: "6C" }],
-] as const)("so is that of a reversal when the terminal %s", async (_what, change) => {
+  ["reports the reversal again", {}],
+  ["then reports a refusal", { good: false, resultCode: "6C" }],
+] as const)("an acknowledged reversal is in doubt when the terminal %s", async (_what, change) => {
   const at = await reversed(() => (order, observer) => {
     observer.report(reversalReport(order));
     observer.acknowledged();
@@ -194,7 +194,7 @@ test.each([
   expect(phaseOf(at)).toBe("reversal-in-doubt");
 });
 
-test("the end of the window for goods stops nothing when it cannot be written", async () => {
+test("the end of the window for goods sends nothing when it cannot be written", async () => {
   const at = house();
   const { promise, resolve } = Promise.withResolvers<ReturnType<typeof lost>>();
   at.terminal.script = (_order, observer) => {

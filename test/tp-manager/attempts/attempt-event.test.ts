@@ -63,7 +63,7 @@ const inputs: readonly AttemptInput[] = [
   { input: "proved-not-reversed", because: "nothing new", observation },
 ];
 
-/** The inputs behind these numbers, as far as the machines have them, written one by one. */
+/** An attempt after the inputs of these numbers, without those that its state forbids. */
 function attemptOf({ journal, clock, log }: House, tried: readonly number[]) {
   const { attempts } = journal;
   const transactionId = newId();
@@ -82,7 +82,7 @@ function attemptOf({ journal, clock, log }: House, tried: readonly number[]) {
   return { attempt: writer.attempt, taken };
 }
 
-test("stored events are what happened, and the state is their fold", () => {
+test("the stored events are the inputs of an attempt, and their fold is its state", () => {
   const at = house();
   const seen = new Set<string>();
   const numbers = fc.array(fc.nat(inputs.length - 1), { minLength: 40, maxLength: 80 });
@@ -113,7 +113,7 @@ test.each<[string, AttemptInput, object]>([
   ["doubted-late", { input: "found-in-doubt", report: other, ...said }, { toldBefore: notCharged }],
   ["found-reversed", { input: "found-reversed", report: other, ...said }, {}],
   ["told-late", { input: "late-result", report: other, judgement: "agrees", ...said }, {}],
-])("a late verdict is told as %s, with its words and the report", (kind, input, told) => {
+])("a late verdict is published as %s, with its reason and the report", (kind, input, told) => {
   const { judgement, because } = { judgement: undefined, ...input, ...said };
   const detail = { report: other, because, ...(judgement ? { judgement } : {}), ...told };
   expect(stepOf(eventAt(9, input), notCharged)).toEqual({ atMs: 9, kind, detail, input: { v: 1 } });
@@ -134,14 +134,14 @@ test.each<[string, AttemptInput, object, object]>([
     { report: other },
   ],
   ["recovery-not-reversed", { input: "proved-not-reversed", ...verdict }, {}, {}],
-])("a proof is told as %s, with its grounds", (kind, input, told, kept) => {
+])("a proof is published as %s, with its grounds", (kind, input, told, kept) => {
   const detail = { ...told, ...verdict };
   const step = stepOf(eventAt(9, input), notCharged);
   expect(step).toEqual({ atMs: 9, kind, detail, input: { v: 1, ...kept } });
 });
 
-// A kind of its own, because it is no word about whose sale a record is.
-test("the report of a reversal is no report of its sale", () => {
+// A kind of its own, because a reversal's report does not show whose sale a record is.
+test("the report of a reversal is published apart from the report of its sale", () => {
   const event = eventAt(9, { input: "report", report: back, judgement: "agrees" });
   const sale = { report: report(), by: "payment" } as const;
   const kinds = [notCharged, { phase: "reversing", sale, baseline, last: null } as const].map(

@@ -32,7 +32,7 @@ function phase(...inputs: AttemptInput[]): string {
 
 const end = (how: PaymentEnd): AttemptInput => ({ input: "end", end: how });
 
-describe("what a report is worth (docs/rules/04-approval.md)", () => {
+describe("how a report is judged (docs/rules/04-approval.md)", () => {
   const table: Array<[string, Partial<TransactionReport>, Judgement]> = [
     ["good, amount and currency as asked", {}, "agrees"],
     ["good without a currency where the euro was asked for", { currencyNumeric: null }, "agrees"],
@@ -47,7 +47,7 @@ describe("what a report is worth (docs/rules/04-approval.md)", () => {
     expect(judgeReport(order, report(change))).toBe(judgement);
   });
 
-  test("good without a currency is not what was asked in another currency", () => {
+  test("good without a currency disagrees where another currency was asked for", () => {
     const francs = { amountMinor: 999, currencyNumeric: "756" };
     expect(judgeReport(francs, report({ currencyNumeric: null }))).toBe("disagrees");
   });
@@ -101,13 +101,13 @@ describe("how an attempt ends", () => {
     expect(phase(...inputs)).toBe(expected);
   });
 
-  test("the acknowledgement of a report is kept as evidence, and not for the next report", () => {
+  test("an acknowledgement counts for its own report and not for the next one", () => {
     const acknowledged = run(good, { input: "acknowledged" });
     expect(acknowledged).toMatchObject({ last: { acknowledged: true } });
     expect(advance(acknowledged, good)).toMatchObject({ last: { acknowledged: false } });
   });
 
-  test("what was acknowledged stays known after an abort, and so does that it was heard", () => {
+  test("the acknowledgement and the terminal's abort stay known in doubt", () => {
     const state = run(good, { input: "acknowledged" }, end(aborted));
     expect(state).toMatchObject({
       phase: "in-doubt",
@@ -116,7 +116,7 @@ describe("how an attempt ends", () => {
     });
   });
 
-  test.each([1, 2])("a good report stays known beside %d that are not good", (count) => {
+  test.each([1, 2])("a good report stays known after %d later ones that are not good", (count) => {
     const refusals = Array.from({ length: count }, () => bad);
     const state = run(good, { input: "acknowledged" }, ...refusals, end(lost));
     expect(state).toMatchObject({
@@ -125,7 +125,7 @@ describe("how an attempt ends", () => {
     });
   });
 
-  test("a second sale is kept beside the first, which alone counts", () => {
+  test("a second sale is kept with the attempt, and only the first one charges it", () => {
     const other = report({ receiptNumber: "0003", traceNumber: "000013" });
     const refusedSecond: AttemptInput = { input: "second-sale", report: other };
     expect(phase(good, { input: "acknowledged" }, refusedSecond, end(completed))).toBe("charged");
@@ -136,7 +136,7 @@ describe("how an attempt ends", () => {
     });
   });
 
-  test("a cancel of ours leaves an abort to be borne out, and its outcome with it", () => {
+  test("an abort after our cancel is in doubt until probes prove it", () => {
     const ended = advance(sent, { input: "end", end: aborted, cancelled: true });
     expect(ended).toMatchObject({ phase: "in-doubt", heard: { status: "cancelled" } });
     expect(advance(ended, { input: "proved-not-charged", because: "" })).toMatchObject({
@@ -145,13 +145,13 @@ describe("how an attempt ends", () => {
     });
   });
 
-  test("a decline carries the terminal's code and words", () => {
+  test("a decline carries the terminal's code and text", () => {
     expect(run(bad, end(aborted))).toMatchObject({
       outcome: { error: "PAYMENT_DECLINED", terminalCode: "05", message: "do not honour" },
     });
   });
 
-  test("the customer's time-out is told apart from a cancel", () => {
+  test("the customer's time-out has an error of its own, apart from a cancel", () => {
     const slow = says(declined({ resultCode: "6C", reason: "customer-timeout" }));
     expect(run(slow, end(aborted))).toMatchObject({
       outcome: { status: "cancelled", error: "CUSTOMER_TIMEOUT" },
@@ -162,7 +162,7 @@ describe("how an attempt ends", () => {
 describe("an attempt in doubt", () => {
   const doubtful = run(end(lost));
 
-  test("leaves it only by proof", () => {
+  test("ends only by a proof", () => {
     expect(
       advance(doubtful, { input: "proved-charged", report: report(), because: "" }),
     ).toMatchObject({
@@ -175,14 +175,14 @@ describe("an attempt in doubt", () => {
     });
   });
 
-  test("takes no other input", () => {
+  test("refuses every other input", () => {
     for (const input of [says(report()), { input: "acknowledged" }, end(completed)] as const) {
       expect(() => advance(doubtful, input)).toThrow(BrokenInvariant);
     }
   });
 });
 
-test("an operator's word is corrected once", () => {
+test("an operator's decision can be corrected once", () => {
   const word = (outcome: "charged" | "not-charged"): AttemptInput => ({
     input: "settled",
     outcome,
@@ -194,7 +194,7 @@ test("an operator's word is corrected once", () => {
   expect(() => run(...corrected, word("not-charged"))).toThrow(BrokenInvariant);
 });
 
-describe("a reversal that was told as done", () => {
+describe("a reversal that the terminal reported as done", () => {
   const back = report({ traceNumber: "000013", originalTrace: "000012" });
   const told: AttemptInput[] = [
     says(report()),
@@ -203,17 +203,17 @@ describe("a reversal that was told as done", () => {
     { input: "report", report: back, judgement: "agrees" },
   ];
 
-  test("is in doubt behind a refusal", () => {
+  test("is in doubt after a refusal that follows", () => {
     expect(phase(...told, says(declined()), end(aborted))).toBe("reversal-in-doubt");
   });
 
-  test("is in doubt behind the word that it was done before", () => {
+  test("is in doubt after the answer that the sale was already reversed", () => {
     const before = { ...aborted, reason: "already-reversed" } as const;
     expect(phase(...told, end(before))).toBe("reversal-in-doubt");
   });
 });
 
-test("an attempt that has ended takes no input at all", () => {
+test("an attempt that has ended refuses every input", () => {
   const inputs: AttemptInput[] = [
     says(report()),
     { input: "acknowledged" },
@@ -232,12 +232,12 @@ test("an attempt that has ended takes no input at all", () => {
   }
 });
 
-test("a running attempt cannot be settled by recovery", () => {
+test("a running attempt refuses a proof of recovery", () => {
   const proof: AttemptInput = { input: "proved-charged", report: report(), because: "" };
   expect(() => advance(sent, proof)).toThrow(BrokenInvariant);
 });
 
-describe("a result that is told late (docs/rules/25-one-way.md)", () => {
+describe("a late result (docs/rules/25-one-way.md)", () => {
   const late = (said: TransactionReport): AttemptInput => ({
     input: "late-result",
     report: said,
@@ -250,16 +250,16 @@ describe("a result that is told late (docs/rules/25-one-way.md)", () => {
     ["that was contradicted", [says(report()), says(declined())]],
     ["of a second sale", [{ input: "second-sale", report: report() }]],
   ];
-  test.each(approvals)("a refusal after an approval %s leaves the doubt", (_name, heard) => {
+  test.each(approvals)("that refuses after an approval %s leaves it in doubt", (_name, heard) => {
     expect(run(...heard, end(lost), late(declined())).phase).toBe("in-doubt");
   });
 
-  test("the same contradiction twice is no agreement", () => {
+  test("that contradicts an earlier one leaves the attempt in doubt, even twice", () => {
     const state = run(other, end(completed), late(report()), late(report()));
     expect(state.phase).toBe("in-doubt");
   });
 
-  test("an approval that names the attempt outweighs one that names none", () => {
+  test("that names the attempt outweighs an approval that names none", () => {
     const named = late(report({ reference: referenceOf("A") }));
     expect(run(other, end(completed), named).phase).toBe("charged");
     const otherNamed = says(report({ amountMinor: 1, reference: referenceOf("A") }));

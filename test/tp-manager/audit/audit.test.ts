@@ -7,7 +7,7 @@ import { phaseTable } from "../../../src/tp-manager/attempts/phase-table.ts";
 import { audit, everyPhase } from "../../support/every-phase.ts";
 import { report } from "../../support/reports.ts";
 
-test("a healthy journal with every phase is clean", async () => {
+test("the audit finds no fault in an intact journal with every phase", async () => {
   const path = await everyPhase();
   const found = audit(path);
   expect(found.faults).toEqual([]);
@@ -20,14 +20,14 @@ test("a healthy journal with every phase is clean", async () => {
   const missing = Object.keys(phaseTable).filter(
     (name) => !rows.some(({ phase }) => phase === name),
   );
-  // A reversal that runs looks like a sale that does: its steps are those of one that was lost.
+  // A running reversal has the same steps as a reversal whose outcome was lost.
   expect(missing).toEqual(["reversing"]);
 });
 
 test.each([
-  ["steps that an older program wrote", "UPDATE attempt_event SET input = NULL"],
-  ["a file of the last version", "ALTER TABLE attempt_event DROP COLUMN input"],
-])("%s are read by what they keep", async (_what, sql) => {
+  ["steps of an older version", "UPDATE attempt_event SET input = NULL"],
+  ["a journal of the previous version", "ALTER TABLE attempt_event DROP COLUMN input"],
+])("the audit reads %s without a fault", async (_what, sql) => {
   const path = await everyPhase();
   const database = new DatabaseSync(path);
   database.exec(sql);
@@ -63,7 +63,7 @@ const breakages: readonly (readonly [what: string, rule: AuditRule, sql: string]
      WHERE ${of("sold")} AND kind = 'report'`,
   ],
   [
-    "an approval that was committed, told as not charged",
+    "a committed approval that was answered as not charged",
     "not-charged-after-approval",
     `UPDATE attempt SET phase = 'not-charged', state =
        '{"phase":"not-charged","outcome":{"status":"failed"}}' WHERE order_id = 'sold'`,
@@ -147,7 +147,7 @@ const breakages: readonly (readonly [what: string, rule: AuditRule, sql: string]
   [
     "a state that is cut off",
     "unreadable",
-    // A disk does that beside SQLite, which would not make the column of it.
+    // Only a faulty disk does that: SQLite could not make the column of such a state.
     `DROP INDEX attempt_status; ALTER TABLE attempt DROP COLUMN status;
      UPDATE attempt SET state = '{"phase":'`,
   ],
@@ -164,7 +164,7 @@ test.each(breakages)("finds %s: %s", async (_what, rule, sql) => {
   expect(faults.find((fault) => fault.rule === rule)?.says).not.toBe("");
 });
 
-test("every rule is broken once", () => {
+test("each rule of the audit is broken by one of these faults", () => {
   const broken = new Set(breakages.map(([, rule]) => rule));
   expect(Object.keys(auditRules).filter((rule) => !broken.has(rule as AuditRule))).toEqual([]);
 });
@@ -176,7 +176,7 @@ test.each([
     "report",
     `UPDATE attempt_event SET input = '{"v":2}' WHERE ${of("sold")} AND kind = 'report'`,
   ],
-])("a step %s that only a newer program knows is told, and no fault", async (_what, kind, sql) => {
+])("a step %s that only a newer program knows is counted as unknown", async (_what, kind, sql) => {
   const path = await everyPhase();
   const database = new DatabaseSync(path);
   database.exec(sql);

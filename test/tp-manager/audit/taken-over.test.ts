@@ -8,8 +8,8 @@ import { expectReplayed, expectSold, kiosk, restart, sell } from "../../support/
 import { copyStore } from "../../support/two-stores.ts";
 
 /**
- * A journal that was put back. In its copy `charged` was charged, `open` had left and not ended;
- * `charged` was reversed since, `new` is not in the copy, nor is `gone`, which was reversed.
+ * A journal that was restored from an older copy, in which `charged` is charged and `open` is sent.
+ * Since the copy `open` and `gone` were charged and reversed, and `new` and `later` were charged.
  */
 async function takenOver(): Promise<string> {
   const at = await kiosk();
@@ -33,14 +33,14 @@ async function takenOver(): Promise<string> {
   copyStore(copies, at.folder, "journal");
   const manager = restart(at);
   for (const order of ["charged", "new", "later"]) await expectReplayed(at, order);
-  // Its steps go on here.
+  // The imported order `later` gets further steps here.
   manager.terminal.reversal = () => Promise.resolve(lost("line broken"));
   await manager.afterSale.reverse("later").catch(() => undefined);
   at.manager.close();
   return join(at.folder, "journal.db");
 }
 
-test("attempts that were taken over are replayed like any others", async () => {
+test("imported attempts are replayed like any others", async () => {
   const path = await takenOver();
   const database = new DatabaseSync(path);
   const steps = database.prepare("SELECT kind FROM attempt_event WHERE kind = 'taken-over'").all();
@@ -61,19 +61,19 @@ test.each([
      WHERE order_id = 'new'`,
   ],
   [
-    "told as not charged although the supervisor has the charge",
+    "answered as not charged although the supervisor has the charge",
     "other-end",
     `UPDATE attempt SET phase = 'not-charged', state =
        '{"phase":"not-charged","outcome":{"status":"failed"}}' WHERE order_id = 'new'`,
   ],
   [
-    "reversed there, charged here",
+    "charged here although the supervisor has it as reversed",
     "other-end",
     `UPDATE attempt SET phase = 'charged', state = json_object('phase', 'charged', 'report',
        json_extract(state, '$.sale.report'), 'by', 'payment') WHERE order_id = 'gone'`,
   ],
   [
-    "taken over twice",
+    "imported twice",
     "illegal-step",
     `INSERT INTO attempt_event (transaction_id, at_ms, kind, detail)
        SELECT transaction_id, at_ms, kind, detail FROM attempt_event
@@ -84,7 +84,7 @@ test.each([
     "wrong-amount",
     `UPDATE attempt SET state = json_set(state, '$.report.amountMinor', 5) WHERE order_id = 'new'`,
   ],
-])("finds an attempt that was taken over: %s", async (_what, rule, sql) => {
+])("the audit finds a fault of an imported attempt: %s", async (_what, rule, sql) => {
   const path = await takenOver();
   const database = new DatabaseSync(path);
   database.exec(sql);

@@ -16,7 +16,7 @@ afterEach(() => void vi.unstubAllGlobals());
 const PATH = "/gateway/refund";
 const body = { orderId: "A-1", amount: 1.2 };
 
-test("an operation keeps its key until its end was told, and then gets a new one", () => {
+test("an operation keeps its key until its outcome is known, and then gets a new one", () => {
   const key = keyOf(PATH, body);
   expect(key).toMatch(/^[a-p]{32}$/);
   for (const status of [500, 503]) {

@@ -87,7 +87,7 @@ test("every code that the connector sends has the page's own sentence in each la
   expect(missing, `texts that ${folder}/{en,de,fr}.json have to hold`).toEqual([]);
 });
 
-test("what a person did is shown as a sentence, whatever was kept of the call", () => {
+test("an audit entry is shown as a sentence, however little was kept of the call", () => {
   const told = (call: string, body: object | string | null): string => {
     const text = typeof body === "string" ? body : body && JSON.stringify(body);
     const textOf = (key: string, values: Record<string, unknown> = {}) =>
@@ -122,7 +122,7 @@ test("what a person did is shown as a sentence, whatever was kept of the call", 
 });
 
 test.each([["English", base] as const, ...others])(
-  "the end of an action is shown as a sentence, in %s",
+  "the outcome of an action is shown as a sentence, in %s",
   (_name, texts) => {
     const textOf = (key: string, values: Record<string, unknown> = {}) =>
       texts[key]?.replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole)) ?? key;
@@ -131,7 +131,7 @@ test.each([["English", base] as const, ...others])(
     const refused = told(409, "NOTHING_TO_SETTLE");
     expect(refused).toContain(texts["error.NOTHING_TO_SETTLE"]);
     expect(refused).toContain("(NOTHING_TO_SETTLE)");
-    // Whether it was done is not known: nothing may say that it was refused.
+    // Nobody knows whether the action was done, so no text may say that it was refused.
     const word = String(refused.split(" ")[0]?.replace(":", ""));
     const unknown = told(504, "PAYMENT_UNKNOWN");
     expect(unknown).toContain(texts["error.PAYMENT_UNKNOWN"]);
@@ -195,7 +195,7 @@ test("settings-de.json and settings-fr.json have the help of every name of the s
   }
 });
 
-test("no sentence tells a person to send a request", () => {
+test("no text asks a person to send an HTTP request", () => {
   const asks = [base, ...others.map(([, texts]) => texts)].flatMap((texts) =>
     Object.values(texts).filter((text) => /\b(GET|POST|HTTP) \/?|\bHTTP\b/.test(text)),
   );

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { api } from "./rig.ts";
 
-describe("who gets in", () => {
-  test("nobody without the right pair, and 401 names the scheme", async () => {
+describe("access to the local API", () => {
+  test("is refused without the right login and password, and 401 names the scheme", async () => {
     const { app } = await api();
     for (const given of [
       undefined,
@@ -27,7 +27,7 @@ describe("who gets in", () => {
     }
   });
 
-  test("no host name but this machine's, before any authentication", async () => {
+  test("is refused for any host name but this machine's, before authentication", async () => {
     const { call } = await api();
     for (const host of [
       "evil.test",
@@ -46,7 +46,7 @@ describe("who gets in", () => {
     }
   });
 
-  test("no page of another origin, other ports of localhost included", async () => {
+  test("is refused to pages of another origin, even of another port of localhost", async () => {
     const { call, at } = await api();
     for (const seen of [
       { origin: "https://evil.test" },
@@ -63,7 +63,7 @@ describe("who gets in", () => {
     expect(at.terminal.paid).toEqual([]);
   });
 
-  test("the address bar may read; what acts, and what is fetched ahead, needs more", async () => {
+  test("from the address bar may only read, and is refused to a prefetch", async () => {
     const { call, at } = await api();
     const typed = { "sec-fetch-site": "none", "sec-fetch-mode": "navigate" };
     for (const path of ["/stop", "/%73top", "/stop?now", "/cancel", "/reset", "/tlc"]) {
@@ -78,7 +78,7 @@ describe("who gets in", () => {
     expect(at.arbiter.lease.closed).toBe(false);
   });
 
-  test("a listed origin, with correct preflights; others get none", async () => {
+  test("is open to a listed origin with correct preflights, and to no other origin", async () => {
     const origin = "http://localhost:3000";
     const { call } = await api({ allowedOrigins: [origin] });
     const ask = { origin, "access-control-request-method": "POST", authorization: "" };
@@ -94,7 +94,7 @@ describe("who gets in", () => {
     expect([other.http, other.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
   });
 
-  test("with an operator's pair the kiosk's pair may not stop", async () => {
+  test("to /stop is refused to the kiosk's pair when the operator has a pair", async () => {
     const { call } = await api({ operator: { login: "op", password: "op-secret" } });
     expect((await call("GET", "/stop")).one.error.code).toBe("OPERATOR_REQUIRED");
     const operator = { authorization: `Basic ${btoa("op:op-secret")}` };

@@ -8,8 +8,8 @@ import { api } from "./rig.ts";
 import { type Situation, situations } from "./situations.ts";
 
 /**
- * Every call in every situation that has a code of its own. That an answer is as the OpenAPI
- * document says is compared in every rig (watched-api.ts); here the answers are brought about.
+ * Every call in every situation that has a code of its own. Here the answers are produced; each rig
+ * (watched-api.ts) compares its answers with the OpenAPI document.
  */
 
 const operator = { login: "boss", password: "of-the-terminal" };
@@ -46,7 +46,7 @@ async function whenTimePasses<T>({ clock }: House, answer: Promise<T>): Promise<
   return await ended;
 }
 
-/** Calls that are brought about elsewhere, with the file. */
+/** Calls that are tested elsewhere, with the file. */
 const elsewhere: Readonly<Record<string, string>> = {
   "/": "first-steps.test.ts",
   "/doctor": "scenario/console.test.ts",
@@ -67,7 +67,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   "/unexpected-reports": "unmatched-alarm.test.ts",
 };
 
-test("every documented call is brought about with each of its methods", () => {
+test("every documented call is tested with each of its methods", () => {
   const missing = Object.entries(document.paths).flatMap(([path, operations]) =>
     Object.keys(operations)
       .filter((verb) => elsewhere[path] === undefined && listOf(path, verb).length === 0)
@@ -76,14 +76,14 @@ test("every documented call is brought about with each of its methods", () => {
   expect(missing).toEqual([]);
 });
 
-/** Codes of a call that are brought about elsewhere, or only while two things happen at once. */
+/** Codes of a call that are tested elsewhere, or that need two things at the same moment. */
 const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
   // gateway-routes.test.ts, lost-returns.test.ts
   "/reversal": ["GATEWAY_OPERATION_OPEN", "STORES_DISAGREE"],
   "/payment/{orderId}": ["STORES_DISAGREE"], // lost-stores.test.ts
   "/story/{orderId}": ["STORES_DISAGREE"], // as GET /payment/{orderId}
   "/payment": [
-    // To somebody who waits for a payment that another call ends.
+    // Answers to a client that waits for a payment which another call ends.
     "SETTLED_NOT_CHARGED",
     "GOODS_NOT_DELIVERED",
     // store-guard.test.ts, lost-stores.test.ts
@@ -92,7 +92,7 @@ const rare: Readonly<Record<string, readonly ErrorCode[]>> = {
   ],
 };
 
-test("every code that a call names for itself is brought about", () => {
+test("every error code that a call documents is tested", () => {
   const missing = calls
     .filter(({ path }) => elsewhere[path] === undefined)
     .flatMap(({ path, methods, document }) => {

@@ -26,7 +26,7 @@ const places: ReadonlyArray<[what: string, method: "GET" | "POST", path: string,
   ["an order id in a path", "GET", `/payment/${pan}`],
 ];
 
-test.each(places)("a card number as %s is not told back", async (_what, method, path, body) => {
+test.each(places)("a card number as %s is not in the answer", async (_what, method, path, body) => {
   const { call } = await api();
   const { http, text } = await call(method, path, body);
   expect(http).toBeGreaterThanOrEqual(400);

@@ -7,8 +7,8 @@ import { apiWithSupervisor } from "./api-with-supervisor.ts";
 export const operator = { login: "operator", password: "maintenance" };
 
 /**
- * A charged order of 9.99 that the sandbox has, captured unless it is told otherwise. With `lost`
- * the answer of the first try is lost and no lookup tells, so that the order is sent again.
+ * A charged order of 9.99 that the sandbox has, captured unless `autoPay` is false. With `lost` the
+ * answer of the first try is lost and lookups are refused, so that the order is sent again.
  */
 export async function chargedAtGateway(
   options: { autoPay?: boolean; lost?: "before-commit" | "after-commit" } = {},

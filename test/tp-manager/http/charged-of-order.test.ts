@@ -6,7 +6,7 @@ import { declined, report } from "../../support/reports.ts";
 import { approves, disconnected, lost } from "../../support/scripted-terminal.ts";
 import { api } from "./rig.ts";
 
-/** What became of an order: its `charged`, which every answer about it must tell. */
+/** Orders with their `charged`, which every error about the order must carry. */
 const orders = { "A-yes": "yes", "A-no": "no", "A-unknown": "unknown", "A-back": "no" } as const;
 type Order = keyof typeof orders;
 
@@ -16,7 +16,7 @@ interface Named {
   readonly body?: object;
 }
 
-/** Every call that names an order, without the rest of what it needs. */
+/** Every call that names an order, with the other members that it needs. */
 const named: Readonly<Record<string, Named>> = {
   "/payment": { body: { amount: 1.23 } },
   "/payment/{orderId}": { method: "GET", url: (order) => `/payment/${order}` },
@@ -42,7 +42,7 @@ const namesAnOrder = calls.filter(
     /\{\w+\}/.test(path) || (body as z.ZodObject | undefined)?.shape?.["orderId"] !== undefined,
 );
 
-test("the list of calls that name an order is whole", () => {
+test("the list of calls that name an order is complete", () => {
   expect(Object.keys(named).toSorted()).toEqual(namesAnOrder.map(({ path }) => path).toSorted());
 });
 
@@ -73,7 +73,7 @@ async function everyKindOfOrder() {
   return await api({ operator }, at);
 }
 
-/** An order in doubt is asked about for as long as an answer may take. */
+/** Lets time pass until the call is answered, because an order in doubt is probed first. */
 async function inTime<T>({ clock }: House, asked: Promise<T>): Promise<T> {
   let open = true;
   const over = () => {
@@ -90,7 +90,7 @@ async function inTime<T>({ clock }: House, asked: Promise<T>): Promise<T> {
 const asOperator = { authorization: `Basic ${btoa("operator:other")}` };
 
 test.each(Object.entries(named))(
-  "%s tells the truth about the order that was asked for with supervisor and terminal away",
+  "an error of %s has the order's own charged, even without supervisor and terminal",
   async (path, { method = "POST", url = () => path, body }) => {
     const rig = await everyKindOfOrder();
     const told = async (order: Order, extra: object): Promise<unknown> => {
@@ -112,7 +112,7 @@ test.each(Object.entries(named))(
   },
 );
 
-test("a call of the wrong pair is told the truth too, one without a pair nothing", async () => {
+test("an error has the order's own charged for a wrong pair too, not without a pair", async () => {
   const rig = await everyKindOfOrder();
   const refund = { orderId: "A-yes" };
   const kiosk = await rig.call("POST", "/gateway/refund", refund);
@@ -130,7 +130,7 @@ test("a call of the wrong pair is told the truth too, one without a pair nothing
   expect(other.one.error).toMatchObject({ charged: "no", retry: "safe" });
 });
 
-test("a word about several orders is told as what all of them are, else as unknown", async () => {
+test("an error about several orders has the charged that all share, else unknown", async () => {
   const rig = await everyKindOfOrder();
   const told = async (kind: string, items: readonly string[], headers = asOperator) => {
     const { one } = await rig.call("POST", "/seen", { kind, items, nonsense: 1 }, headers);
@@ -145,7 +145,7 @@ test("a word about several orders is told as what all of them are, else as unkno
   expect(kiosk.one.error).toMatchObject({ code: "OPERATOR_REQUIRED", charged: "yes" });
 });
 
-test("a transaction of the gateway without a known order is not told as not charged", async () => {
+test("an error about a gateway transaction of no known order has charged unknown", async () => {
   const rig = await everyKindOfOrder();
   const refund = { transactionPublicId: "0A1B2C3D4E5F6071" };
   const { one } = await rig.call("POST", "/gateway/refund", refund, asOperator);
@@ -154,7 +154,7 @@ test("a transaction of the gateway without a known order is not told as not char
   expect(looked.one.error).toMatchObject({ code: "SUPERVISOR_UNAVAILABLE", charged: "unknown" });
 });
 
-test("another order in the details carries its own word", async () => {
+test("an error has a charged of its own for the other order in its details", async () => {
   const rig = await everyKindOfOrder();
   rig.at.terminal.unavailable = undefined;
   rig.at.terminal.script = () => new Promise(() => {});
@@ -170,7 +170,7 @@ test("another order in the details carries its own word", async () => {
   });
 });
 
-test("an order in the archive is told by its own word", async () => {
+test("an error about an archived order has the order's own charged", async () => {
   const rig = await everyKindOfOrder();
   const { transactionId } = rig.at.journal.attempts.latest("A-yes") ?? {};
   rig.at.supervisor.reachable = true;
@@ -188,7 +188,7 @@ test("an order in the archive is told by its own word", async () => {
   }
 });
 
-test("a stored answer for another basket or customer is told by warnings", async () => {
+test("a repetition with another basket or customer is answered with warnings", async () => {
   const rig = await api();
   const sale = { amount: 9.99, orderId: "0001", customer: { id: 7 }, basket: { name: "Tea" } };
   const first = await rig.call("POST", "/payment", sale);
@@ -204,7 +204,7 @@ test("a stored answer for another basket or customer is told by warnings", async
   expect(rig.at.terminal.paid).toHaveLength(1);
 });
 
-test("with REPEAT_MUST_MATCH=all another basket is refused, charged or running", async () => {
+test("with REPEAT_MUST_MATCH=all a charged or running order refuses another basket", async () => {
   const at = house(undefined, undefined, { repeatMustMatch: "all" });
   const rig = await api({}, at);
   const gate = Promise.withResolvers<void>();
@@ -231,7 +231,7 @@ test("with REPEAT_MUST_MATCH=all another basket is refused, charged or running",
   expect(at.terminal.paid).toHaveLength(1);
 });
 
-test("with REPEAT_MUST_MATCH=all an order that is not charged may change", async () => {
+test("with REPEAT_MUST_MATCH=all an order that is not charged takes another basket", async () => {
   const at = house(undefined, undefined, { repeatMustMatch: "all" });
   const rig = await api({}, at);
   at.terminal.script = (_order, observer) => {
@@ -245,7 +245,7 @@ test("with REPEAT_MUST_MATCH=all an order that is not charged may change", async
   expect(again.one.status).toBe("Success");
 });
 
-test.each(["7/12", "7%20/12", "7/12/"])("an orderId that is not encoded: %s", async (path) => {
+test.each(["7/12", "7%20/12", "7/12/"])("an unencoded orderId is not found: %s", async (path) => {
   const rig = await api();
   await rig.call("POST", "/payment", { amount: 9.99, orderId: decodeURIComponent(path) });
   const { http, one } = await rig.call("GET", `/payment/${path}`);
@@ -258,7 +258,7 @@ test.each([
   ["GET", "/payment/7/", 404, "unknown"],
   ["GET", "/payment/7/status", 404, "unknown"],
   ["GET", "/Payment/7", 404, "unknown"],
-])("a wrong call about a charged order does not say that it is not: %s %s", async (...row) => {
+])("a wrong call about a charged order never has charged no: %s %s", async (...row) => {
   const [method, path, status, charged] = row;
   const rig = await api();
   await rig.call("POST", "/payment", { amount: 9.99, orderId: "7" });

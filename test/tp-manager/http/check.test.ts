@@ -8,7 +8,7 @@ type Call = Awaited<ReturnType<typeof api>>["call"];
 const check = async (call: Call, query = ""): Promise<Record<string, string>> =>
   JSON.parse((await call("GET", `/check${query}`)).text)[0];
 
-test("/check asks at most every two seconds, or when it is told to", async () => {
+test("/check asks the terminal at most every two seconds, or at once with fresh=yes", async () => {
   const { call, at } = await api();
   const asOf = async (query = ""): Promise<string> => String((await check(call, query))["asOf"]);
   const first = await asOf();
@@ -23,7 +23,7 @@ test("/check asks at most every two seconds, or when it is told to", async () =>
   expect((await call("GET", "/check?fresh=no")).http).toBe(400);
 });
 
-test("/check asks again after anything that was heard or done", async () => {
+test("/check asks the terminal again after any message and any command", async () => {
   const { call, at } = await api();
   await call("GET", "/check");
   at.terminal.tell({ type: "protocol", text: "something" });
@@ -38,7 +38,7 @@ test("/check asks again after anything that was heard or done", async () => {
   expect((await check(call))["cr"]).toBe("0");
 });
 
-test("/check, fresh or told again, is no evidence of a recovery", async () => {
+test("/check, fresh or repeated, proves nothing about an order in doubt", async () => {
   const { call, at } = await api();
   const { lastTransaction } = at.terminal;
   const locked = new TerminalUnavailable("out-of-order", "locked");
@@ -62,7 +62,7 @@ test("/check, fresh or told again, is no evidence of a recovery", async () => {
   expect(kinds().filter((kind) => kind.startsWith("recovery"))).not.toEqual([]);
 });
 
-test("what /check tells again makes no terminal ready for a sale", async () => {
+test("a repeated answer of /check makes no disconnected terminal ready for a sale", async () => {
   const { call, at } = await api();
   expect((await check(call))["cr"]).toBe("0");
   at.terminal.unavailable = disconnected();

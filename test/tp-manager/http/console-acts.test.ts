@@ -36,7 +36,7 @@ async function loggedIn(change: Partial<ApiOptions> = {}) {
   return { at, post };
 }
 
-test("a name is one that can be read, and nothing that hides what stands beside it", async () => {
+test("an action needs a readable name without characters that hide other text", async () => {
   const { at, post } = await loggedIn();
   const bad = [
     "Anna\0",
@@ -57,7 +57,7 @@ test("a name is one that can be read, and nothing that hides what stands beside 
     expect([name, await post("/reset", name)]).toEqual([name, 200]);
 });
 
-test("the call of an act holds no card number, however it is encoded, and is short", async () => {
+test("the call in an audit entry is short and holds no card number in any encoding", async () => {
   const { at, post } = await loggedIn();
   await post("/payment/4111%31111111%31111/settle", "Anna");
   await post("/payment/41111111%2d11111111/settle", "Anna");
@@ -70,7 +70,7 @@ test("the call of an act holds no card number, however it is encoded, and is sho
   }
 });
 
-test("how an act ended is kept with the code of its refusal", async () => {
+test("an audit entry keeps the outcome of its call with the error code", async () => {
   const { at, post } = await loggedIn();
   expect(await post("/payment/A-1/settle", "Anna")).toBe(400);
   expect(await post("/reset", "Anna")).toBe(200);
@@ -84,7 +84,7 @@ test("how an act ended is kept with the code of its refusal", async () => {
   ]);
 });
 
-test("a question to the logs finds nothing that was taken out of them", async () => {
+test("a search in the logs does not find a card number that is masked there", async () => {
   const installation = installationAt(temporaryFolder());
   mkdirSync(installation.logDirectory, { recursive: true });
   const line = { level: "info", time: "t", program: "tp-manager", msg: "card 4111111111111111" };
@@ -95,7 +95,7 @@ test("a question to the logs finds nothing that was taken out of them", async ()
   expect([await found("card"), await found("41111111111111")]).toEqual([1, 0]);
 });
 
-test("the supervisor is told who sends a transaction again or drops it, and why", async () => {
+test("the supervisor learns who sends a transaction again or drops it, and why", async () => {
   const asked: unknown[] = [];
   const ask = (name: string, request: unknown) => {
     asked.push([name, request]);

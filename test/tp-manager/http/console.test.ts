@@ -111,7 +111,7 @@ test("a wrong password is answered late, later each time, and never with a chall
   expect((await logIn()).http).toBe(200);
 });
 
-test("the kiosk's pair logs in only where the operator has none, with its rights", async () => {
+test("the kiosk's pair logs in, with its own rights, only if the operator has none", async () => {
   const kiosk = { login: "kiosk", password: "secret" };
   const with2 = consoleForTest();
   const refused = with2.send("POST", "/session", own, kiosk);
@@ -141,7 +141,7 @@ test("fifteen minutes without key or pointer end a session; polling does not cou
   expect(clock.running).toEqual([]);
 });
 
-test("an act is kept with who, why and how it ended; without them nothing is done", async () => {
+test("an action is done only with name and reason, and its audit entry keeps them", async () => {
   const { send, logIn, at } = consoleForTest();
   const { auth } = await logIn();
   for (const more of [{}, { "act-name": "Anna" }, { ...act, "act-name": "%20" }]) {
@@ -163,7 +163,7 @@ test("an act is kept with who, why and how it ended; without them nothing is don
   expect(http).toBe(503);
 });
 
-test("an act whose browser has left meanwhile keeps how it ended", async () => {
+test("an audit entry keeps the outcome of its call even when the browser has left", async () => {
   const { at, app, logIn } = consoleForTest();
   const { auth } = await logIn();
   const restarted = Promise.withResolvers<void>();
@@ -183,7 +183,7 @@ test("an act whose browser has left meanwhile keeps how it ended", async () => {
   await expect.poll(() => at.journal.auditEntries.list(9, 9)).toMatchObject([{ http: 200 }]);
 });
 
-test("a second doctor joins the first; a hold is a person's, and is ended here", async () => {
+test("doctor calls share one run, and a person can hold and release updates", async () => {
   const runs: string[] = [];
   const report = Promise.withResolvers<void>();
   const launcher = async (words: readonly string[]) => {
@@ -213,7 +213,7 @@ test("a second doctor joins the first; a hold is a person's, and is ended here",
   ]);
 });
 
-test("a card number in the path of an act is masked in any encoding", async () => {
+test("a card number in the path of an audit entry is masked in any encoding", async () => {
   const { send, logIn, at } = consoleForTest();
   const { auth } = await logIn();
   for (const number of ["4111111111111111", "4111%201111%201111%201111", "%34111-1111-1111-1111"]) {
@@ -221,12 +221,12 @@ test("a card number in the path of an act is masked in any encoding", async () =
     expect((await send("POST", url, { ...auth, ...act }, {})).http).toBe(400);
     const [kept] = at.journal.auditEntries.list(99, 1);
     const digits = decodeURIComponent(kept?.call ?? "").replace(/\D/g, "");
-    // Six in front and four behind at most, of both.
+    // At most the first six and the last four digits of both numbers.
     expect(digits, number).toMatch(/^(41{4,5}1{4}){2}$/);
   }
 });
 
-test("no call that acts is carried out without a name and a reason", async () => {
+test("no call that changes anything is carried out without a name and a reason", async () => {
   const { send, logIn, at } = consoleForTest();
   const { auth } = await logIn();
   const acting = calls.flatMap((record) =>
@@ -263,7 +263,7 @@ test("a restart ends every session", async () => {
   expect((await after.send("GET", "/api/health", auth)).http).toBe(401);
 });
 
-test("every call of the local API is there, behind the door", async () => {
+test("every call of the local API is there, and needs a session", async () => {
   const { send, logIn } = consoleForTest();
   const { auth } = await logIn();
   for (const { path, methods } of calls) {
@@ -280,7 +280,7 @@ test("every call of the local API is there, behind the door", async () => {
 
 const folder = "tp-manager/console/pages";
 
-test("what is open without a session is the page's own files, under a strict policy", async () => {
+test("only the page's own files are open without a session, under a strict policy", async () => {
   const { send } = consoleForTest();
   for (const [path, type] of [
     ["/", "text/html"],

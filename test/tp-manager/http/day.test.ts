@@ -7,7 +7,7 @@ import { api } from "./rig.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-test("a day adds up its payments by hour, their money, and what was watched", async () => {
+test("GET /day adds up payments by hour, their money, and when the terminal was ready", async () => {
   const { at, call } = await api();
   const pay = (orderId: string) => call("POST", "/payment", { amount: 2.5, orderId });
   at.terminal.script = approves;
@@ -33,7 +33,7 @@ test("a day adds up its payments by hour, their money, and what was watched", as
   expect(before).toMatchObject({ successShare: null, sums: [], endsOfDay: [] });
 });
 
-test("what went back is told beside what was charged, also from the archive", async () => {
+test("GET /day shows returned with charged money, also from the archive", async () => {
   const { at, call } = await api();
   at.terminal.script = approves;
   await call("POST", "/payment", { amount: 5, orderId: "A-1" });
@@ -48,7 +48,7 @@ test("what went back is told beside what was charged, also from the archive", as
   expect((await call("GET", "/day?date=2026-01-15")).one.sums).toEqual(sums);
 });
 
-test("a day tells its ends of day with their comparison", async () => {
+test("GET /day shows each end of day with its reconciliation", async () => {
   const { at, call } = await api();
   at.terminal.script = approves;
   await call("POST", "/payment", { amount: 5, orderId: "A-1" });
@@ -67,7 +67,7 @@ test.each(["yesterday", "2026-02-30", "0001-01-01", "2026-01-15T00:00:00Z"])(
   },
 );
 
-test("the running hour is told from the first look on, with what is not written yet", async () => {
+test("GET /day shows the running hour from its first sample on, before it is written", async () => {
   const at = house();
   const { clock, arbiter, journal, terminal } = at;
   const days = journal.days;
@@ -104,7 +104,7 @@ test("the running hour is told from the first look on, with what is not written 
   expect(await told()).toEqual([ready, noLink, 2]);
 });
 
-test("an hour is counted as ready, refusing or without a link, and written", async () => {
+test("each hour is counted as ready, refusing or without a link, and is written", async () => {
   const at = house();
   const { clock, arbiter, journal, terminal } = at;
   let waiting = 4;
