@@ -7,7 +7,7 @@ import { api } from "./rig.ts";
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-test("GET /day adds up payments by hour, their money, and when the terminal was ready", async () => {
+test("GET /day adds up payments by hour, money, and how long the kiosk was ready", async () => {
   const { at, call } = await api();
   const pay = (orderId: string) => call("POST", "/payment", { amount: 2.5, orderId });
   at.terminal.script = approves;

@@ -9,12 +9,12 @@ import { approves } from "../../support/scripted-terminal.ts";
 import { document, faultsOf } from "./conformity.ts";
 import { api } from "./rig.ts";
 
-/** What document and API once told differently. */
+/** Points in which the OpenAPI document and the API once differed. */
 
 const noProof = { receipt: emptyReceipt(), ticket: "", notificationGatewaySent: false };
 const pay = { amount: 9.99, orderId: "A-1" };
 
-describe("a refusal of a payment has the members that every payment has", () => {
+describe("a refusal of a payment has receipt, ticket and notificationGatewaySent", () => {
   const refused: ReadonlyArray<readonly [string, string, object | undefined, number, string]> = [
     ["POST", "/payment", { amount: "x" }, 400, "REQUEST_INVALID"],
     ["POST", "/payment", { ...pay, orderId: "4111111111111111" }, 400, "CARD_DATA_REFUSED"],
@@ -24,14 +24,14 @@ describe("a refusal of a payment has the members that every payment has", () => 
     ["POST", "/delivery", { orderId: "B-1" }, 400, "REQUEST_INVALID"],
     ["GET", "/payment/B-1", undefined, 404, "ORDER_NOT_FOUND"],
   ];
-  test.each(refused)("%s %s %j: empty ones", async (method, url, body, status, code) => {
+  test.each(refused)("which are empty: %s %s %j", async (method, url, body, status, code) => {
     const { call } = await api();
     const { http, one: answer } = await call(method as "GET" | "POST", url, body);
     expect([http, answer.error.code]).toEqual([status, code]);
     expect(answer).toMatchObject(noProof);
   });
 
-  test("those of the stored order that it is about", async () => {
+  test("which are those of the stored order that it is about", async () => {
     const { at, call } = await api();
     const { one: paid } = await call("POST", "/payment", pay);
     expect(paid.receipt.amount).not.toBe("");
@@ -47,7 +47,7 @@ describe("a refusal of a payment has the members that every payment has", () => 
     expect(again.one.receipt).toEqual((await call("GET", "/payment/A-1")).one.receipt);
   });
 
-  test("a refusal because of another order does not borrow that order's", async () => {
+  test("which are empty when another order is the reason of the refusal", async () => {
     const { at, call } = await api();
     const gate = Promise.withResolvers<void>();
     at.terminal.script = async (order, observer) => {
@@ -62,7 +62,7 @@ describe("a refusal of a payment has the members that every payment has", () => 
     await first;
   });
 
-  test("nothing is told before authentication, nor by calls that answer no payment", async () => {
+  test("but not before authentication, nor for calls that answer no payment", async () => {
     const { call } = await api();
     const early = await call("POST", "/payment", pay, { authorization: "" });
     const cancel = await call("POST", "/cancel");
@@ -70,7 +70,7 @@ describe("a refusal of a payment has the members that every payment has", () => 
   });
 });
 
-test("a refused card number is told with its field by every call", async () => {
+test("every call that refuses a card number names its field", async () => {
   const { call } = await api();
   const orderId = "4111111111111111";
   for (const [url, body, field] of [
@@ -95,7 +95,7 @@ describe("HEAD", () => {
     }
   });
 
-  test("acts nowhere: what acts, and a stream, have no HEAD", async () => {
+  test("is refused for a stream and for a call that changes anything", async () => {
     const { app, at } = await api();
     const headers = { host: "localhost:8765", authorization: `Basic ${btoa("kiosk:secret")}` };
     for (const [url, allow] of [
@@ -112,7 +112,7 @@ describe("HEAD", () => {
     expect(at.arbiter.lease.closed).toBe(false);
   });
 
-  test("of an order with a generated id has not told its answer", async () => {
+  test("of an order with a generated id does not count as a reading of its answer", async () => {
     const { app, at, call } = await api();
     const { one: paid } = await call("POST", "/payment", { amount: 9.99 });
     const read: string[] = [];
@@ -134,7 +134,7 @@ test("a GET reads only when its record says so", () => {
   expect(isActing("POST", reads)).toBe(true);
 });
 
-/** Every GET that an address bar may send: a new one is added here after thought. */
+/** Every GET that an address bar may send; nobody adds another one here without a decision. */
 const readingPaths: readonly string[] = [
   "/acts",
   "/check",
@@ -161,7 +161,7 @@ const readingPaths: readonly string[] = [
   "/version",
 ];
 
-test("an address bar sends no GET but those of a closed list", async () => {
+test("only a GET of a closed list is answered to an address bar", async () => {
   const reading = calls.filter(({ reads }) => reads).flatMap(pathsOf);
   expect(reading.toSorted()).toEqual(readingPaths);
   const { app, at } = await api();
@@ -186,7 +186,7 @@ test("an address bar sends no GET but those of a closed list", async () => {
   expect(at.arbiter.lease.closed).toBe(false);
 });
 
-describe("the document", () => {
+describe("the OpenAPI document", () => {
   test("lets a later version add any member to details that have none", () => {
     const where = ["components", "schemas", "Error_NOT_FOUND", "properties", "details"];
     expect(faultsOf(where, { paths: ["/a", { b: [] }] })).toEqual([]);
@@ -197,7 +197,7 @@ describe("the document", () => {
     return ["paths", path, "post", "requestBody", "content", "application/json", "schema"];
   };
 
-  test("allows no amount at a cancel, and order ids of 64 characters everywhere", () => {
+  test("allows no amount for a cancel, and order ids of 64 characters everywhere", () => {
     expect(faultsOf(bodyOf("/gateway/cancel"), { orderId: "A-1" })).toEqual([]);
     expect(faultsOf(bodyOf("/gateway/cancel"), { orderId: "A-1", amount: 1 })).not.toEqual([]);
     const long = { orderId: "x".repeat(65) };
@@ -222,14 +222,14 @@ describe("the document", () => {
     expect(JSON.parse(readFileSync(openApiFile, "utf8"))).toEqual(document);
   });
 
-  /** Only what is somebody else's: the kiosk's basket and customer. */
+  /** Only data of the kiosk may be open: its basket and its customer. */
   const open = [
     /^CartObject\.additionalProperties$/,
     /^Customer\.additionalProperties$/,
     /\.properties\.basket$/,
   ];
 
-  test("has no schema that is empty or open but for the kiosk's own data", () => {
+  test("has no empty or open schema except for the kiosk's own data", () => {
     const found = Object.entries(document.components.schemas).flatMap(([name, schema]) =>
       openSchemas(schema, name),
     );

@@ -35,7 +35,7 @@ const isStream = ({ text }: Reader): boolean => text().includes("event: terminal
 const isRefused = ({ text }: Reader): boolean => text().includes("TOO_MANY_READERS");
 const charges = ({ text }: Reader): number => text().split('"state":"charged"').length - 1;
 
-test("of fifty readers sixteen are served, and a payment and the others go on", async () => {
+test("of fifty readers of events sixteen are served, and a payment goes on", async () => {
   const { at, read } = await started();
   const readers = Array.from({ length: 50 }, () => read());
   await expect.poll(() => readers.filter(isStream).length).toBe(16);
@@ -48,7 +48,7 @@ test("of fifty readers sixteen are served, and a payment and the others go on", 
   expect((await at.call("GET", "/version")).http).toBe(200);
 });
 
-test("after a storm of readers that come and go there is room, and nothing is missed", async () => {
+test("after many readers that come and go a new reader is served every event", async () => {
   const { at, read } = await started();
   expect((await at.pay(9, "A-1")).one.status).toBe("Success");
   for (let wave = 0; wave < 20; wave++) {
@@ -66,7 +66,7 @@ test("after a storm of readers that come and go there is room, and nothing is mi
     .toBe(true);
 });
 
-test("an id from before what is kept tells the gap, then everything that is kept", async () => {
+test("an event id that is no longer stored gets a gap and then all stored events", async () => {
   const api = await listening();
   const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
   api.at.journal.events.commit((tell) => {

@@ -45,7 +45,7 @@ function read(block: string, seen: Seen[]): void {
   seen.push({ id: line("id"), event, data });
 }
 
-/** A word of the gateway is written with the next commit, and after this time at the latest. */
+/** A gateway's answer is written with the next commit, at the latest after this time. */
 const RIDES_MS = 1_000;
 
 const getEvents = ({ port }: Api): string =>
@@ -55,7 +55,7 @@ const names = (seen: Seen[]) =>
   seen.map(({ event, data }) => `${event} ${data["state"] ?? data["delivery"] ?? data["text"]}`);
 
 describe("GET /events", () => {
-  test("tells the terminal, a payment's states, prompts and the delivery, in order", async () => {
+  test("sends the terminal, a payment's states, prompts and the delivery, in order", async () => {
     const api = await listening();
     const { seen, response } = await stream(api);
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
@@ -77,7 +77,7 @@ describe("GET /events", () => {
     expect(seen[3]?.data).toMatchObject({ orderId: "A-1", charged: "yes", amountMinor: 999 });
   });
 
-  test("repeats what was kept behind Last-Event-ID, after a restart too", async () => {
+  test("repeats the stored events after Last-Event-ID, after a restart too", async () => {
     const first = house();
     await first.orders.pay(request("A-1"));
     await first.orders.pay(request("A-2"));
@@ -91,14 +91,14 @@ describe("GET /events", () => {
     await expect.poll(() => all.seen.filter(({ id }) => id).length).toBe(6);
   });
 
-  test("says what is no longer kept, and what another database had", async () => {
+  test("sends a gap for an id that another database gave", async () => {
     const api = await listening();
     const { seen } = await stream(api, { "last-event-id": "99" });
     await expect.poll(() => seen.length).toBe(2);
     expect(seen[0]).toMatchObject({ event: "gap", data: { afterId: 99, beforeId: 1 } });
   });
 
-  test("tells alarms and changes of the terminal", async () => {
+  test("sends alarms and changes of the terminal", async () => {
     const api = await listening();
     const { seen } = await stream(api);
     await expect.poll(() => seen.length).toBe(1);
@@ -114,7 +114,7 @@ describe("GET /events", () => {
     });
   });
 
-  test("needs credentials, an allowed origin, and an id that is one", async () => {
+  test("needs credentials, an allowed origin, and a valid event id", async () => {
     const api = await listening();
     const status = async (headers: Record<string, string>, path = "/events") => {
       const response = await api.get(path, { headers });
@@ -127,14 +127,14 @@ describe("GET /events", () => {
     expect(await status({}, "/events?since=1")).toBe(400);
   });
 
-  test("a listed page may read it with fetch", async () => {
+  test("may be read by a page of a listed origin with fetch", async () => {
     const origin = "http://localhost:3000";
     const api = await listening({ allowedOrigins: [origin] });
     const { response } = await stream(api, { origin });
     expect(response.headers.get("access-control-allow-origin")).toBe(origin);
   });
 
-  test("sixteen may read, the next is refused until one leaves", async () => {
+  test("serves sixteen readers, and refuses the next one until a reader leaves", async () => {
     const api = await listening();
     const streams = await Promise.all(Array.from({ length: 16 }, () => stream(api)));
     const refused = await api.get("/events");
@@ -152,7 +152,7 @@ describe("GET /events", () => {
       .toBe(200);
   });
 
-  test("a heartbeat keeps the stream, and a stop ends it", async () => {
+  test("sends heartbeats, and ends when the program stops", async () => {
     const at = house();
     const api = await listening({ clock: at.clock }, at);
     const { received, ended } = api.raw(getEvents(api));
@@ -164,7 +164,7 @@ describe("GET /events", () => {
     expect(at.clock.running).toEqual([]);
   });
 
-  test("a reader that takes nothing is cut off, and costs no memory until then", async () => {
+  test("cuts off a reader that reads nothing", async () => {
     const at = house();
     const api = await listening({ clock: at.clock }, at);
     const { socket, received, ended } = api.raw(getEvents(api));
@@ -182,7 +182,7 @@ describe("GET /events", () => {
     expect(at.clock.running).toEqual([]);
   });
 
-  test("a journal that fails ends the stream and harms nothing else", async () => {
+  test("ends when the journal fails, and other calls go on", async () => {
     const at = house();
     const api = await listening({}, at);
     const { received, ended } = api.raw(getEvents(api));
@@ -193,7 +193,7 @@ describe("GET /events", () => {
     expect((await api.get("/version")).status).toBe(200);
   });
 
-  test("only the newest are kept, and ids are never given twice", () => {
+  test("keeps only the newest events, and never gives an id twice", () => {
     const { journal } = house();
     const rows = new EventRows(journal, 10);
     const alarm = { alarm: "test", message: "", orderId: null, transactionId: null };
@@ -203,7 +203,7 @@ describe("GET /events", () => {
     ]);
   });
 
-  test("tells a delivery that came after the kiosk had its answer", async () => {
+  test("sends a delivery that came after the kiosk had its answer", async () => {
     const at = house();
     const api = await listening({}, at);
     const poll = deliveryPoll(at.journal.handOffs, at.supervisor.link, at.clock, at.log);

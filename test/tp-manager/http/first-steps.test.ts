@@ -6,7 +6,7 @@ import { hasTool } from "../../support/tools.ts";
 import { listening, rawSocket } from "./listening.ts";
 import { authorization } from "./rig.ts";
 
-/** What somebody tries who writes a kiosk's program and has not read everything. */
+/** What a developer of kiosk software tries without having read all of the documentation. */
 
 type Api = Awaited<ReturnType<typeof listening>>;
 
@@ -32,7 +32,7 @@ const json = (body: string | Buffer): string[] => [
 ];
 const order = '{"amount":1.00,"orderId":"A-1"}';
 
-describe("every wrong way gets a clear answer", () => {
+describe("a wrong request gets a clear answer", () => {
   test.each([
     ["PUT /payment", 405, "METHOD_NOT_ALLOWED"],
     ["DELETE /payment/A-1", 405, "METHOD_NOT_ALLOWED"],
@@ -55,7 +55,7 @@ describe("every wrong way gets a clear answer", () => {
     expect(/^allow: /im.test(answer)).toBe(http === 405);
   });
 
-  test("HEAD gets the status without a body", async () => {
+  test("with HEAD gets the status without a body", async () => {
     const api = await listening();
     const answer = await send(api, "HEAD /payment HTTP/1.1");
     expect([statusOf(answer), answer.split("\r\n\r\n")[1]]).toEqual([405, ""]);
@@ -66,7 +66,7 @@ describe("every wrong way gets a clear answer", () => {
     ["/check/", "/check"],
     ["//check", "/check"],
     ["/Payment/", "/payment"],
-  ])("%s is told to be %s", async (wrong, right) => {
+  ])("to %s names the right path %s", async (wrong, right) => {
     const api = await listening();
     const { error } = bodyOf(await send(api, `POST ${wrong} HTTP/1.1`, json(order), order));
     expect(error.code).toBe("NOT_FOUND");
@@ -75,10 +75,10 @@ describe("every wrong way gets a clear answer", () => {
   });
 });
 
-describe("every right way to send a payment is taken", () => {
+describe("a payment is accepted", () => {
   const paid = (answer: string) => [statusOf(answer), bodyOf(answer).status];
 
-  test("in chunks", async () => {
+  test("when it is sent in chunks", async () => {
     const api = await listening();
     const chunks = [...order].map((one) => `1\r\n${one}\r\n`).join("");
     const headers = ["Content-Type: application/json", "Transfer-Encoding: chunked"];
@@ -95,7 +95,7 @@ describe("every right way to send a payment is taken", () => {
     expect(paid(second)).toEqual([200, "Success"]);
   });
 
-  test("with HTTP/1.0, which gets its end", async () => {
+  test("with HTTP/1.0, and its connection is closed", async () => {
     const api = await listening();
     const answer = await send(api, "POST /payment HTTP/1.0", json(order), order);
     expect(paid(answer)).toEqual([200, "Success"]);
@@ -109,7 +109,7 @@ describe("every right way to send a payment is taken", () => {
     }
   });
 
-  test("several on one connection, and its answers stay in order", async () => {
+  test("three times on one connection, charged once, with three answers in order", async () => {
     const api = await listening();
     const one = (id: string): string => {
       const body = `{"amount":1,"orderId":"${id}"}`;
@@ -125,7 +125,7 @@ describe("every right way to send a payment is taken", () => {
     expect(api.at.terminal.paid).toHaveLength(1);
   });
 
-  test("compressed it is refused, and says so", async () => {
+  test("but not compressed, with a message that says so", async () => {
     const api = await listening();
     const packed = gzipSync(order);
     const headers = [...json(packed), "Content-Encoding: gzip"];
@@ -144,7 +144,7 @@ describe("a POST that needs no body", () => {
     [["Content-Length: 0", "Content-Type: application/x-www-form-urlencoded"]],
     [["Content-Type: application/json"]],
     [["Content-Type: application/json", "Transfer-Encoding: chunked", "X-Chunks: none"]],
-  ])("is taken with %s", async (headers) => {
+  ])("is accepted with %s", async (headers) => {
     const api = await listening();
     const body = headers.length === 3 ? "0\r\n\r\n" : "";
     const answer = await send(api, "POST /cancel HTTP/1.1", headers, body);
@@ -160,7 +160,7 @@ describe("a POST that needs no body", () => {
 });
 
 test.skipIf(!hasTool("curl"))(
-  "curl without a body, with an empty one and with a file gets what it asks for",
+  "curl gets its answer without a body, with an empty body and with a JSON body",
   async () => {
     const api = await listening();
     const curl = async (...words: string[]): Promise<string> => {

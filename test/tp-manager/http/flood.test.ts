@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { TestInstallation } from "../../support/installation.ts";
 import { ownTimeOf } from "../../support/own-time.ts";
 
-/** A real tp-manager: whoever floods it must not share its thread. Floods come after each other. */
+/** A real tp-manager, because the client that floods it must not share its thread. */
 const at = new TestInstallation({ terminalSwitches: ["--instant"] });
 
 beforeAll(async () => {
@@ -46,12 +46,13 @@ test("a thousand wrong logins at once do not delay the right one", async () => {
   expect(await goodAnswerMs()).toBeLessThan(500);
   expect((await at.pay(9, "A-1")).one.status).toBe("Success");
   await Promise.all(ended);
-  // Late, refused at once, or cut to make room; never let in. On a busy machine the time limit of a
-  // request is over for some sockets before the last one is open, which is answered with 408.
+  // A wrong login is answered late, refused at once or cut off to make room, never let in. On a busy
+  // machine the time limit of a request is over for some sockets before the last one is open, which
+  // is answered with 408.
   expect([...new Set(answers)].filter((http) => http !== "408").sort()).toEqual(["401", "429"]);
 });
 
-test("wrong logins that follow each other do not delay it either", async () => {
+test("wrong logins one after another do not delay the right one either", async () => {
   const wrong = `Authorization: Basic ${btoa("kiosk:guessed")}\r\n`;
   const guess = `GET /check HTTP/1.1\r\nHost: localhost:${at.port}\r\n${wrong}\r\n`;
   const sockets = await Promise.all(Array.from({ length: 20 }, open));
@@ -60,7 +61,7 @@ test("wrong logins that follow each other do not delay it either", async () => {
   for (let i = 0; i < 5; i++) expect(await goodAnswerMs()).toBeLessThan(500);
 });
 
-test("a payment goes through beside 500 idle connections and 300 slow requests", async () => {
+test("a payment goes through with 500 idle connections and 300 slow requests open", async () => {
   const before = (await at.ledger()).charged;
   await Promise.all(Array.from({ length: 500 }, open));
   expect((await at.pay(9, "B-1")).one.status).toBe("Success");

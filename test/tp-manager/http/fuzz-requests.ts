@@ -1,6 +1,6 @@
-/** Wrong requests to the local API, made by chance from what is known to break programs. */
+/** Random wrong requests to the local API, made of parts that are known to break programs. */
 
-/** A small generator of chance that gives the same again for the same seed (mulberry32). */
+/** A small random generator that repeats its numbers for the same seed (mulberry32). */
 export class Chance {
   #state: number;
 
@@ -33,7 +33,7 @@ export class Chance {
   }
 }
 
-/** Who is meant to be attacked, and the pairs it knows. */
+/** The program to attack, and the logins that it knows. */
 export interface FuzzTarget {
   readonly port: number;
   /** Values of the header Authorization. */
@@ -271,7 +271,7 @@ const oddHeaders = [
   Array.from({ length: 150 }, (_, i) => `X-${i}: ${i}`).join("\r\n"),
 ];
 
-/** No HTTP at all, or hardly any. */
+/** Streams that are no HTTP, or only in part. */
 const oddStreams = [
   "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
   "SSH-2.0-x\r\n",
@@ -288,7 +288,7 @@ const oddStreams = [
   "\u00ff\u00fe",
 ];
 
-/** Everything of one connection: one request mostly, sometimes several or none. */
+/** All bytes of one connection: mostly one request, sometimes several or none. */
 export function attackOf(chance: Chance, target: FuzzTarget): string {
   if (chance.odd(0.01)) return chance.of(oddStreams);
   if (chance.odd(0.01)) return chance.bytes(1 + chance.below(200));
@@ -323,7 +323,7 @@ function hostOf(chance: Chance, { port }: FuzzTarget): string {
   return `${chance.of(["localhost", "localhost", "127.0.0.1", "[::1]", "LOCALHOST"])}:${port}`;
 }
 
-/** What stops the program or restarts the terminal is only asked for with the kiosk's pair. */
+/** Calls that stop the program or restart the terminal get only the kiosk's login. */
 function pairOf(chance: Chance, { kiosk, operator }: FuzzTarget, path: string): string {
   if (chance.odd(0.003)) {
     return `Basic ${Buffer.from(`${chance.bytes(6)}:${chance.bytes(6)}`).toString("base64")}`;
@@ -336,7 +336,7 @@ function lengthOf(body: string): string {
   return `Content-Length: ${Buffer.byteLength(body, "latin1")}`;
 }
 
-/** The body in chunks, most of them right. */
+/** The body in chunks, most of them well-formed. */
 function chunked(chance: Chance, body: string): [header: string, body: string] {
   const size = 1 + chance.below(5_000);
   const parts: string[] = [];
@@ -373,7 +373,7 @@ function bodyOf(chance: Chance): string {
   return kind === 19 ? text.slice(0, chance.below(text.length)) : text;
 }
 
-/** Wide instead of deep. */
+/** A body with many members side by side instead of nested ones. */
 function manyMembers(chance: Chance): string {
   const count = chance.below(4_000);
   if (chance.odd(0.5)) return `{"amount":1,"basket":[${"{},".repeat(count)}{}]}`;

@@ -9,7 +9,7 @@ export interface FuzzResult {
 }
 
 const AT_ONCE = 16;
-/** Whoever is not answered by then ends its side, as a program that gives up does. */
+/** Without an answer in this time the client ends its side, like a program that gives up. */
 const PATIENCE_MS = 100;
 const PROBLEMS_MAX = 10;
 
@@ -58,7 +58,7 @@ interface Verdict {
   readonly problem?: string;
 }
 
-/** Statuses with a code of the table, and what carries no fault. */
+/** The statuses of the codes of the table, and of answers without an error. */
 const known = new Set([...Object.values(errorTable).map(({ http }) => http), 204]);
 
 /** One verdict for each answer of a connection. */
@@ -84,7 +84,7 @@ function judgeOne(head: string, body: string): Verdict {
   if (Number.isNaN(status)) return { status: -1, problem: "not an HTTP answer" };
   if (!known.has(status)) return { status, problem: "a status that is not documented" };
   if (status === 500) return { status, problem: "a fault of the program" };
-  if (/^server:|^x-powered-by:/im.test(head)) return { status, problem: "tells what it is" };
+  if (/^server:|^x-powered-by:/im.test(head)) return { status, problem: "names the server" };
   if (status < 400 || body === "" || /^transfer-encoding:/im.test(head)) return { status };
   try {
     const [one] = JSON.parse(Buffer.from(body, "latin1").toString("utf8"));

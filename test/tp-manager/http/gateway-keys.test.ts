@@ -31,7 +31,7 @@ const isRepeated = [409, "REFUND_REPEATED"];
 const isUsed = [409, "IDEMPOTENCY_KEY_REUSED"];
 const isUnknown = [504, "GATEWAY_OPERATION_UNKNOWN"];
 
-describe("a key", () => {
+describe("an idempotency key", () => {
   const wrong: ReadonlyArray<readonly [unknown, string]> = [
     ["", "idempotencyKey"],
     ["x".repeat(65), "idempotencyKey"],
@@ -51,7 +51,7 @@ describe("a key", () => {
     expect(refunded(at)).toEqual(["0.00"]);
   });
 
-  test("has up to 64 characters, and a replay says so in a header", async () => {
+  test("may have 64 characters, and a repetition is marked in a header of the answer", async () => {
     const at = await known();
     const body = { idempotencyKey: "é".repeat(64), amount: 4 };
     const first = await at.refund(body);
@@ -64,7 +64,7 @@ describe("a key", () => {
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
-  test("is for one body: every other one is refused", async () => {
+  test("is for one body, and is refused with any other body", async () => {
     const at = await known();
     const key = { idempotencyKey: "k" };
     expect((await at.refund({ ...key, amount: 4 })).told).toEqual(done);
@@ -80,7 +80,7 @@ describe("a key", () => {
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
-  test("in many requests at once is one operation", async () => {
+  test("of several requests at the same moment is sent as one operation", async () => {
     const at = await known();
     const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
     const answers = await Promise.all([ask(), ask(), ask(), ask()]);
@@ -89,7 +89,7 @@ describe("a key", () => {
     expect([first?.told, refunded(at)]).toEqual([done, ["4.00"]]);
   });
 
-  test("of all of it, or of a cancel, gets its answer after the order is reversed", async () => {
+  test("of a full refund gets its first answer even after the order is reversed", async () => {
     const at = await known();
     const first = await at.refund({ idempotencyKey: "k" });
     const second = await at.refund({ idempotencyKey: "k" });
@@ -98,7 +98,7 @@ describe("a key", () => {
     expect((await at.refund({})).told).toEqual([409, "ORDER_REVERSED"]);
   });
 
-  test("of a confirm gets the answer of the first one", async () => {
+  test("of a confirm gets the answer of the first confirm", async () => {
     const at = await known();
     const id = at.publicId();
     const body = { orderId: undefined, transactionPublicId: id, idempotencyKey: "k" };
@@ -109,7 +109,7 @@ describe("a key", () => {
     expect(at.rig.operationStore.operationsOf([id])).toHaveLength(1);
   });
 
-  test("whose operation was refused keeps its refusal; a new one asks again", async () => {
+  test("whose operation was refused keeps that answer, and a new key asks again", async () => {
     const at = await known();
     at.fault("wrong-code");
     const first = await at.refund({ idempotencyKey: "k", amount: 4 });
@@ -119,7 +119,7 @@ describe("a key", () => {
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
-  test("whose operation did not leave is not used up", async () => {
+  test("whose operation was not sent is not used up", async () => {
     const at = await known();
     at.fault("not-found-404");
     const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
@@ -131,7 +131,7 @@ describe("a key", () => {
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
-  test("whose answer was lost stays unknown until it is settled", async () => {
+  test("whose answer was lost stays unknown until an operator settles it", async () => {
     const at = await known();
     at.fault("reset-before-commit");
     const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
@@ -148,7 +148,7 @@ describe("a key", () => {
     expect(refunded(at)).toEqual(["0.00"]);
   });
 
-  test("is remembered of an order in the archive", async () => {
+  test("is still known for an order in the archive", async () => {
     const at = await known();
     const ask = () => at.refund({ idempotencyKey: "k", amount: 4 });
     const first = await ask();
@@ -164,7 +164,7 @@ describe("a key", () => {
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
-  test("that nobody can be asked about is unknown, without one nothing was done", async () => {
+  test("makes a call Unknown without a supervisor; a call without a key Failed", async () => {
     const at = await known();
     await at.stopSupervisor();
     const answers = [await at.refund({ idempotencyKey: "k" }), await at.refund({})];
@@ -175,8 +175,8 @@ describe("a key", () => {
   });
 });
 
-describe("a part without a key", () => {
-  test("that equals one of the last day is refunded only when another one is meant", async () => {
+describe("a partial refund without a key", () => {
+  test("of a sum refunded in the last day is sent only with again: true", async () => {
     const at = await known();
     expect((await at.refund({ idempotencyKey: "k", amount: 3 })).told).toEqual(done);
     const repeated = await at.refund({ amount: 3 });
@@ -184,37 +184,37 @@ describe("a part without a key", () => {
     expect([repeated.told, charged, details.state]).toEqual([isRepeated, "yes", "done"]);
     expect((await at.refund({ amount: 2 })).told).toEqual(done);
     expect((await at.refund({ amount: 3, again: true })).told).toEqual(done);
-    // All that is left is no part that can be confused with another one.
+    // A refund of all that is left cannot be confused with an earlier part.
     expect((await at.refund({})).one.amount).toBe(1.99);
     expect(refunded(at)).toEqual(["9.99"]);
   });
 
-  test("is forgotten after a day", async () => {
+  test("of a sum refunded a day ago is sent", async () => {
     const at = await known();
     expect((await at.refund({ amount: 3 })).told).toEqual(done);
     await at.rig.clock.advance(24 * 60 * 60_000 - 1);
-    // A clock that is set lets no time pass.
+    // A wall clock that is set does not let time pass.
     at.rig.clock.jumpWallClock(30 * 60 * 60_000);
     expect((await at.refund({ amount: 3 })).told).toEqual(isRepeated);
     await at.rig.clock.advance(1);
     expect((await at.refund({ amount: 3 })).told).toEqual(done);
   });
 
-  test("asked for by two at once is refunded once", async () => {
+  test("that two clients ask for at once is refunded once", async () => {
     const at = await known();
     const answers = await Promise.all([at.refund({ amount: 3 }), at.refund({ amount: 3 })]);
     expect(answers.map(({ told }) => told)).toEqual(expect.arrayContaining([done, isRepeated]));
     expect(refunded(at)).toEqual(["3.00"]);
   });
 
-  test.each(["wrong-code", "not-found-404"] as const)("may follow one with %s", async (kind) => {
+  test.each(["wrong-code", "not-found-404"] as const)("can follow a %s answer", async (kind) => {
     const at = await known();
     at.fault(kind);
     expect((await at.refund({ amount: 3 })).http).not.toBe(200);
     expect((await at.refund({ amount: 3 })).told).toEqual(done);
   });
 
-  test("that is unknown is neither repeated nor tried again", async () => {
+  test("that is unknown is not repeated, and stops every other refund", async () => {
     const at = await known();
     at.fault("reset-before-commit");
     expect((await at.refund({ amount: 3 })).told).toEqual(isUnknown);
@@ -235,7 +235,7 @@ describe("a part without a key", () => {
 });
 
 describe("after a loss of supervisor.db", () => {
-  /** A clock that was ahead is right again, so that by its word the order is of after the loss. */
+  /** The clock was ahead and is set right, so that the order seems to be later than the loss. */
   function lose({ rig }: At): void {
     rig.clock.jumpWallClock(-2 * 60 * 60_000);
     rig.losses.note("put back");
@@ -250,7 +250,7 @@ describe("after a loss of supervisor.db", () => {
     return at;
   }
 
-  test("a key of before is unknown, and one that the journal has never seen is new", async () => {
+  test("an earlier key is unknown, and a key that the journal does not know is new", async () => {
     const at = await lost();
     const again = await at.refund({ idempotencyKey: "k", amount: 4 });
     expect([again.told, again.one.status, again.one.error.charged]).toEqual([
@@ -266,14 +266,14 @@ describe("after a loss of supervisor.db", () => {
     expect(refunded(at)).toEqual(["7.00"]);
   });
 
-  test("a journal that was lost as well knows no key either", async () => {
+  test("every key is unknown when the journal was lost too", async () => {
     const at = await lost();
     at.at.journal.gaps.begin("put back", true, at.at.clock.now() - 2 * 60 * 60_000);
     expect((await at.refund({ idempotencyKey: "l", amount: 3 })).told).toEqual(isUnknown);
     expect(refunded(at)).toEqual(["4.00"]);
   });
 
-  test.each([false, true])("parts of before and of now are the sum, archived: %s", async (kept) => {
+  test.each([false, true])("earlier and later parts are added up, archived: %s", async (kept) => {
     const at = await lost();
     const { journal, clock } = at.at;
     if (kept) {
@@ -289,7 +289,7 @@ describe("after a loss of supervisor.db", () => {
     expect(refunded(at)).toEqual(["9.99"]);
   });
 
-  test("every part may be a repeated one for a day", async () => {
+  test("every part counts as a possible repetition for a day", async () => {
     const at = await lost();
     const repeated = await at.refund({ amount: 4 });
     expect([repeated.told, repeated.one.error.details]).toEqual([isRepeated, {}]);
@@ -301,7 +301,7 @@ describe("after a loss of supervisor.db", () => {
     expect(refunded(at)).toEqual(["9.00"]);
   });
 
-  test("one that was under way is unknown, and settled like any other", async () => {
+  test("a refund that was under way is unknown, and an operator can settle it", async () => {
     const at = await known();
     at.fault("reset-before-commit");
     expect((await at.refund({ amount: 4 })).told).toEqual(isUnknown);
@@ -316,7 +316,7 @@ describe("after a loss of supervisor.db", () => {
     expect(refunded(at)).toEqual(["3.00"]);
   });
 
-  test("a lookup proves a refund that was under way only when all of it went back", async () => {
+  test("a lookup proves a refund that was under way only if the whole sum went back", async () => {
     const at = await known();
     expect((await at.refund({ amount: 4 })).told).toEqual(done);
     at.fault("reset-before-commit");
@@ -329,7 +329,7 @@ describe("after a loss of supervisor.db", () => {
 });
 
 describe("a supervisor of an older version", () => {
-  test("knows no keys and no repetition: nothing is sent that needs them", async () => {
+  test("knows no keys, so no refund that needs them is sent", async () => {
     const at = await known();
     const sent: string[] = [];
     const call = async (name: string, request: object): Promise<never> => {

@@ -7,9 +7,9 @@ import { hostileSamples } from "./hostile-samples.ts";
 import { api } from "./rig.ts";
 
 /**
- * The document and the API judge every hostile sample alike. A sample that they do not is listed
- * here by what it holds, with the reason. The words of the refusals are in the folder `refused`:
- * programs show them to people, so they change only on purpose.
+ * The document and the API judge every hostile sample alike. The samples that they judge otherwise
+ * are listed here, with the reason. The texts of the refusals are in the folder `refused`: programs
+ * show them to people, so they change only on purpose.
  */
 const exceptions: ReadonlyArray<readonly [call: RegExp, sample: RegExp, because: string]> = [
   [/./, /4111|1{4} 1{4}/, "a schema cannot compute the check digit of a card number"],
@@ -27,7 +27,7 @@ const authorization = `Basic ${btoa(`${operator.login}:${operator.password}`)}`;
 interface Judged {
   /** Samples that the two judge differently, and no exception says why. */
   readonly different: readonly string[];
-  /** The words of the refusals. */
+  /** The texts of the refusals. */
   readonly words: readonly string[];
   /** The reasons of the exceptions that were needed. */
   readonly used: readonly string[];
@@ -35,7 +35,7 @@ interface Judged {
 
 const judgements = new Map<string, Promise<Judged>>();
 
-/** Judged once, by whichever test asks first. */
+/** Judges the samples of a call once, for every test that needs them. */
 function judged(call: string): Promise<Judged> {
   const known = judgements.get(call) ?? judge(call, hostileSamples[call] ?? []);
   judgements.set(call, known);
@@ -129,7 +129,7 @@ test.each(orderIds)("document and API judge the order id %j of a path alike", as
   }
 });
 
-test("every exception is one", async () => {
+test("every exception of the list is needed", async () => {
   const all = await Promise.all(Object.keys(hostileSamples).map(judged));
   const used = new Set(all.flatMap((one) => one.used));
   expect(exceptions.map(([, , because]) => because).filter((one) => !used.has(one))).toEqual([]);
@@ -169,14 +169,14 @@ function allowsQuery(url: string, sample: string): boolean {
   });
 }
 
-test("every check of a request that JSON Schema cannot tell has words for the document", () => {
+test("every check of a request that JSON Schema cannot express has a description", () => {
   const silent = calls.flatMap(({ path, body, query, headers }) =>
     [body, query, headers].flatMap((schema) => (schema ? silentChecks(schema, path) : [])),
   );
   expect(silent).toEqual([]);
 });
 
-/** Refinements and customs without a description or a schema in their place. */
+/** Checks of zod that have neither a description nor a schema in the document. */
 function silentChecks(schema: z.ZodType, path: string): string[] {
   const { def } = schema as unknown as { def: Record<string, unknown> & { type: string } };
   const meta = schema.meta() ?? {};

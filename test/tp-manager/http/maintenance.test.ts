@@ -11,7 +11,7 @@ describe("maintenance", () => {
     expect(one["type"]).toBe("tpa");
   });
 
-  test("/config tells the terminal's identity beside the version", async () => {
+  test("/config shows the terminal's identity and the version", async () => {
     const { one } = await (await api()).call("GET", "/config");
     expect(one).toMatchObject({
       serialNumber: "SN-1",
@@ -23,7 +23,7 @@ describe("maintenance", () => {
     });
   });
 
-  test("/check asks the terminal, and does not while a payment runs", async () => {
+  test("/check asks the terminal, except while a payment runs", async () => {
     const { call, at } = await api();
     expect((await call("GET", "/check")).one).toMatchObject({
       cr: "0",

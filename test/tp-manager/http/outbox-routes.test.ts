@@ -99,7 +99,7 @@ test("a requeue while the credentials are still refused pauses again", async () 
   expect(rig.store.delivery(id)?.state).toBe("pending");
 });
 
-test("a dropped transaction is closed with its note and can be taken back", async () => {
+test("a dropped transaction is closed with its note and can be requeued", async () => {
   const { rig, call } = await apiWithSupervisor();
   rig.server.behave = () => refusedOrder;
   const id = rig.handOver("A-1");
@@ -118,7 +118,7 @@ test("a dropped transaction is closed with its note and can be taken back", asyn
   expect((await rig.tries(id, 2)).at(-1)).toBe("sent");
 });
 
-test("what was sent, or reversed at the terminal, is neither sent again nor dropped", async () => {
+test("a sent or reversed transaction is neither sent again nor dropped", async () => {
   const { rig, call } = await apiWithSupervisor();
   const sent = rig.handOver("A-1");
   await rig.tries(sent, 1);
@@ -145,7 +145,7 @@ test("what was sent, or reversed at the terminal, is neither sent again nor drop
   expect(rig.server.requests).toHaveLength(2);
 });
 
-test("a transaction on its way is left alone", async () => {
+test("a transaction on its way can be neither dropped nor requeued", async () => {
   const { rig, call } = await apiWithSupervisor();
   rig.server.behave = () => "hang";
   const id = rig.handOver("A-1");
@@ -164,7 +164,7 @@ test("an unknown transaction, a missing note and a card number in it are refused
   expect(card.one.error.code).toBe("CARD_DATA_REFUSED");
 });
 
-test("with an operator pair the kiosk may not look into the outbox", async () => {
+test("with an operator's pair the kiosk's pair may not read the outbox", async () => {
   const { call, kiosk } = await apiWithSupervisor({ operator });
   for (const [method, path] of [
     ["GET", "/outbox"],
@@ -177,7 +177,7 @@ test("with an operator pair the kiosk may not look into the outbox", async () =>
   expect((await call("GET", "/outbox")).http).toBe(200);
 });
 
-test("without a supervisor the answer says so", async () => {
+test("GET /outbox without a supervisor is answered SUPERVISOR_UNAVAILABLE", async () => {
   const { call, stopSupervisor } = await apiWithSupervisor();
   await stopSupervisor();
   const { http, one } = await call("GET", "/outbox");
@@ -188,7 +188,7 @@ test("without a supervisor the answer says so", async () => {
   ]);
 });
 
-test("what the supervisor refuses is listed and dropped by the same calls", async () => {
+test("a transaction that the supervisor refuses is listed and dropped here as well", async () => {
   const { at, call, stopSupervisor } = await apiWithSupervisor();
   await pay(at, request("A-1"));
   await at.clock.advance(6_000);
@@ -209,7 +209,7 @@ test("what the supervisor refuses is listed and dropped by the same calls", asyn
   expect((await call("POST", `/outbox/${id}/requeue`)).http).toBe(200);
 });
 
-test("an order's story tells each try and each word of a person", async () => {
+test("an order's timeline shows each try to send and each decision of a person", async () => {
   const { at, rig, call } = await apiWithSupervisor();
   await pay(at, request("A-1"));
   rig.server.behave = () => refusedOrder;

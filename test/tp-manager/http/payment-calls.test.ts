@@ -30,7 +30,7 @@ describe("POST /payment", () => {
     expect(Object.values(one.receipt).every((value) => typeof value === "string")).toBe(true);
   });
 
-  test("works at / too, makes an order id when there is none, and takes the currency", async () => {
+  test("works at / too, makes a missing order id, and uses the default currency", async () => {
     const { call, at } = await api({ defaultCurrency: "CHF" });
     const { one } = await call("POST", "/", { amount: 1 });
     expect(one).toMatchObject({ currency: "CHF", amount: 1 });
@@ -38,7 +38,7 @@ describe("POST /payment", () => {
     expect(at.terminal.paid).toMatchObject([{ amountMinor: 100, currencyNumeric: "756" }]);
   });
 
-  test("names a generated order whose end could not be stored", async () => {
+  test("names a generated order id when the outcome could not be stored", async () => {
     const { post, call, at } = await api();
     at.terminal.script = (order, observer) => {
       const ending = approves(order, observer);
@@ -107,7 +107,7 @@ describe("POST /payment", () => {
     expect(one.error.details.faults).toHaveLength(4);
   });
 
-  test("refuses card numbers wherever they are, and article numbers only elsewhere", async () => {
+  test("refuses a card number in every member", async () => {
     const { post, at } = await api();
     const pan = "4111 1111 1111 1111";
     for (const payload of [
@@ -125,7 +125,7 @@ describe("POST /payment", () => {
     expect(at.terminal.paid).toEqual([]);
   });
 
-  test("refuses what is not JSON, not an object, too large or of another type", async () => {
+  test("refuses a body that is not JSON, no object, too large or of another type", async () => {
     const { post, call } = await api();
     for (const payload of ["{", "[]", '"x"', "1", '{"amount":1,"__proto__":{}}', ""]) {
       expect((await post(payload)).one.error.code).toBe("BODY_NOT_JSON");
@@ -150,7 +150,7 @@ describe("POST /payment", () => {
 });
 
 describe("GET /payment/{orderId}", () => {
-  test("tells an order with its attempts and their events", async () => {
+  test("answers an order with its attempts and their events", async () => {
     const { post, call } = await api();
     await post({ amount: 9.99, orderId: "Ord/1 ä" });
     const { http, one } = await call("GET", `/payment/${encodeURIComponent("Ord/1 ä")}`);

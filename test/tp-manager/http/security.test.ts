@@ -70,7 +70,7 @@ describe("over a real socket", () => {
     }
   });
 
-  test("HEAD, OPTIONS, TRACE, DELETE and a tunnel get 405 or less, and never act", async () => {
+  test("HEAD, OPTIONS, TRACE, DELETE and CONNECT get 405 and change nothing", async () => {
     const api = await listening();
     for (const method of ["HEAD", "OPTIONS", "TRACE", "DELETE", "PATCH"]) {
       expect([method, statusOf(await exchange(api, get(api, "/stop", method)))]).toEqual([
@@ -83,7 +83,7 @@ describe("over a real socket", () => {
     expect(api.at.arbiter.lease.closed).toBe(false);
   });
 
-  test("a WebSocket is never opened, whoever asks", async () => {
+  test("a WebSocket is never opened, neither with nor without the right origin", async () => {
     const api = await listening();
     const upgrade = [
       "Upgrade: websocket",
@@ -124,7 +124,7 @@ describe("over a real socket", () => {
     expect(api.at.terminal.paid).toEqual([]);
   });
 
-  test("takes UTF-8 under its name, and a compressed body never", async () => {
+  test("a body with charset UTF-8 is accepted, a compressed one is refused", async () => {
     const api = await listening();
     const body = '{"amount":1,"orderId":"A-1"}';
     const named = post(api, body, "application/json; charset=UTF-8");
@@ -133,7 +133,7 @@ describe("over a real socket", () => {
     expect(statusOf(await exchange(api, packed, body))).toBe(415);
   });
 
-  test("a body above 64 KiB, headers above 16 KiB and no HTTP at all are refused", async () => {
+  test("a body above 64 KiB, headers above 16 KiB and anything but HTTP are refused", async () => {
     const api = await listening();
     const large = `{"amount":1,"orderId":"${"x".repeat(70_000)}"}`;
     expect(bodyOf(await exchange(api, post(api, large), large)).error.code).toBe("BODY_TOO_LARGE");
@@ -161,7 +161,7 @@ describe("over a real socket", () => {
     expect(api.at.terminal.paid).toEqual([]);
   });
 
-  test("garbage behind a running payment is never answered as if it were the payment", async () => {
+  test("garbage that follows a running payment gets no answer, the payment goes on", async () => {
     const api = await listening();
     const gate = Promise.withResolvers<void>();
     api.at.terminal.script = async (order, observer) => {
@@ -179,7 +179,7 @@ describe("over a real socket", () => {
       .toMatchObject({ status: "Success" });
   });
 
-  test("listens on the loopback addresses with the same limits, and on no other", async () => {
+  test("only the loopback addresses are listened on, with the same limits", async () => {
     const api = await listening();
     const answer = await exchange(api, get(api, "/version"), "", "::1").catch(() => "");
     if (answer !== "") expect(statusOf(answer)).toBe(200);
@@ -191,7 +191,7 @@ describe("over a real socket", () => {
 
 describe("the slow-down after failures", () => {
   const here = new AbortController().signal;
-  /** How long the answer to one wrong pair is delayed. */
+  /** How long the answer to one wrong login is delayed. */
   const guess = async (delay: FailureDelay, clock: TestClock, login = "kiosk") => {
     let done = false;
     const answer = delay.wait(login, here).then((waited) => {
@@ -212,7 +212,7 @@ describe("the slow-down after failures", () => {
     expect(waits).toEqual([100, 200, 400, 800, 1600, 3200, 5000, 5000]);
   });
 
-  test("is each login's own and is forgotten after a minute", async () => {
+  test("counts for each login apart and is forgotten after a minute", async () => {
     const clock = new TestClock();
     const delay = new FailureDelay(clock);
     for (let i = 0; i < 5; i++) await guess(delay, clock);
@@ -221,7 +221,7 @@ describe("the slow-down after failures", () => {
     expect(await guess(delay, clock)).toBe(100);
   });
 
-  test("is not shaken off by a flood of other logins, which share one in the end", async () => {
+  test("stays for a login through a flood of other logins, which share one count", async () => {
     const clock = new TestClock();
     const delay = new FailureDelay(clock);
     for (let i = 0; i < 5; i++) await guess(delay, clock);
@@ -231,7 +231,7 @@ describe("the slow-down after failures", () => {
     expect(await guess(delay, clock, "never seen")).toBe(5_000);
   });
 
-  test("keeps no more than 64 waiting, and none whose sender is gone", async () => {
+  test("lets at most 64 requests wait, and none whose client is gone", async () => {
     const clock = new TestClock();
     const delay = new FailureDelay(clock);
     const gone = new AbortController();
@@ -244,7 +244,7 @@ describe("the slow-down after failures", () => {
     expect(await guess(delay, clock)).toBe(5_000);
   });
 
-  test("a wrong pair over a socket is late, the right one is not and undoes nothing", async () => {
+  test("delays a wrong login, not the right one, whose success resets nothing", async () => {
     const at = house();
     const api = await listening({ clock: at.clock }, at);
     const wrong = { authorization: `Basic ${btoa("kiosk:guessed")}` };
@@ -263,7 +263,7 @@ describe("the slow-down after failures", () => {
     }
   });
 
-  test("more failures at once than may wait are refused in the form of every error", async () => {
+  test("refuses more waiting failures than 64 with 429 and an error code", async () => {
     const at = house();
     const api = await listening({ clock: at.clock }, at);
     const head = `GET / HTTP/1.1\r\nHost: localhost:${api.port}\r\n`;
@@ -281,7 +281,7 @@ describe("the slow-down after failures", () => {
 });
 
 describe("the limit of connections", () => {
-  test("idle ones make room, the oldest first, and a payment goes through", async () => {
+  test("closes the oldest idle ones first, and a payment goes through", async () => {
     const api = await listening();
     const idle = Array.from({ length: 300 }, () => api.raw());
     const closed = new Set<number>();
@@ -293,7 +293,7 @@ describe("the limit of connections", () => {
     expect([...closed]).toEqual(Array.from({ length: 301 - 256 }, (_, i) => i));
   });
 
-  test("whoever has shown right credentials stays, and a running payment most of all", async () => {
+  test("closes none that had the right credentials, nor one with a running payment", async () => {
     const api = await listening();
     const gate = Promise.withResolvers<void>();
     api.at.terminal.script = async (order, observer) => {
@@ -314,7 +314,7 @@ describe("the limit of connections", () => {
     expect(bodyOf(await kiosk.ended)).toMatchObject({ status: "Success", orderId: "A-1" });
   });
 
-  test("a stop waits for answers, and for no connection beside them", async () => {
+  test("a stop waits for running answers and closes all other connections", async () => {
     const api = await listening();
     const gate = Promise.withResolvers<void>();
     api.at.terminal.script = async (order, observer) => {
@@ -324,7 +324,7 @@ describe("the limit of connections", () => {
     const whole = (lines: readonly string[], body = "") => `${lines.join("\r\n")}\r\n\r\n${body}`;
     const body = '{"amount":1,"orderId":"A-1"}';
     const paying = api.raw(whole(post(api, body), body));
-    // A browser opens one ahead; a client waits with an answered one; and two are in mid-request.
+    // One is opened ahead by a browser, one is answered already, and two are amid a request.
     const idle = [
       api.raw(),
       api.raw(whole(get(api))),
@@ -343,7 +343,7 @@ describe("the limit of connections", () => {
     await closing;
   });
 
-  test("when all carry out trusted requests the next is cut before it is read", () => {
+  test("refuses the next one while every other one runs a trusted request", () => {
     const connections = new Connections({ total: 2 });
     const [a, b, c] = [new PassThrough(), new PassThrough(), new PassThrough()];
     const response = (socket: PassThrough) =>
@@ -367,7 +367,7 @@ test.each([
   ['{"a":{"x":1,"y":[],"x":2}}', "x"],
   ['{"a" :1,"a"\n:2}', "a"],
   ['{"":1,"":2}', ""],
-])("the first doubled key of %s is %s", (json, key) => {
+])("the first repeated key of %s is %s", (json, key) => {
   const refused = `The body names ${JSON.stringify(key)} twice.`;
   const read = () => readBody(Buffer.from(json), {});
   if (key === undefined) expect(read()).toEqual(JSON.parse(json));

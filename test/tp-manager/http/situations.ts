@@ -9,7 +9,7 @@ import { baseline, identity, report } from "../../support/reports.ts";
 import { approves, disconnected, lost, type PayScript } from "../../support/scripted-terminal.ts";
 
 type Prepare = (at: House) => unknown;
-/** What the answer says: `error.code`, else `status`, else "none"; how it comes about. */
+/** What the answer says (`error.code`, else `status`, else "none"), and how it is produced. */
 export type Situation = readonly [says: string, prepare: Prepare, body?: object];
 
 const nothing: Prepare = () => undefined;
@@ -48,19 +48,19 @@ const telecollects =
   };
 
 const paid: Prepare = (at) => pay(at, request("A-1"));
-/** As paid, and the terminal tells the sale as its last transaction. */
+/** As `paid`, and the terminal shows the sale as its last transaction. */
 const stored: Prepare = after(paid, (at) => at.terminal.stores(report()));
 const updating: Prepare = (at) => Object.assign(at.probation, { isOn: true });
 const stopping: Prepare = (at) => at.arbiter.lease.close();
 const broken: Prepare = (at) => at.close();
-/** A sale that no order asked for. */
+/** An unmatched transaction. */
 const strange: Prepare = (at) => {
   at.start();
   at.terminal.tell({ type: "unmatched-report", report: report() });
 };
 const reversed: Prepare = after(stored, (at) => at.afterSale.reverse("A-1"));
 const declined = after(ends(aborts("declined")), paid);
-/** The terminal tells a sale behind the end of a cancelled order, and is still asked about it. */
+/** The terminal reports a sale after the end of a cancelled order, and the probe still runs. */
 const toldLate: Prepare = after(ends(aborts("cancelled")), paid, (at) => {
   at.start();
   at.terminal.lastTransaction = () => new Promise(() => {});
@@ -78,7 +78,7 @@ const running =
   };
 const busy = running("B-1");
 
-/** An order of which nobody knows the end, and a terminal that cannot be asked. */
+/** An order in doubt, and a terminal that is disconnected. */
 const doubtful: Prepare = async (at) => {
   at.terminal.script = () => {
     at.terminal.unavailable = disconnected();
@@ -87,7 +87,7 @@ const doubtful: Prepare = async (at) => {
   await pay(at, request("B-1"));
 };
 
-/** An order that recovery has asked about in vain. */
+/** A payment whose outcome is lost, at a terminal whose probes prove nothing. */
 const unheard: Prepare = (at) => {
   at.terminal.last = { kind: "not-told", why: "bare completion" };
   at.terminal.script = () => Promise.resolve(lost("line broken"));
@@ -104,7 +104,7 @@ const settled =
   (at) =>
     at.settle({ orderId: "A-1", outcome, note: "seen on the terminal's receipt" });
 
-/** A sale that is held at its approval and ends as the decision says. */
+/** A two-phase sale that waits at its approval and ends as the decision says. */
 const holding: Prepare = (at) => {
   at.terminal.script = (_order, observer) =>
     new Promise((resolve) => {
@@ -120,7 +120,7 @@ const approved = after(holding, (at) =>
   pay(at, request("A-1", { delivery: { withinSeconds: 30 } })),
 );
 
-/** A sale that is held at its approval, with the end that follows the decision. */
+/** A two-phase sale that waits at its approval, with the end that follows the decision. */
 const approvedThen = (end: PaymentEnd): Prepare =>
   after(
     (at) => {
@@ -157,7 +157,7 @@ const sale = { amount: 9.99, ...order };
 const twoPhase = { ...sale, delivery: { withinSeconds: 30 } };
 const note = { note: "seen on the terminal's receipt" };
 
-/** What keeps any use of the terminal from beginning. */
+/** Situations in which no command to the terminal can begin. */
 const terminal: readonly Situation[] = [
   ["TERMINAL_BUSY", busy],
   ["TERMINAL_DISCONNECTED", unavailable("disconnected")],
@@ -175,7 +175,7 @@ const failed = (says: string, prepare: Prepare): Situation => [
   after(prepare, twoPhasePaid),
   { ...order, delivered: false },
 ];
-/** The goods of a two-phase sale that had failed did not come out either. */
+/** Two-phase sales that failed, of which the kiosk reports that no goods came out. */
 const notDelivered: readonly Situation[] = [
   failed("TERMINAL_BUSY", unavailable("busy")),
   failed("TERMINAL_DISCONNECTED", unavailable("disconnected")),

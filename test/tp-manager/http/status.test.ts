@@ -33,7 +33,7 @@ describe("GET /health", () => {
     expect(Date.parse(health.clock.now)).toBe(at.clock.now());
   });
 
-  test("says why not without a link, and since when", async () => {
+  test("is not ready without a link, and says why and since when", async () => {
     const { at, call } = await api();
     await at.clock.advance(5_000);
     at.terminal.become({ link: "disconnected", linkProblem: "/dev/ttyUSB0 is not there" });
@@ -43,7 +43,7 @@ describe("GET /health", () => {
     expect(Date.parse(health.terminal.since)).toBe(at.clock.now());
   });
 
-  test("counts a lost link from its loss, whatever the tries since have met", async () => {
+  test("shows since when a link is lost, however many tries to connect failed since", async () => {
     const { at, call } = await api();
     const lostAt = at.clock.now();
     at.terminal.become({ link: "disconnected", linkProblem: "unplugged" });
@@ -58,7 +58,7 @@ describe("GET /health", () => {
     expect(Date.parse(back.since)).toBe(at.clock.now());
   });
 
-  test("says that the terminal needs action", async () => {
+  test("is not ready when the terminal needs action, and says so", async () => {
     const { at, call } = await api();
     const status = { cr: "2", card: "0", call: "0", periph: "0", detail: "no paper" } as const;
     at.terminal.become({ status });
@@ -67,7 +67,7 @@ describe("GET /health", () => {
     ]);
   });
 
-  test("tells until when an approved sale waits for the word about its goods", async () => {
+  test("shows until when an approved sale waits for the decision about its goods", async () => {
     const at = house();
     const { call } = await api({}, at);
     at.terminal.script = (_order, observer) => {
@@ -83,7 +83,7 @@ describe("GET /health", () => {
     expect((await call("GET", "/health")).one.running).toEqual({ ...running, goodsBy: null });
   });
 
-  test("tells no prompt of an earlier try of the same order", async () => {
+  test("shows no prompt of an earlier attempt of the same order", async () => {
     const at = house();
     const { call } = await api({}, at);
     const decline = Promise.withResolvers<void>();
@@ -132,7 +132,7 @@ describe("GET /health", () => {
     await Promise.all([stopped, answer]);
   });
 
-  test("a silent supervisor, another terminal and a stop are told", async () => {
+  test("shows that the supervisor is silent, the terminal replaced, and a stop begun", async () => {
     const at = house();
     const silent = monitorOf(at, () => Promise.reject(new Error("nobody listens")));
     const { call } = await api({ monitor: silent }, at);
@@ -152,7 +152,7 @@ describe("GET /health", () => {
     ]);
   });
 
-  test("an unreadable journal is a reason, not a fault", async () => {
+  test("is not ready with an unreadable journal, and answers all the same", async () => {
     const at = house();
     const { call } = await api({}, at);
     at.close();
@@ -162,13 +162,13 @@ describe("GET /health", () => {
   });
 });
 
-test("an order in doubt has one alarm, as long as the doubt and no longer", async () => {
+test("an order in doubt has one alarm until it is settled", async () => {
   const { at, call } = await api();
   at.terminal.last = { kind: "not-told", why: "bare completion" };
   at.terminal.script = () => Promise.resolve(lost("line broken"));
   void pay(at, request("A-1"));
   await at.clock.advance(300_000);
-  // Every repeat has the terminal asked again, and every run ends without proof.
+  // Every repetition starts a recovery run, and every run ends without proof.
   for (let n = 0; n < 3; n += 1) {
     void pay(at, request("A-1"));
     await at.clock.advance(300_000);
@@ -229,7 +229,7 @@ describe("GET /metrics", () => {
     expect(await seriesOf(["DELETE", "PATCH", "OPTIONS", "HEAD", "TRACE"])).toBe(before);
   });
 
-  test("tells what it can when neither journal nor supervisor answer", async () => {
+  test("has its other figures when neither journal nor supervisor answer", async () => {
     const at = house();
     const { call } = await api({ monitor: monitorOf(at, () => Promise.reject(new Error())) }, at);
     at.close();
@@ -240,7 +240,7 @@ describe("GET /metrics", () => {
   });
 });
 
-test("the figures keep the rules of Prometheus' linter (promtool check metrics)", async () => {
+test("the metrics keep the rules of Prometheus' linter (promtool check metrics)", async () => {
   const at = house();
   const monitor = monitorOf(at);
   monitor.metrics.addProcessFigures();

@@ -48,7 +48,7 @@ test("payments are found by order, amount, card, status and time, page by page",
   expect((await search(`from=${early}&until=${until}`)).ids).toEqual(["B-4", "b-3", "A-2"]);
 });
 
-test("a search goes on in the archive, and ends there", async () => {
+test("a search continues in the archive, page by page", async () => {
   const { at, search } = await sold(["A-1", "A-2", "A-3", "A-4"]);
   at.journal.archive.putAway(at.clock.now() - 1.5 * HOUR_MS, 100);
   const from = isoTime(at.clock.now() - 24 * HOUR_MS);
@@ -80,7 +80,7 @@ test.each([
   expect(body.error.details.faults[0].field).toBe(field);
 });
 
-test("a story says what may be done, by the order's state and by who asks", async () => {
+test("a timeline says which actions the order's state and the caller's rights allow", async () => {
   const operator = { login: "boss", password: "secret" };
   const { call } = await sold(["A-1", "A-2"], { operator });
   const may = async (orderId: string, headers = {}): Promise<string[]> =>
@@ -103,7 +103,7 @@ test.each([
   expect((await call("GET", "/story/A-1")).one.may.includes("capture")).toBe(offered);
 });
 
-test("what is left to refund, and each warning, is told for other languages", async () => {
+test("a timeline has what is left to refund, and each warning with its values", async () => {
   const { at, call } = await sold(["A-1", "A-2"]);
   const story = async () => (await call("GET", "/story/A-1")).one;
   expect(await story()).toMatchObject({ refundable: 1, notes: [], warnings: [] });
@@ -126,7 +126,7 @@ test("what is left to refund, and each warning, is told for other languages", as
   expect(told.notes.map(({ says }: { says: string }) => says)).toEqual(told.warnings);
 });
 
-test("a person who looks does not take an answer from the kiosk", async () => {
+test("a person who reads a timeline leaves the charge unread for the kiosk", async () => {
   const { at, call } = await api();
   at.terminal.script = approves;
   await call("POST", "/payment", { amount: 1, orderId: "A-1" });
@@ -143,7 +143,7 @@ const declines: PayScript = (order, observer) => {
   return Promise.resolve({ end: "aborted", code: "05", reason: "declined", text, ticket: "" });
 };
 
-test("an earlier try that was charged after all speaks for the order", async () => {
+test("an earlier attempt that was charged late decides the order's answer", async () => {
   const { at, call } = await api();
   at.terminal.script = declines;
   await call("POST", "/payment", { amount: 9.99, orderId: "A-1" });

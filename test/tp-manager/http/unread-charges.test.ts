@@ -9,7 +9,7 @@ import { api, authorization, monitorOf } from "./rig.ts";
 
 const unread = (at: House): readonly string[] => at.journal.answers.unreadCharges()?.orderIds ?? [];
 
-/** A charge whose word was lost on the line, and that two looks at the terminal have shown. */
+/** A charge whose outcome was lost on the line, and that two probes have proved. */
 async function found(at: House, orderId: string): Promise<void> {
   at.terminal.script = (_order, observer) => {
     observer.report(report());
@@ -22,7 +22,7 @@ async function found(at: House, orderId: string): Promise<void> {
   expect(at.journal.attempts.latest(orderId)?.state.phase).toBe("charged");
 }
 
-test("a charge that is found after the answer is told until its order is looked up", async () => {
+test("a charge found after the answer is a condition until its order is looked up", async () => {
   const { at, get } = await listening();
   await found(at, "A-1");
   expect(unread(at)).toEqual(["A-1"]);
@@ -38,7 +38,7 @@ test("a charge that is found after the answer is told until its order is looked 
   await expect.poll(() => unread(at)).toEqual([]);
 });
 
-test("what a person has seen waits no longer, and nothing of money changes", async () => {
+test("what an operator has acknowledged waits no longer, and no money changes", async () => {
   const at = house();
   await found(at, "A-1");
   const strange = report({ receiptNumber: "0009", traceNumber: "000099" });
@@ -94,7 +94,7 @@ test("what a person has seen waits no longer, and nothing of money changes", asy
   expect(await waits()).toEqual([[], [], 0]);
 });
 
-test("an alarm of before keeps its name, and the kind of before ends it", async () => {
+test("an alarm of an older version keeps its name, and the former kind ends it", async () => {
   const at = house();
   at.start();
   const strange = report({ receiptNumber: "0009", traceNumber: "000099" });
@@ -119,7 +119,7 @@ test("an alarm of before keeps its name, and the kind of before ends it", async 
   expect(await alarms()).toEqual([]);
 });
 
-test("and is known when the order is asked for again", async () => {
+test("a charge found after the answer is read when the order is paid again", async () => {
   const { at, get } = await listening();
   await found(at, "A-1");
   const body = JSON.stringify({ orderId: "A-1", amount: 9.99 });
@@ -129,7 +129,7 @@ test("and is known when the order is asked for again", async () => {
   expect(at.terminal.paid).toHaveLength(1);
 });
 
-test("and is no trouble any more when it was reversed", async () => {
+test("a charge found after the answer is no condition once it is reversed", async () => {
   const at = house();
   await found(at, "A-1");
   at.terminal.stores(report());
@@ -137,7 +137,7 @@ test("and is no trouble any more when it was reversed", async () => {
   expect(unread(at)).toEqual([]);
 });
 
-test("an answer that reaches nobody leaves its charge unread", async () => {
+test("a charge is unread when its answer did not reach the kiosk", async () => {
   const site = await listening();
   const { at, get } = site;
   await hangUpDuring({ orderId: "A-1", amount: 9.99 }, site);
@@ -146,7 +146,7 @@ test("an answer that reaches nobody leaves its charge unread", async () => {
   await expect.poll(() => unread(at)).toEqual([]);
 });
 
-test("an answer that arrives leaves nothing unread, nor a repetition that is cut", async () => {
+test("a charge whose answer arrived stays read when a later lookup is cut off", async () => {
   const { app, at, get, port, raw } = await listening();
   const body = JSON.stringify({ orderId: "A-1", amount: 9.99 });
   const headers = { "content-type": "application/json" };
@@ -170,7 +170,7 @@ test("an answer that arrives leaves nothing unread, nor a repetition that is cut
   expect(unread(at)).toEqual([]);
 });
 
-test("a charge after the answer's own limit is unread", async () => {
+test("a charge after the answer's time limit is unread", async () => {
   const at = house();
   const goesOn = Promise.withResolvers<void>();
   at.terminal.script = async (order, observer) => {

@@ -10,7 +10,7 @@ const attempt = `INSERT INTO attempt (transaction_id, order_id, number, amount_m
   generated_id, request, started_at_ms, ended_at_ms, after_telecollection, answer_delivered, phase,
   state, baseline, receipt_number, trace_number, open_return)`;
 
-/** People have seen the unmatched transactions behind these. */
+/** The operator has acknowledged the unmatched transactions after this number. */
 const SEEN_AFTER = 20;
 
 /** The id of the charged order `i` (of the failed one: with "f") in a {@link fullJournal}. */

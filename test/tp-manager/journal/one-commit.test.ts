@@ -15,7 +15,7 @@ test("an outcome whose hand-off cannot be written is not written either", async 
   expect(kinds).not.toContain("end-completed");
 });
 
-test("a listener that writes leaves no attempt that is behind the journal", async () => {
+test("an attempt in memory equals the journal after a listener has written to it", async () => {
   const at = house();
   const { attempts, events } = at.journal;
   await pay(at, request("A-1"));

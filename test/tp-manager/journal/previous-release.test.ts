@@ -28,7 +28,7 @@ const TOMORROW = new Date(2026, 0, 16, 9, 0, 0).getTime();
 const note = "seen at the terminal";
 const everything = { sinceMs: 0, status: null, limit: 100, before: null };
 
-/** What a release makes of a journal that another one wrote: it is read, and everything goes on. */
+/** Reads a journal that another release wrote, and goes on with its orders. */
 async function goOn({ house, pay }: Release, path: string): Promise<Record<string, string>> {
   const at = house(path, undefined, { clock: new TestClock(TOMORROW) });
   const terminal = new CountingTerminal(at, 50);
@@ -61,7 +61,7 @@ async function goOn({ house, pay }: Release, path: string): Promise<Record<strin
   return told;
 }
 
-/** Orders of {@link everyPhase}, told after a start that heard nothing of the terminal. */
+/** Orders of {@link everyPhase} after a start at which the terminal reported nothing. */
 const phases = {
   sold: "charged",
   "sold-2": "charged",
@@ -80,7 +80,7 @@ const phases = {
 
 const clean = { faults: [], unknown: {} };
 
-test("a journal of the release before is audited as it lies and gone on with", async () => {
+test("a journal of the previous release is audited without a fault and goes on", async () => {
   const path = unpacked();
   expect(audit(path)).toMatchObject(clean);
   expect(await goOn({ house, pay }, path)).toEqual(phases);
@@ -90,7 +90,7 @@ test("a journal of the release before is audited as it lies and gone on with", a
 const proof = { facts: ["the numbers are equal"], assumes: ["sole-user"], rules: 1 } as const;
 const aborted = { end: "aborted", code: "6C", text: "", reason: "cancelled", ticket: "" } as const;
 
-/** Verdicts that no quick way leads to, with reports of their own. */
+/** Writes verdicts that `everyPhase` does not reach, with reports of their own. */
 function addVerdicts(path: string): void {
   const { journal, clock, log, close } = house(path);
   const { attempts } = journal;
@@ -130,8 +130,8 @@ function addVerdicts(path: string): void {
 
 const verdicts = { late: "charged", doubt: "in-doubt", told: "charged", back: "reversed" };
 
-// The code of before comes out of git; a clone without history has none.
-test.skipIf(!hasPrevious)("the release before goes on with a journal of this one", async () => {
+// The previous release's code comes out of git; a clone without history has none.
+test.skipIf(!hasPrevious)("the previous release goes on with a journal of this one", async () => {
   const before = await previousRelease();
   const path = await everyPhase();
   addVerdicts(path);
@@ -156,6 +156,6 @@ function published(path: string): object[] {
   });
 }
 
-test("steps are published under the names and with the members of before", async () => {
+test("steps keep the names and members of the previous release", async () => {
   expect(published(await everyPhase())).toMatchObject(published(unpacked()));
 });

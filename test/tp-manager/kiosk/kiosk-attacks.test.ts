@@ -36,7 +36,7 @@ test("nothing of the data folder is served when KIOSK_APP is a folder above it",
   expect((await fetch(`http://localhost:${same.port}/config.txt`)).status).toBe(404);
 });
 
-test.skipIf(process.platform === "win32")("a pipe in the folder holds nobody up", async () => {
+test.skipIf(process.platform === "win32")("a pipe in the folder gets 404 at once", async () => {
   const { port, folder } = await served();
   execFileSync("mkfifo", [join(folder, "pipe.js")]);
   const answer = await fetch(`http://localhost:${port}/pipe.js`, {
@@ -45,7 +45,7 @@ test.skipIf(process.platform === "win32")("a pipe in the folder holds nobody up"
   expect(answer.status).toBe(404);
 });
 
-test("a file that grows while it is read sends no byte behind its answer", async () => {
+test("a file that grows while it is read sends no byte after its answer", async () => {
   const { port, folder } = await served();
   const path = join(folder, "film.mp4");
   const size = 32 * 1024 * 1024;

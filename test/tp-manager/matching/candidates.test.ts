@@ -13,7 +13,7 @@ async function statusOf(at: House, orderId: string): Promise<string> {
 
 const refuses = { kind: "not-told", why: "it refuses" } as const;
 
-/** A payment whose end nobody heard. `last`: what the terminal shows then. */
+/** A payment whose outcome is lost. `last`: what the terminal shows then. */
 async function isLost(
   at: House,
   orderId: string,
@@ -33,7 +33,7 @@ test("a command whose time limit was over before the next one is no candidate", 
   expect(await statusOf(at, "B-1")).toBe("charged");
 });
 
-test("what was stored behind the next baseline can be that of the command before", async () => {
+test("a command is a candidate when the terminal refused to show its storage since", async () => {
   const at = house();
   await isLost(at, "A-1", refuses);
   await at.clock.advance(LIMIT_MS + 5_000);
@@ -45,7 +45,7 @@ test("what was stored behind the next baseline can be that of the command before
 test.each([
   ["minutes", 20 * 60_000],
   ["hours", 5 * 3_600_000],
-])("a reversal is a candidate from its own time on, %s after its sale", async (_age, ageMs) => {
+])("a reversal is a candidate from its own start on, %s after its sale", async (_age, ageMs) => {
   const before = house();
   await pay(before, request("A-1"));
   await before.clock.advance(ageMs);

@@ -96,7 +96,7 @@ describe("two reports (docs/rules/01-baseline.md)", () => {
   }
 });
 
-test("storages: two empty ones, or one that is not told, cannot be told apart", () => {
+test("two empty storages, or an unreadable one and any other, compare as unsure", () => {
   const none = { kind: "none" } as const;
   const notTold = { kind: "not-told", why: "" } as const;
   const stored = { kind: "transaction", report: report() } as const;
@@ -107,7 +107,7 @@ test("storages: two empty ones, or one that is not told, cannot be told apart", 
   expect(compareStored(stored, { kind: "transaction", report: declined() })).toBe("unsure");
 });
 
-test("two sales are named only where both tell a number and no number is the same", () => {
+test("a report names another sale only if it has a number and none is the same", () => {
   const another = (change: Change): boolean => namesAnotherSale(report(), report(change));
   expect(another({ receiptNumber: "0003", traceNumber: "000013" })).toBe(true);
   expect(another({ receiptNumber: "0003", traceNumber: null })).toBe(true);
@@ -116,7 +116,7 @@ test("two sales are named only where both tell a number and no number is the sam
   expect(another({})).toBe(false);
 });
 
-test("the next receipt number, also where numbers begin again", () => {
+test("the next receipt number is known, except after 9999, where numbers may begin again", () => {
   expect(isNextReceipt("0002", "0003")).toBe(true);
   expect(isNextReceipt("9999", "0001")).toBeNull();
   expect(isNextReceipt("9999", "0000")).toBe(true);

@@ -93,7 +93,7 @@ export const takenBack = (change: Partial<TransactionReport> = {}): LastTransact
   stored({ traceNumber: "000099", originalTrace: "000012", localTime: "130105", ...change });
 export const look = (last: LastTransaction, atMs = 200_000): Probe => ({ identity, last, atMs });
 
-/** The verdict of the last of several looks, each a pause after the one before. */
+/** The verdict of the last of several probes, each one a pause after the previous one. */
 export function seen(
   doubt: Inquiry,
   known: Partial<Known>,

@@ -18,7 +18,7 @@ async function limitOf(delivery: { withinSeconds: number } | null) {
 }
 
 // A process that starts while the terminal holds a sale knows its window from the order alone.
-test("the silence about a two-phase sale holds for its goods window as well", async () => {
+test("the silence of recovery covers the goods window of a two-phase sale as well", async () => {
   expect(await limitOf({ withinSeconds: 60 })).toEqual([T4_MS + 75_000, T4_MS + 75_000]);
   expect(await limitOf(null)).toEqual([T4_MS, T4_MS]);
 });
@@ -34,7 +34,7 @@ test("an unchanged storage proves nothing while the window for goods can be open
   expect(phase()).toBe("not-charged");
 });
 
-test("the good result that counts is kept behind a contrary one", async () => {
+test("an acknowledged good result still counts after a contrary one", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());

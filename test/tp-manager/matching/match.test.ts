@@ -8,7 +8,7 @@ import { ends, fresh, HOUR_MS, inWords, notTold, sells, stored, untimed } from "
 
 const inThatSecond = report({ receiptNumber: "0003", traceNumber: "000013" });
 
-/** Whose a record is, in few words. */
+/** Which orders a record can belong to, as a short text. */
 function whose(
   { journal, terminal, clock }: House,
   record: TransactionReport = fresh,
@@ -18,22 +18,22 @@ function whose(
   return inWords(matcher.whose(record, source, { ...identity, serialNumber }));
 }
 
-describe("a new record is that of an order", () => {
-  test("behind a command that never left", async () => {
+describe("a new record belongs to an order", () => {
+  test("before a later command that was never sent", async () => {
     const at = house();
     await ends(at, "A", aborted);
     await ends(at, "B", { end: "not-sent", code: "", text: "no link" });
     expect(whose(at)).toBe("one A");
   });
 
-  test("whose payment told a cancellation of its own before", async () => {
+  test("whose payment had reported a cancellation before", async () => {
     const at = house();
     const cancelled = declined({ resultCode: "6C", reason: "cancelled", traceNumber: "000010" });
     await ends(at, "A", aborted, { told: [cancelled] });
     expect(whose(at)).toBe("one A");
   });
 
-  test("whose payment told another amount, which was refused", async () => {
+  test("whose payment reported another amount, which was refused", async () => {
     const at = house();
     await ends(at, "A", aborted, { told: [report({ amountMinor: 500 })] });
     expect(whose(at)).toBe("one A");
@@ -41,7 +41,7 @@ describe("a new record is that of an order", () => {
 });
 
 describe("a record in the second of an order's own report, with other numbers", () => {
-  test("is its, where nobody else is paid", async () => {
+  test("belongs to that order, but not for certain on a shared terminal", async () => {
     const at = house();
     await ends(at, "A", lost("line"), { told: [report()] });
     expect(whose(at, inThatSecond)).toBe("one A");
@@ -50,8 +50,8 @@ describe("a record in the second of an order's own report, with other numbers", 
   });
 });
 
-describe("a new record is none of an order", () => {
-  test("whose own record, told in another second, is another one", async () => {
+describe("a new record does not belong to an order", () => {
+  test("that reported its own sale at another time", async () => {
     const at = house();
     await ends(at, "A", lost("line"), { told: [report()] });
     expect(whose(at)).toBe("none");
@@ -63,27 +63,27 @@ describe("a new record is none of an order", () => {
     expect(whose(at, fresh, { serialNumber: "SN-2" })).toBe("none");
   });
 
-  test("that is charged with a sale that has a trace alone", async () => {
+  test("that is charged with a sale of which only another trace is known", async () => {
     const at = house();
     await sells(at, "A", report({ receiptNumber: null, ...untimed }));
     expect(whose(at)).toBe("none A");
   });
 
-  test("when an earlier command had found it stored", async () => {
+  test("when an earlier command had found the record stored", async () => {
     const at = house(undefined, undefined, { isShared: true });
     await ends(at, "A", aborted, { before: stored(fresh) });
     await ends(at, "B", aborted, { before: notTold });
     expect(whose(at)).toBe("none");
   });
 
-  test("that the bank had declined, where the look before it was refused", async () => {
+  test("that the bank declined after a baseline that could not be read", async () => {
     const at = house();
     const told = [declined()];
     await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told, before: notTold });
     expect(whose(at)).toBe("none A");
   });
 
-  test("that the bank had declined, where others are paid", async () => {
+  test("that the bank declined on a shared terminal", async () => {
     const at = house();
     await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told: [declined()] });
     expect(whose(at, fresh, { isShared: true })).toBe("none A");
@@ -91,8 +91,8 @@ describe("a new record is none of an order", () => {
   });
 });
 
-describe("a new record is nobody's for certain", () => {
-  test("behind a command of another amount", async () => {
+describe("a new record belongs to no order for certain", () => {
+  test("after a later command of another amount", async () => {
     const at = house();
     await ends(at, "A", aborted);
     await ends(at, "B", aborted, { change: { amountMinor: 500 } });
@@ -100,9 +100,9 @@ describe("a new record is nobody's for certain", () => {
   });
 
   test.each([
-    ["did not tell its storage", notTold, "many A: later"],
+    ["refused to show its storage", notTold, "many A: later"],
     ["showed something else", baseline.last, "none B"],
-  ] as const)("when the terminal %s long after", async (_what, before, expected) => {
+  ] as const)("when the terminal %s long afterwards", async (_what, before, expected) => {
     const at = house();
     await ends(at, "A", aborted);
     await at.clock.advance(600_000);
@@ -110,39 +110,39 @@ describe("a new record is nobody's for certain", () => {
     expect(whose(at)).toBe(expected);
   });
 
-  test("where an order was lost with the journal", async () => {
+  test("when an order may be lost with the journal", async () => {
     const at = house();
     await ends(at, "A", aborted);
     at.journal.gaps.begin("it was put back", false, at.clock.now());
     expect(whose(at)).toBe("many A: lost order");
   });
 
-  test("where two orders fit", async () => {
+  test("when two orders are candidates", async () => {
     const at = house();
     await ends(at, "A", aborted);
     await ends(at, "B", aborted);
     expect(whose(at)).toBe("many B A: several orders");
   });
 
-  test("where others are paid", async () => {
+  test("on a shared terminal", async () => {
     const at = house();
     await ends(at, "A", aborted);
     expect(whose(at, fresh, { isShared: true })).toBe("many A: outsider");
   });
 
-  test("where the look before the payment was refused", async () => {
+  test("when the baseline of the payment could not be read", async () => {
     const at = house();
     await ends(at, "A", aborted, { before: notTold });
     expect(whose(at)).toBe("many A: never probed");
   });
 
-  test("that tells no time", async () => {
+  test("when the record has no time", async () => {
     const at = house();
     await ends(at, "A", aborted);
     expect(whose(at, { ...fresh, ...untimed })).toBe("many A: untimed");
   });
 
-  test("by a clock that is wrong, seen in the time of the payment", async () => {
+  test("when its date is wrong and it shows up within the time of the payment", async () => {
     const anew = { ...fresh, localDate: "1230" };
     const at = house();
     await ends(at, "A", aborted);
@@ -153,21 +153,21 @@ describe("a new record is nobody's for certain", () => {
     expect(whose(at, anew)).toBe("none B A");
   });
 
-  test("behind an end of day", async () => {
+  test("after an end of day", async () => {
     const at = house();
     await ends(at, "A", aborted);
     await at.upkeep.telecollect();
     expect(whose(at)).toBe("many A: closed");
   });
 
-  test("of the second of another order's sale", async () => {
+  test("in the second of another order's sale", async () => {
     const at = house();
     await sells(at, "A");
     await ends(at, "B", aborted, { before: stored(report()) });
     expect(whose(at, inThatSecond)).toBe("many B: retold");
   });
 
-  test("that another order's result cannot be told from", async () => {
+  test("when it may repeat another order's result", async () => {
     const at = house();
     await ends(at, "A", lost("line"), { told: [report()] });
     await at.clock.advance(600_000);
@@ -177,14 +177,14 @@ describe("a new record is nobody's for certain", () => {
     expect(whose(at, anew)).toBe("many C: retold");
   });
 
-  test("of the second of what stood before one of two attempts", async () => {
+  test("in the second of what the baseline of one of two attempts showed", async () => {
     const at = house(undefined, undefined, { isShared: true });
     await ends(at, "A", aborted, { before: stored(report()) });
     await ends(at, "A", aborted, { before: notTold });
     expect(whose(at, inThatSecond)).toBe("many A A: retold");
   });
 
-  test("while it can be another sale of orders that are unknown together", async () => {
+  test("when two orders that became unknown together are candidates", async () => {
     const at = house();
     at.start();
     await ends(at, "A", aborted);
@@ -197,14 +197,14 @@ describe("a new record is nobody's for certain", () => {
 });
 
 describe("a record that the journal has already", () => {
-  test("is its order's, also behind a night", async () => {
+  test("belongs to its order, also 13 hours later", async () => {
     const at = house();
     await sells(at, "A");
     await at.clock.advance(13 * HOUR_MS);
     expect(whose(at, report())).toBe("known A");
   });
 
-  test("and that tells no moment is known for one numbering period", async () => {
+  test("without date and time is known for one numbering period", async () => {
     const at = house();
     const nameless = { ...fresh, ...untimed };
     await sells(at, "A", nameless);
@@ -213,7 +213,7 @@ describe("a record that the journal has already", () => {
     expect(whose(at, nameless)).toBe("none");
   });
 
-  test("and that tells no moment is not certain behind something else", async () => {
+  test("without date and time is uncertain once the storage could not be read", async () => {
     const at = house();
     const nameless = { ...fresh, ...untimed };
     await sells(at, "A", nameless);
@@ -225,7 +225,7 @@ describe("a record that the journal has already", () => {
     expect(whose(at, nameless)).toBe("many D: retold");
   });
 
-  test("and that tells no moment is not certain behind a sale", async () => {
+  test("without date and time is uncertain after another sale", async () => {
     const at = house();
     const nameless = { ...fresh, ...untimed };
     await sells(at, "A", nameless);
@@ -235,7 +235,7 @@ describe("a record that the journal has already", () => {
     expect(whose(at, nameless)).toBe("many C: retold");
   });
 
-  test("of an order in doubt is not its own behind something else", async () => {
+  test("of an order in doubt is uncertain once the storage could not be read", async () => {
     const at = house();
     const nameless = { ...fresh, ...untimed };
     await ends(at, "A", lost("line"), { told: [nameless] });
@@ -244,13 +244,13 @@ describe("a record that the journal has already", () => {
     expect(whose(at, nameless)).toBe("many B A: retold");
   });
 
-  test("is not its own of a payment before which it was stored", async () => {
+  test("is no new sale of a payment whose baseline showed it", async () => {
     const at = house();
     await ends(at, "A", aborted, { told: [report()], before: stored(report()) });
     expect(whose(at, report(), { source: "late" })).toBe("known A");
   });
 
-  test("and that tells no moment is known until an end of day", async () => {
+  test("without date and time is known until an end of day", async () => {
     const at = house();
     const nameless = { ...fresh, ...untimed };
     await sells(at, "A", nameless);
@@ -258,14 +258,14 @@ describe("a record that the journal has already", () => {
     expect(whose(at, nameless)).toBe("none");
   });
 
-  test("is refused in another payment each time that it is told", async () => {
+  test("is refused in another payment each time that it is reported", async () => {
     const at = house();
     await sells(at, "A");
     const told = [report(), report()];
     expect(await ends(at, "B", lost("line"), { told })).toEqual(["refuse", "refuse"]);
   });
 
-  test("is no order's own that was found for several", async () => {
+  test("belongs to no order for certain when it was found for several", async () => {
     const at = house();
     at.start();
     await ends(at, "A", aborted);
@@ -276,53 +276,53 @@ describe("a record that the journal has already", () => {
     expect(whose(at, report())).toBe("many B A: several orders");
   });
 
-  test("is refused in a payment that found it stored, by its receipt number alone", async () => {
+  test("is refused in a payment that found it stored, even by its receipt number only", async () => {
     const at = house();
     const told = [report({ traceNumber: null })];
     const before = stored(report(untimed));
     expect(await ends(at, "A", lost("line"), { told, before })).toEqual(["refuse"]);
   });
 
-  // A terminal that tells minutes gives the trace of a decline to the sale behind it.
-  test("is a refusal, and no approval with its trace and minute", async () => {
+  // A terminal that reports no seconds gives the trace of a decline to the sale after it.
+  test("does not stop an approval if the record is a decline of that trace and minute", async () => {
     const at = house();
     await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told: [declined()] });
     expect(await ends(at, "B", lost("line"), { told: [report()] })).toEqual(["accept"]);
   });
 
-  test("is taken again within its own payment", async () => {
+  test("is accepted again within its own payment", async () => {
     const at = house();
     const told = [report(), report()];
     expect(await ends(at, "A", lost("line"), { told })).toEqual(["accept", "accept"]);
   });
 
-  test("of one second and another number is another sale within a payment", async () => {
+  test("does not stop a sale of the same second with other numbers", async () => {
     const at = house();
     await sells(at, "A");
     expect(await ends(at, "B", lost("line"), { told: [inThatSecond] })).toEqual(["accept"]);
   });
 
-  test("of one second and another receipt is another sale, where no trace is told", async () => {
+  test("does not stop a sale of the same second with another receipt and no trace", async () => {
     const at = house();
     await sells(at, "A", report({ traceNumber: null }));
     const told = [report({ traceNumber: null, receiptNumber: "0003" })];
     expect(await ends(at, "B", lost("line"), { told })).toEqual(["accept"]);
   });
 
-  test.each([[""], [null]])("is refused within a payment without a trace: %j", async (none) => {
+  test.each([[""], [null]])("is refused in another payment without its trace: %j", async (none) => {
     const at = house();
     await sells(at, "A");
     const told = [report({ traceNumber: none })];
     expect(await ends(at, "B", lost("line"), { told })).toEqual(["refuse"]);
   });
 
-  test("is refused within a payment, told without a trace before", async () => {
+  test("is refused in another payment although it first came without a trace", async () => {
     const at = house();
     await sells(at, "A", report({ traceNumber: "" }));
     expect(await ends(at, "B", lost("line"), { told: [report()] })).toEqual(["refuse"]);
   });
 
-  test("of one second and one number is refused within a payment", async () => {
+  test("is refused in another payment by its second and one of its numbers", async () => {
     const at = house();
     await sells(at, "A");
     const told = [report({ receiptNumber: "0003" })];
@@ -330,8 +330,8 @@ describe("a record that the journal has already", () => {
   });
 });
 
-describe("a reversal whose end nobody heard", () => {
-  /** Order A was sold, and its reversal told so much. */
+describe("a reversal whose outcome is lost", () => {
+  /** Order A was sold, and its reversal reported `told` before its outcome was lost. */
   async function reversing(sale = report(), told?: TransactionReport): Promise<House> {
     const at = house();
     await sells(at, "A", sale);
@@ -348,23 +348,23 @@ describe("a reversal whose end nobody heard", () => {
     expect(whose(await reversing())).toBe("one A reversed");
   });
 
-  test("has not made one of another amount", async () => {
+  test("has not made a record of another amount", async () => {
     expect(whose(await reversing(), { ...fresh, amountMinor: 500 })).toBe("none");
   });
 
-  test("has not made another one than it had told", async () => {
+  test("has not made another record than the one that it reported", async () => {
     const own = report({ receiptNumber: "0009", traceNumber: "000014", localTime: "130020" });
     expect(whose(await reversing(report(), own))).toBe("none A");
   });
 
-  test("has not made what was stored before it", async () => {
+  test("has not made a record that was stored before it", async () => {
     const nameless = report(untimed);
     const at = await reversing(nameless);
     await at.clock.advance(13 * HOUR_MS);
     expect(whose(at, nameless)).toBe("none");
   });
 
-  test("has not made what was stored before its sale", async () => {
+  test("has not made a record that was stored before its sale", async () => {
     const at = house(undefined, undefined, { isShared: true });
     await sells(at, "A", report(), stored(fresh));
     at.terminal.stores(report());

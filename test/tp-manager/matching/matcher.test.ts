@@ -15,21 +15,21 @@ function newSale(at: House, record: TransactionReport = fresh, isShared = false)
 }
 
 describe("what a terminal shows before a command is a new sale", () => {
-  test("of the order that it fits, and of nobody where none does", async () => {
+  test("of the order that is a candidate, or of no order", async () => {
     const at = house();
     await ends(at, "A", aborted);
     expect(newSale(at)).toBe("one A");
     expect(newSale(at, { ...fresh, amountMinor: 500 })).toBe("none A");
   });
 
-  test("also when the order was charged by an operator's word", async () => {
+  test("also when the order was charged by an operator's decision", async () => {
     const at = house();
     await ends(at, "A", lost("line"));
     await at.settle({ orderId: "A", outcome: "charged", note: "the customer has a receipt" });
     expect(newSale(at)).toBe("one A");
   });
 
-  test("also when a charge that nothing names can have made it as well", async () => {
+  test("also when a charge without numbers and time is a candidate too", async () => {
     const at = house();
     await ends(at, "A", aborted);
     await sells(at, "B", report({ receiptNumber: null, traceNumber: null, ...untimed }));
@@ -42,7 +42,7 @@ describe("what a terminal shows before a command is a new sale", () => {
     expect(newSale(at, { ...fresh, originalTrace: "000001" })).toBe("-");
   });
 
-  test("unless it stood there before an earlier command", async () => {
+  test("unless an earlier baseline had shown it", async () => {
     const at = house(undefined, undefined, { isShared: true });
     await sells(at, "A", report(), stored(fresh));
     expect(newSale(at, fresh, true)).toBe("-");
@@ -51,7 +51,7 @@ describe("what a terminal shows before a command is a new sale", () => {
     );
   });
 
-  test("unless it is the reversal that was told last, which names no original", async () => {
+  test("unless it is the last reported reversal, which names no original", async () => {
     const at = house();
     await sells(at, "A");
     at.terminal.stores(report());
@@ -66,7 +66,7 @@ describe("what a terminal shows before a command is a new sale", () => {
   });
 });
 
-test("an order of before a loss explains no sale", async () => {
+test("an order from before a loss of the journal explains no sale", async () => {
   const at = house();
   await ends(at, "A", aborted);
   expect(matcherOf(at).explains(fresh, identity)).toBe(true);
@@ -74,7 +74,7 @@ test("an order of before a loss explains no sale", async () => {
   expect(matcherOf(at).explains(fresh, identity)).toBe(false);
 });
 
-test("a terminal that shows a sale behind its reversal stores no reversals", async () => {
+test("a terminal that shows a sale again after its reversal stores no reversals", async () => {
   const at = house();
   await sells(at, "A");
   at.terminal.stores(report());

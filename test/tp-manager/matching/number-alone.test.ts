@@ -24,7 +24,7 @@ function whose({ journal, terminal, clock }: House, record = shown, source = "ba
 }
 
 test.each([[1], [13]])(
-  "declined B behind sale A, and an unsent C saw nothing: %s h",
+  "the number of sale A, after declined B and unsent C, is known for hours only: %s h",
   async (hours) => {
     const at = house();
     await sells(at, "A", ofA);
@@ -37,7 +37,7 @@ test.each([[1], [13]])(
   },
 );
 
-test("without C", async () => {
+test("the number of sale A, after declined B, is of no order 13 hours later", async () => {
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
@@ -46,7 +46,7 @@ test("without C", async () => {
   expect(whose(at)).toBe("none");
 });
 
-test("declined B is no candidate for a number that had stood before it", async () => {
+test("a declined order is no candidate for a number that its baseline showed", async () => {
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
@@ -59,7 +59,7 @@ test("declined B is no candidate for a number that had stood before it", async (
   expect(whose(at)).toBe("none");
 });
 
-test("declined B is not charged by the stored sale of A", async () => {
+test("a declined order B is not charged by the stored sale of order A", async () => {
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
@@ -86,9 +86,9 @@ test("declined B is not charged by the stored sale of A", async () => {
 
 test.each([
   ["never", 0],
-  ["behind A", 1],
-  ["behind Q", 2],
-])("a kept sale with the number of A behind Q, the clock set back %s", async (_when, behind) => {
+  ["after A", 1],
+  ["after Q", 2],
+])("A's number, stored after Q, may be that of B, the clock set back %s", async (_when, behind) => {
   const at = house();
   const bareOf = (receiptNumber: string, amountMinor = 999) =>
     report({ receiptNumber, amountMinor, ...bare });
@@ -103,7 +103,7 @@ test.each([
   expect(whose(at)).toBe("many B: retold");
 });
 
-test("the reversal of A behind sale B stays known", async () => {
+test("the reversal of order A after a sale of order B stays known as A's", async () => {
   const at = house();
   const bareOf = (receiptNumber: string, amountMinor = 999) =>
     report({ receiptNumber, amountMinor, ...bare });
@@ -124,7 +124,7 @@ test("the reversal of A behind sale B stays known", async () => {
   expect(whose(at, bareOf("0007"))).toBe("known A");
 });
 
-test("a kept sale with the number of A is not charged again by a clock set back", async () => {
+test("no command is sent for B while A's number is stored after the clock was set back", async () => {
   const at = house();
   await sells(at, "A", report({ receiptNumber: "0005", ...bare }));
   await at.clock.advance(60_000);
@@ -144,7 +144,7 @@ test("a kept sale with the number of A is not charged again by a clock set back"
   expect(commands).toBe(0);
 });
 
-test("a command that never left and saw nothing leaves A's sale known", async () => {
+test("a command that was never sent and read no storage leaves A's sale known", async () => {
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);
@@ -158,7 +158,7 @@ test("a command that never left and saw nothing leaves A's sale known", async ()
 test.each([
   ["declined", refused, [declined()]],
   ["aborted", aborted, []],
-])("a record without a moment charges no %s order for certain", async (_how, end, told) => {
+])("a record without date and time charges no %s order for certain", async (_how, end, told) => {
   const at = house();
   await sells(at, "A", ofA);
   await at.clock.advance(60_000);

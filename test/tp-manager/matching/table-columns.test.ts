@@ -75,7 +75,7 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
       "not-charged",
     ],
     [
-      "the same, behind an end of day",
+      "the lost one was acknowledged without a number, and an end of day ran since",
       noNumber,
       { ...next(baseline.last, { receiptNumber: "0002" }), closedSince: true },
       "unsettled",
@@ -87,7 +87,7 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
       "unsettled",
     ],
     [
-      "empty before and after, and the number behind the last known one",
+      "empty before and after, and the number after the last known one",
       unseen,
       next(none, { formerReceipt: "0137", receiptNumber: "0138" }),
       "not-charged",
@@ -105,13 +105,13 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
       "unsettled",
     ],
     [
-      "the same, behind the greatest number",
+      "empty before and after, and a first number after the greatest one",
       unseen,
       next(none, { formerReceipt: "9999", receiptNumber: "0001" }),
       "unsettled",
     ],
     [
-      "the same, and numbers that a new numbering reaches as well",
+      "empty before and after, and numbers that a new numbering reaches as well",
       unseen,
       next(none, { formerReceipt: "0001", receiptNumber: "0002" }),
       "unsettled",
@@ -131,11 +131,11 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
     expect(judgeByNext(doubt, all)?.verdict ?? "unsettled").toBe(expected);
   });
 
-  test("a sale that it did not find can be its own", () => {
+  test("a sale that shows up after it read no storage can be its own", () => {
     expect(seen(sale, next(notTold), stored(), stored())).toBe("unsettled");
   });
 
-  test("the reversal of another order that does not say so is not this sale", () => {
+  test("a reversal of another order that names no original does not charge this order", () => {
     const unnamed = stored({ traceNumber: "000013", localTime: "130205" });
     expect(seen(sale, next(earlier(), { served: false }), unnamed, unnamed)).toBe("unsettled");
     function earlier(): LastTransaction {
@@ -153,7 +153,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
     ["the reversal is stored, twice", reversal, [takenBack(), takenBack()], "reversed"],
     ["a reversal of another amount", reversal, [takenBack({ amountMinor: 500 })], "unsettled"],
     ["a reversal of another sale", reversal, [takenBack({ originalTrace: "000011" })], "unsettled"],
-    ["that of another order", reversal, [takenBack()], "unsettled", { foundIs: "B-1" }],
+    ["the reversal of another order", reversal, [takenBack()], "unsettled", { foundIs: "B-1" }],
     [
       "its own report, which names no sale",
       reported,
@@ -170,14 +170,14 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
       "unsettled",
     ],
     ["a bad end, and the sale is still the last", heard(reported, bad), [sold], "look-again"],
-    ["the same, twice", heard(reported, bad), [sold, sold], "not-reversed"],
+    ["a bad end, and the sale is still the last, twice", heard(reported, bad), [sold, sold], "not-reversed"],
     [
       "an acknowledgement that may have arrived, and the sale",
       heard(reported, { ackMayHaveArrived: true }),
       [sold],
       "unsettled",
     ],
-    ["a terminal that does not tell", reversal, [notTold], "unsettled"],
+    ["a terminal that shows no last transaction", reversal, [notTold], "unsettled"],
     ["an emptied storage", reversal, [none], "unsettled"],
   ];
   test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
@@ -185,7 +185,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
   });
 });
 
-describe("a result that no order asked for (docs/rules/04-approval.md)", () => {
+describe("an unmatched result (docs/rules/04-approval.md)", () => {
   const held: LastTransaction = { kind: "transaction", report: strange };
   const back = takenBack({ originalTrace: "000077", amountMinor: 1 });
   const blank: Inquiry = {
@@ -209,8 +209,8 @@ describe("a result that no order asked for (docs/rules/04-approval.md)", () => {
     ["nothing", unmatched, [none], "look-again"],
     ["stored, and then nothing", unmatched, [held, none], "unclear"],
     ["nothing, twice", unmatched, [none, none], "unclear"],
-    ["the same moment without a number", nameless, [held, held], "held"],
-    ["something that cannot be told from it", blank, [held, held], "unclear"],
+    ["the same date and time without numbers", nameless, [held, held], "held"],
+    ["a record that may be the same or another one", blank, [held, held], "unclear"],
     ["something else after a sale", unmatched, [sold, sold], "unclear", { soldSince: true }],
     [
       "something else after an end of day",
@@ -227,7 +227,7 @@ describe("a result that no order asked for (docs/rules/04-approval.md)", () => {
       "gone",
       { stoodBefore: true },
     ],
-    ["a terminal that does not tell", unmatched, [notTold], "unclear"],
+    ["a terminal that shows no last transaction", unmatched, [notTold], "unclear"],
   ];
   test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
     expect(seen(doubt, known, ...looks)).toBe(expected);

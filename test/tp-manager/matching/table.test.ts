@@ -57,8 +57,8 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       [{ kind: "transaction", report: spelled }],
       "not-charged",
     ],
-    ["nothing new, told without its moment", atNoTime, [stored(noTime)], "unsettled"],
-    ["the sale of before told anew, twice", retold, [stored(), stored()], "unsettled"],
+    ["nothing new, shown without date and time", atNoTime, [stored(noTime)], "unsettled"],
+    ["the previous sale with other numbers, twice", retold, [stored(), stored()], "unsettled"],
     ["a matching sale", sale, [stored()], "look-again"],
     ["a matching sale, twice", sale, [stored(), stored()], "charged"],
     ["a matching sale, then nothing new", sale, [stored(), before], "not-charged"],
@@ -108,7 +108,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       [stored({ amountMinor: 500, receiptNumber: null, traceNumber: null, localDate: null })],
       "unsettled",
     ],
-    ["a terminal that does not tell", sale, [notTold], "unsettled"],
+    ["a terminal that shows no last transaction", sale, [notTold], "unsettled"],
     ["a storage that was emptied", sale, [none], "unsettled"],
     ["no baseline", noBaseline, [stored(), stored()], "unsettled"],
     [
@@ -140,7 +140,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "unsettled",
     ],
     [
-      "stored a little after it",
+      "empty before a good report, and stored a little after it",
       { ...emptied, heard: approved },
       [none, stored(), stored()],
       "charged",
@@ -152,17 +152,17 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "not-charged",
     ],
     ["empty before and after an end of day", emptied, [none], "unsettled", { closedSince: true }],
-    ["as before, after a report that says nothing clear", unclear, [before, before], "unsettled"],
+    ["as before, after an unclear report", unclear, [before, before], "unsettled"],
     [
-      "as before, after such a report and a bad end",
+      "as before, after an unclear report and a bad end",
       heard(unclear, bad),
       [before, before],
       "not-charged",
     ],
-    ["empty again after such a report", { ...unclear, before: none }, [none], "unsettled"],
-    ["empty again after it was seen", { ...emptied, wasStored: true }, [none], "unsettled"],
-    ["empty before, and out of sight", { ...emptied, isWatched: false }, [none], "unsettled"],
-    ["as before, heard bad", { ...heard(emptied, bad), isWatched: false }, [none], "unsettled"],
+    ["empty again after an unclear report", { ...unclear, before: none }, [none], "unsettled"],
+    ["empty again after a probe showed a record", { ...emptied, wasStored: true }, [none], "unsettled"],
+    ["empty before, and not watched", { ...emptied, isWatched: false }, [none], "unsettled"],
+    ["empty, not watched, a bad end", { ...heard(emptied, bad), isWatched: false }, [none], "unsettled"],
     ["empty before, then a matching sale", emptied, [stored(), stored()], "charged"],
     [
       "the reversal of what was reported",
@@ -171,7 +171,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "not-charged",
     ],
     [
-      "the reversal of a part of it",
+      "the reversal of a part of what was reported",
       { ...sale, heard: approved },
       [takenBack({ amountMinor: 100 })],
       "unsettled",
@@ -183,7 +183,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "not-charged",
     ],
     [
-      "its reversal, by a trace without zeros",
+      "the reversal of what was reported, by a trace without zeros",
       { ...sale, heard: approved },
       [takenBack({ originalTrace: "12" })],
       "not-charged",
@@ -196,7 +196,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "unsettled",
     ],
     [
-      "the same where prints count",
+      "an acknowledged sale that is not there, where prints count",
       { ...sale, heard: acknowledged, printsCount: true },
       [before],
       "not-charged",
@@ -217,7 +217,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     ],
     ["a bad end and the sale", badEnd, [before, stored(), stored()], "charged"],
     ["an acknowledgement that may have arrived, and nothing new", perhaps, [before], "unsettled"],
-    ["the same, and the sale", perhaps, [stored()], "look-again"],
+    ["an acknowledgement that may have arrived, and the sale", perhaps, [stored()], "look-again"],
     ["the acknowledged sale where prints count", printed, [stored()], "look-again"],
     [
       "a reversal that was not good",
@@ -226,17 +226,17 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "unsettled",
     ],
     [
-      "no baseline, and what cannot be told from the report",
+      "no baseline, and a record that may be another than the reported one",
       { ...noBaseline, heard: approved },
       [stored({ receiptNumber: "0003" }), stored({ receiptNumber: "0003" })],
       "unsettled",
     ],
     ["cancelled, and nothing new", cancelled, [before], "not-charged"],
-    ["cancelled, and a terminal that does not tell", cancelled, [notTold], "not-charged"],
+    ["cancelled, and no last transaction shown", cancelled, [notTold], "not-charged"],
     ["cancelled, and an emptied storage", cancelled, [none], "not-charged"],
     ["cancelled, and another amount", cancelled, [stored({ amountMinor: 5 })], "not-charged"],
-    ["cancelled, and a sale that fits", cancelled, [stored()], "look-again"],
-    ["cancelled, and a sale that fits, twice", cancelled, [stored(), stored()], "charged"],
+    ["cancelled, and a matching sale", cancelled, [stored()], "look-again"],
+    ["cancelled, and a matching sale, twice", cancelled, [stored(), stored()], "charged"],
     [
       "cancelled, and a sale of no known time",
       cancelled,
@@ -284,7 +284,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     expect(seen(cancelled, {}, early)).toBe("not-charged");
   });
 
-  test("the whole, after a part was reported and acknowledged, is behind the times", () => {
+  test("the whole amount proves nothing after a part was reported and acknowledged", () => {
     const part: Inquiry = { ...sale, asked: { ...asked(), amountsMinor: [999, 50] } };
     const reported = { good: report({ amountMinor: 50 }) };
     const whole = [stored(), stored()];
@@ -295,7 +295,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     expect(seen(heard(part, acknowledged), {}, told, told)).toBe("charged");
   });
 
-  test("the part of the goods that came out, or the whole, when the part was in doubt", () => {
+  test("the part or the whole charges the order when a part of the goods was in doubt", () => {
     const part: Inquiry = { ...sale, asked: { ...asked(), amountsMinor: [999, 500] } };
     for (const amountMinor of [500, 999]) {
       expect(seen(part, {}, stored({ amountMinor }), stored({ amountMinor }))).toBe("charged");
@@ -304,7 +304,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
     expect(seen(sale, {}, stored({ amountMinor: 500 }))).toBe("unsettled");
   });
 
-  test("another terminal has not answered", () => {
+  test("a probe that another terminal answers counts as no answer", () => {
     const there: Probe = {
       ...look(baseline.last),
       identity: { ...identity, serialNumber: "SN-2" },
@@ -336,6 +336,6 @@ test("a date without a year is read in the year that is nearest", () => {
   );
 });
 
-test("two sights of an empty storage are one for ten seconds, by a clock that goes on", () => {
+test("an empty storage is watched if probes are at most ten seconds apart", () => {
   expect([0, 10_000, 10_001, -1].map(isProbedInTime)).toEqual([true, true, false, false]);
 });

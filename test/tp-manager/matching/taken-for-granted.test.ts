@@ -18,7 +18,7 @@ const learned = (facts: Partial<Record<Fact, boolean>>) => ({
   refuted: (fact: Fact) => facts[fact] === false,
 });
 
-test("an assumption is off where every kind of result has shown what it does without", () => {
+test("one-result-each is off once every kind of result has carried a reference", () => {
   const isOn = (facts: Partial<Record<Fact, boolean>>) =>
     takenForGranted(oneWay, assumptionsOf("one-way"), learned(facts)).assumptions.find(
       ({ name }) => name === "one-result-each",
@@ -28,7 +28,7 @@ test("an assumption is off where every kind of result has shown what it does wit
   expect(isOn({ ...two, "echoes-cancellations": true })).toBe(false);
 });
 
-test("a fact is shown, or seen otherwise, or neither; of an unknown terminal none is told", () => {
+test("a fact is shown as true, as false or as unknown, and not for an unknown terminal", () => {
   const of = (...[facts]: Parameters<typeof learned> | []) =>
     takenForGranted(
       { lastTransaction: true },

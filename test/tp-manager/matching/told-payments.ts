@@ -11,14 +11,14 @@ import type { PayScript } from "../../support/scripted-terminal.ts";
 export const HOUR_MS = 3_600_000;
 export const notTold: LastTransaction = { kind: "not-told", why: "it refuses" };
 export const untimed = { localDate: null, localTime: null } as const;
-/** A sale of now that nobody told yet. */
+/** A current sale that nothing has reported yet. */
 export const fresh = report({
   receiptNumber: "0003",
   traceNumber: "000013",
   localTime: "130040",
 });
 
-/** The answer of the matcher in few words. */
+/** The answer of the matcher as a short text. */
 export function inWords(answer: Answer): string {
   const orders = candidatesIn(answer).map(
     ({
@@ -42,12 +42,12 @@ export function inWords(answer: Answer): string {
 
 interface Told {
   readonly told?: readonly TransactionReport[];
-  /** What was stored before it. */
+  /** What the terminal had stored before the payment. */
   readonly before?: LastTransaction;
   readonly change?: { readonly amountMinor?: number };
 }
 
-/** A payment that the terminal tells so much of, and that ends so; how each was taken. */
+/** Pays an order with the reports `told` and this end. Returns the answer to each report. */
 export async function ends(
   at: House,
   orderId: string,

@@ -49,7 +49,7 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("asked for again is answered as it stands, with nothing on the wire", async () => {
+  test("that is asked for again is answered from the journal, and nothing is sent", async () => {
     const at = house();
     await pay(at, request("A-1"));
     await reverse(at);
@@ -57,7 +57,7 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
     expect(at.terminal.reversed).toHaveLength(1);
   });
 
-  test("asked for twice at once leaves once", async () => {
+  test("that is asked for twice at once is sent once", async () => {
     const at = house();
     await pay(at, request("A-1"));
     const both = await Promise.allSettled([reverse(at), reverse(at)]);
@@ -96,7 +96,7 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
     expect(at.supervisor.stored).toHaveLength(1);
   });
 
-  test("of an order the gateway has is a trouble until its return is seen, or is old", async () => {
+  test("of an order the gateway has is a condition until its return is known, or old", async () => {
     const at = house();
     const { body } = await pay(at, request("A-1"));
     await reverse(at);
@@ -129,7 +129,7 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
     expect(at.orders.chargedOf("A-1")).toBe("yes");
   });
 
-  test("whose end is lost makes the order unknown until the terminal is asked", async () => {
+  test("whose outcome is lost makes the order unknown until the terminal is probed", async () => {
     const at = house();
     await pay(at, request("A-1"));
     storesReversals(at);
@@ -144,7 +144,7 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
     expect(at.supervisor.withdrawn).toEqual([]);
   });
 
-  test("whose end is lost stays unknown where the terminal never showed a reversal", async () => {
+  test("whose outcome is lost stays unknown if no reversal was ever shown", async () => {
     const at = house();
     await pay(at, request("A-1"));
     at.terminal.reversal = () => Promise.resolve(lost("line broken"));
@@ -155,7 +155,7 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
     expect(at.lines.join()).toContain("payment-unknown");
   });
 
-  test("in doubt is proved by two matching reads of the reversal", async () => {
+  test("in doubt is proved by two probes that show the reversal", async () => {
     const at = house();
     await pay(at, request("A-1"));
     at.terminal.baseline = { ...baseline, last: { kind: "transaction", report: report() } };
@@ -232,7 +232,7 @@ describe("a reversal (docs/rules/07-returns.md)", () => {
 });
 
 describe("restart and end of day", () => {
-  test("a sale without an order that is reported meanwhile stops all but the asking", async () => {
+  test("an unmatched sale during the preparation stops reversal and end of day", async () => {
     const at = house();
     at.start();
     await pay(at, request("A-1"));
@@ -260,7 +260,7 @@ describe("restart and end of day", () => {
     ]);
   });
 
-  test("an end of day ran since the sale, whatever the clock said", async () => {
+  test("an end of day since the sale refuses its reversal, whatever the clock says", async () => {
     const at = house();
     at.clock.jumpWallClock(3_600_000);
     await pay(at, request("A-1"));
@@ -288,7 +288,7 @@ describe("restart and end of day", () => {
     await expect(reverse(at)).rejects.toMatchObject({ code: "REVERSAL_REFUSED" });
   });
 
-  test("do not run beside a payment", async () => {
+  test("do not run while a payment runs", async () => {
     const at = house();
     at.terminal.script = () => new Promise(() => {});
     void pay(at, request("A-1"));
@@ -297,7 +297,7 @@ describe("restart and end of day", () => {
     await expect(at.upkeep.telecollect()).rejects.toMatchObject({ code: "TERMINAL_BUSY" });
   });
 
-  test("an end of day is on record before it leaves and tells the totals", async () => {
+  test("an end of day is recorded and answered with its totals", async () => {
     const at = house();
     const { applications } = await at.upkeep.telecollect();
     expect(applications).toMatchObject([{ name: "Mastercard", count: 2 }]);
@@ -306,7 +306,7 @@ describe("restart and end of day", () => {
     });
   });
 
-  test("an end of day runs on a terminal that takes no cards until then", async () => {
+  test("an end of day runs on a terminal that accepts no cards before it", async () => {
     const at = house();
     at.terminal.unavailable = new TerminalUnavailable("out-of-order", "F0 end of day required");
     expect((await at.upkeep.telecollect()).applications).toHaveLength(1);
@@ -325,7 +325,7 @@ describe("restart and end of day", () => {
     expect((await reverse(at)).status).toBe("Reversed");
   });
 
-  test("a terminal that does not come back is told as such", async () => {
+  test("a reset of a disconnected terminal is answered RESET_FAILED", async () => {
     const at = house();
     at.terminal.unavailable = disconnected();
     await expect(at.upkeep.reset()).rejects.toMatchObject({ code: "RESET_FAILED" });

@@ -5,7 +5,7 @@ import { approves } from "../../support/scripted-terminal.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { countLog } from "../../support/write-ahead-log.ts";
 
-/** Longer than what rides with a commit waits for one. */
+/** Longer than a record waits for the next commit that it is written with. */
 const IDLE_MS = 1_000;
 /** Longer than any time limit of a terminal. */
 const AGES_MS = 24 * 60 * 60_000;
@@ -22,7 +22,7 @@ const everything = { sinceMs: 0, status: null, limit: 10, before: null };
 const commits = ({ path }: House): number => countLog(path).commits;
 const pages = ({ path }: House): number => countLog(path).pages;
 
-/** One that has been paid at: the first payment also remembers its terminal. */
+/** A house with one payment, because the first payment also stores its terminal. */
 async function usedHouse(): Promise<House> {
   const at = house();
   await pay(at, request("first"));
@@ -57,7 +57,7 @@ test("a payment writes few pages of the journal, what follows in idleness includ
   expect((pages(at) - before) / 4).toBeLessThanOrEqual(PAGES_MAX);
 });
 
-test("in a busy hour what is written behind an answer rides with the next payment", async () => {
+test("in a busy hour what follows an answer is written with the next payment", async () => {
   const at = await usedHouse();
   const before = commits(at);
   for (const order of ["A-1", "A-2", "A-3", "A-4"]) await pay(at, request(order));
@@ -73,7 +73,7 @@ test("with a supervisor of an older version a payment waits for one commit more"
   expect(commits(at) - before).toBeLessThanOrEqual(5);
 });
 
-test("what was heard of a slow terminal is on disk within a second", async () => {
+test("a report of a slow terminal is on disk within a second", async () => {
   const at = house();
   const { promise, resolve } = Promise.withResolvers<void>();
   at.terminal.script = async (order, observer) => {
@@ -91,7 +91,7 @@ test("what was heard of a slow terminal is on disk within a second", async () =>
   await paid;
 });
 
-test("an order that was told as sent is told so after a crash too", async () => {
+test("an order that was answered as sent is answered so after a crash too", async () => {
   const first = house();
   const { body } = await pay(first, request("A-1"));
   expect(body.notificationGatewaySent).toBe(true);
@@ -105,7 +105,7 @@ test("an order that was told as sent is told so after a crash too", async () => 
   expect((await looked).delivery).toBe("sent");
 });
 
-test("and it is told so when it is asked for before anything else has begun", async () => {
+test("an order answered as sent is answered so even by the first call after a crash", async () => {
   const first = house();
   await pay(first, request("A-1"));
   const at = killed(first);
@@ -117,14 +117,14 @@ test("and it is told so when it is asked for before anything else has begun", as
   expect((await looked).delivery).toBe("sent");
 });
 
-/** Paid while the supervisor is away. */
+/** Pays an order while the supervisor is away. */
 async function unsent(at: House, order: string): Promise<void> {
   const paid = at.orders.pay(request(order));
   await at.clock.advance(AWAY_MS);
   expect((await paid).delivery).toBe("pending");
 }
 
-/** One after the other while the supervisor is away, asked for again together when it is back. */
+/** Pays orders while the supervisor is away, and repeats all of them when it is back. */
 async function toldTogether(orders: readonly string[], pending: readonly string[] = []) {
   const at = await usedHouse();
   at.supervisor.reachable = false;
@@ -144,7 +144,7 @@ async function toldTogether(orders: readonly string[], pending: readonly string[
 test.each([
   ["two", ["A", "B"], []],
   ["three, one of them not sent", ["A", "B", "C"], ["B"]],
-])("orders that were told together are told so after a crash: %s", async (_n, orders, pending) => {
+])("orders answered together are answered so after a crash: %s", async (_n, orders, pending) => {
   const { first, told } = await toldTogether(orders, pending);
   const words = orders.map((order) => (pending.includes(order) ? "pending" : "sent"));
   expect(told).toEqual(words);
@@ -159,7 +159,7 @@ test.each([
   expect((await looked).map(({ delivery }) => delivery)).toEqual(words);
 });
 
-test("what was told comes back with the hand-over, though nobody asks then", async () => {
+test("an answered delivery is known again after a crash by the hand-off alone", async () => {
   const { first } = await toldTogether(["A", "B", "C"]);
   const at = killed(first);
   at.start();
@@ -175,7 +175,7 @@ test("what was told comes back with the hand-over, though nobody asks then", asy
 test.each([
   ["its acknowledgement was heard and not yet written", true],
   ["its acknowledgement was not heard", false],
-])("nothing new is no proof when the program was killed and %s", async (_when, isHeard) => {
+])("an unchanged storage proves nothing after a kill when %s", async (_when, isHeard) => {
   const first = house();
   first.terminal.script = (order, observer) => {
     observer.report(report({ amountMinor: order.amountMinor }));
@@ -194,7 +194,7 @@ test.each([
   expect(outcome(await again)).toBe("Unknown");
 });
 
-test("a full disk keeps no lookup from what was told, nor from other orders", async () => {
+test("a full disk stops no lookup of an order and no hand-off", async () => {
   const at = await usedHouse();
   await pay(at, request("A-1"));
   at.journal.database.exec(`CREATE TEMP TRIGGER full BEFORE UPDATE ON main.hand_off

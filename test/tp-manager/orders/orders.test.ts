@@ -26,7 +26,7 @@ function withJournal(path: string, sql: string): void {
 }
 
 describe("a payment", () => {
-  test("that is approved is charged, handed over and reported as sent", async () => {
+  test("that is approved is charged, handed off and answered as sent", async () => {
     const at = house();
     const { http, body } = await pay(at, request("A-1"));
     expect({ http, ...body }).toMatchObject({
@@ -78,7 +78,7 @@ describe("a payment", () => {
     });
   });
 
-  test("whose end cannot be written is asked about before anything else is sold", async () => {
+  test("whose outcome cannot be written is probed before anything else is sold", async () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       observer.report(report());
@@ -98,7 +98,7 @@ describe("a payment", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("that reports the transaction from before it is refused on the wire", async () => {
+  test("refuses a report of the previous transaction on the wire", async () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       expect(observer.report(earlierReport)).toBe("refuse");
@@ -131,7 +131,7 @@ describe("a payment", () => {
     expect(at.supervisor.stored).toEqual([]);
   });
 
-  test("that the terminal cannot take is failed before anything is sent", async () => {
+  test("fails before anything is sent when the terminal is disconnected", async () => {
     const at = house();
     at.terminal.unavailable = disconnected();
     const { http, body } = await pay(at, request("A-1"));
@@ -186,7 +186,7 @@ test("a result with no payment running raises an alarm", () => {
 });
 
 describe("an order that comes again (docs/design.md 5.11)", () => {
-  test("is replayed when it was charged, with nothing on the wire", async () => {
+  test("is answered from the journal when it was charged, and nothing is sent", async () => {
     const at = house();
     const first = await pay(at, request("A-1"));
     const second = await pay(at, request("A-1"));
@@ -195,7 +195,7 @@ describe("an order that comes again (docs/design.md 5.11)", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("with another amount or currency is refused and told it is charged", async () => {
+  test("with another amount or currency is refused with charged yes", async () => {
     const at = house();
     await pay(at, request("A-1"));
     const changes = [{ amountMinor: 1000 }, { currency: currency("CHF") }];
@@ -244,7 +244,7 @@ describe("an order that comes again (docs/design.md 5.11)", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("is told the truth while another order is paid, never busy and not charged", async () => {
+  test("is answered with its charge while another order is paid, and not as busy", async () => {
     const at = house();
     await pay(at, request("A-1"));
     at.terminal.script = () => new Promise(() => {});
@@ -252,7 +252,7 @@ describe("an order that comes again (docs/design.md 5.11)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
-  test("while another order is paid gets 409 and nothing is charged", async () => {
+  test("gets 409 with charged no when it is new and another order is paid", async () => {
     const at = house();
     at.terminal.script = () => new Promise(() => {});
     void pay(at, request("A-1"));
@@ -266,7 +266,7 @@ describe("an order that comes again (docs/design.md 5.11)", () => {
 describe("generated order ids (docs/rules/11-unread.md)", () => {
   const nameless = (id: string): PaymentRequest => request(id, { generatedId: true });
 
-  test("block a second nameless sale of the sum until the first answer was read", async () => {
+  test("block a second sale of the sum without an id until the first answer was read", async () => {
     const at = house();
     await pay(at, nameless("g-1"));
     await expect(pay(at, nameless("g-2"))).rejects.toMatchObject({
@@ -294,7 +294,7 @@ describe("another terminal (docs/rules/12-terminal.md)", () => {
   });
 });
 
-test("a journal that cannot tell the accepted terminal charges nobody, and is named", async () => {
+test("no card is charged when the journal cannot be read for the accepted terminal", async () => {
   for (const method of ["acceptedTerminal", "acceptTerminal"] as const) {
     const at = house();
     at.journal.terminalLog[method] = () => {
@@ -317,7 +317,7 @@ test("a journal that cannot tell the accepted terminal charges nobody, and is na
   );
 });
 
-test("a terminal that first tells nothing of itself is known by what it tells later", async () => {
+test("a terminal that first reports no identity is known by its later identity", async () => {
   const at = house();
   const silent = { serialNumber: "", deviceId: "", terminalId: "", version: "" };
   for (const told of [silent, identity]) {
@@ -329,7 +329,7 @@ test("a terminal that first tells nothing of itself is known by what it tells la
 });
 
 describe("cancel and stop", () => {
-  test("with nothing running there is nothing to cancel", async () => {
+  test("a cancel is refused when nothing runs", async () => {
     await expect(house().arbiter.running.cancel()).rejects.toMatchObject({
       code: "NOTHING_TO_CANCEL",
     });
@@ -361,7 +361,7 @@ describe("cancel and stop", () => {
     const answer = pay(at, request("A-1"));
     await at.clock.advance(0);
     resolve(baseline);
-    // One turn: the driver has answered, the payment has not gone on yet.
+    // After one microtask the driver has answered, and the payment has not gone on yet.
     await Promise.resolve();
     await at.arbiter.running.cancel();
     expect(outcome(await answer)).toBe("Cancelled");
