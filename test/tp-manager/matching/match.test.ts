@@ -276,7 +276,7 @@ describe("a record that the journal has already", () => {
     expect(whose(at, report())).toBe("many B A: several orders");
   });
 
-  test("is refused in a payment that found it stored, even by its receipt number only", async () => {
+  test("is refused in a payment that found it stored, by its receipt number alone", async () => {
     const at = house();
     const told = [report({ traceNumber: null })];
     const before = stored(report(untimed));
@@ -284,7 +284,7 @@ describe("a record that the journal has already", () => {
   });
 
   // A terminal that reports no seconds gives the trace of a decline to the sale after it.
-  test("does not stop an approval if the record is a decline of that trace and minute", async () => {
+  test("does not stop an approval when it is a decline of that trace and minute", async () => {
     const at = house();
     await ends(at, "A", { ...aborted, code: "05", reason: "declined" }, { told: [declined()] });
     expect(await ends(at, "B", lost("line"), { told: [report()] })).toEqual(["accept"]);

@@ -124,7 +124,7 @@ test("the reversal of order A after a sale of order B stays known as A's", async
   expect(whose(at, bareOf("0007"))).toBe("known A");
 });
 
-test("no command is sent for B while A's number is stored after the clock was set back", async () => {
+test("no command is sent for B while A's number is stored and the clock was set back", async () => {
   const at = house();
   await sells(at, "A", report({ receiptNumber: "0005", ...bare }));
   await at.clock.advance(60_000);

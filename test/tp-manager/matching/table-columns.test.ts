@@ -170,7 +170,7 @@ describe("a reversal in doubt (docs/rules/07-returns.md)", () => {
       "unsettled",
     ],
     ["a bad end, and the sale is still the last", heard(reported, bad), [sold], "look-again"],
-    ["a bad end, and the sale is still the last, twice", heard(reported, bad), [sold, sold], "not-reversed"],
+    ["a bad end, and twice the sale", heard(reported, bad), [sold, sold], "not-reversed"],
     [
       "an acknowledgement that may have arrived, and the sale",
       heard(reported, { ackMayHaveArrived: true }),

@@ -160,9 +160,9 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "not-charged",
     ],
     ["empty again after an unclear report", { ...unclear, before: none }, [none], "unsettled"],
-    ["empty again after a probe showed a record", { ...emptied, wasStored: true }, [none], "unsettled"],
+    ["empty again after a record", { ...emptied, wasStored: true }, [none], "unsettled"],
     ["empty before, and not watched", { ...emptied, isWatched: false }, [none], "unsettled"],
-    ["empty, not watched, a bad end", { ...heard(emptied, bad), isWatched: false }, [none], "unsettled"],
+    ["empty, a bad end", { ...heard(emptied, bad), isWatched: false }, [none], "unsettled"],
     ["empty before, then a matching sale", emptied, [stored(), stored()], "charged"],
     [
       "the reversal of what was reported",

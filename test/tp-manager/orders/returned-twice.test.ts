@@ -18,7 +18,7 @@ async function sold(): Promise<{ at: House; terminal: NumberingTerminal; id: str
   return { at, terminal, id: body.transactionId };
 }
 
-/** The supervisor tells of a return, as its poll learns of a notification. */
+/** The supervisor reports a return, which the gateway has notified, to the poll. */
 async function notified(at: House, transactionId: string, returnedMinor: number): Promise<void> {
   const call = () =>
     Promise.resolve({ last: 1, more: false, returns: [{ transactionId, returnedMinor }] });
@@ -44,7 +44,7 @@ const both = (amount: string): string[] => [
 ];
 
 test.each([500, 200])(
-  "a return of %i at the gateway while the terminal reverses does not refuse the reversal",
+  "a return of %i at the gateway while the terminal reverses is alarmed, and does not stop it",
   async (returnedMinor) => {
     const { at, terminal, id } = await sold();
     const { reversal } = terminal;
@@ -59,7 +59,7 @@ test.each([500, 200])(
   },
 );
 
-test("a return or chargeback after the reversal is alarmed, once", async () => {
+test("a return or chargeback after the reversal raises one alarm", async () => {
   const { at, id } = await sold();
   await at.afterSale.reverse("A");
   expect(told(at)).toEqual([]);
@@ -69,7 +69,7 @@ test("a return or chargeback after the reversal is alarmed, once", async () => {
   expect(told(at)).toEqual(both("5[.]00"));
 });
 
-test("a return after the reversal is alarmed although the disk fills up after it", async () => {
+test("a return after the reversal raises an alarm although the disk fills up then", async () => {
   const { at, id } = await sold();
   await at.afterSale.reverse("A");
   const { returns } = at.journal;
@@ -88,13 +88,13 @@ test("a return after the reversal is alarmed although the disk fills up after it
   await poll.ask();
   await poll.ask();
   expect(told(at)).toEqual(both("5[.]00"));
-  // The program was ended between the note and the alarm: the next one notes it again.
+  // The program ended between the record and the alarm, so the next one records it again.
   await returnPoll(returns, link, at.clock, at.hub.tap(at.log)).ask();
   expect(told(at)).toHaveLength(2);
   expect(returns.returnsReadTo()).toBe(1);
 });
 
-test("a program that ends between a reversal's end and the alarm alarms later", async () => {
+test("an alarm that the end of the program prevented is raised at the next start", async () => {
   const { at, terminal, id } = await sold();
   const { reversal } = terminal;
   terminal.reversal = async (order, observer) => {
@@ -117,7 +117,7 @@ test("a program that ends between a reversal's end and the alarm alarms later", 
   expect(told(after)).toHaveLength(1);
 });
 
-test("a return before the end of the reversal is known is alarmed at that end", async () => {
+test("a return while the reversal is in doubt raises an alarm once that is proved", async () => {
   const { at, terminal, id } = await sold();
   const { reversal } = terminal;
   terminal.reversal = async (order, observer) => {
@@ -133,7 +133,7 @@ test("a return before the end of the reversal is known is alarmed at that end", 
   expect(told(at)).toEqual(both("5[.]00"));
 });
 
-/** A supervisor that has the order at the gateway, and tells of its return when `answered`. */
+/** A supervisor that has the order at the gateway, and reports its return when `answered`. */
 function gatewayOf(
   at: House,
   transactionId: string,
@@ -156,7 +156,7 @@ function gatewayOf(
   return new GatewayOperations({ attempts, returns, guard, link, clock, log: at.hub.tap(at.log) });
 }
 
-test("a refund that is on its way to the supervisor is not asked about", async () => {
+test("a refund that is on its way to the supervisor is not looked up", async () => {
   const { at, id } = await sold();
   const asked: string[] = [];
   const gateway = gatewayOf(at, id, () => gateway.openReturns.ask(), asked);
@@ -165,7 +165,7 @@ test("a refund that is on its way to the supervisor is not asked about", async (
   expect(asked).toEqual(["gateway-resolve", "gateway-operation"]);
 });
 
-test("a return of ours whose order was found reversed meanwhile is alarmed", async () => {
+test("a refund of ours whose order was found reversed meanwhile raises an alarm", async () => {
   const { at, terminal, id } = await sold();
   const gateway = gatewayOf(at, id, async () => {
     terminal.reverseAtKeys("0001");
@@ -180,7 +180,7 @@ test("a return of ours whose order was found reversed meanwhile is alarmed", asy
   expect(told(at)).toHaveLength(1);
 });
 
-test("a stop does not wait for the answer about a refund that the gateway works on", async () => {
+test("a stop does not wait for the lookup of a refund that the gateway works on", async () => {
   const { at, id } = await sold();
   const gateway = gatewayOf(at, id, () => Promise.resolve());
   const open = { operationId: "O-1", kind: "refund", amountMinor: 500, transactionPublicId: "T-1" };
@@ -195,7 +195,7 @@ test("a stop does not wait for the answer about a refund that the gateway works 
   gateway.close();
 });
 
-test("a return after which the terminal does not reverse is no second one", async () => {
+test("a return raises no alarm when the terminal refuses the reversal", async () => {
   const { at, terminal, id } = await sold();
   terminal.reversal = async () => {
     await notified(at, id, 500);

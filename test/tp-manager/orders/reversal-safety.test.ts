@@ -23,7 +23,7 @@ async function reverse(at: House, orderId: string): Promise<string> {
 
 const phaseOf = (at: House, orderId: string) => at.journal.attempts.latest(orderId)?.state.phase;
 
-/** The terminal says that it did not reverse, and has stored the reversal a moment later. */
+/** The terminal refuses the reversal, and has stored it a moment later all the same. */
 function refuseThenReverse(terminal: NumberingTerminal): void {
   terminal.reversal = ({ receiptNumber }) => {
     terminal.reverseAtKeys(receiptNumber);
@@ -32,7 +32,7 @@ function refuseThenReverse(terminal: NumberingTerminal): void {
   };
 }
 
-/** A card is declined for order B. `tells`: what becomes of that in the storage. */
+/** A card is declined for order B. `tells` may store the decline in the terminal. */
 async function decline(
   at: House,
   terminal: NumberingTerminal,
@@ -54,7 +54,7 @@ const unsafe = { code: "REVERSAL_NOT_SAFE", charged: "yes" };
 describe("a receipt number that may name another sale (docs/rules/16-fresh.md)", () => {
   const between: Array<[string, (at: House, terminal: NumberingTerminal) => unknown]> = [
     [
-      "the memory was cleared and the number given again",
+      "the memory was cleared and the number was used again",
       async (at, terminal) => {
         terminal.clear();
         await sell(at, "B");
@@ -112,7 +112,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       },
     ],
     [
-      "the terminal does not tell the order that followed",
+      "the terminal does not show the order that followed",
       async (at, terminal) => {
         const { last } = terminal;
         await sell(at, "B");
@@ -120,7 +120,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       },
     ],
     [
-      "a card was declined, and the terminal tells the sale without its time",
+      "a card was declined, and the terminal shows the sale without its time",
       async (at, terminal) => {
         await decline(at, terminal);
         const untimed = { ...terminal.bank[0]?.report, localDate: null, localTime: null };
@@ -128,7 +128,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       },
     ],
     [
-      "what became of a later order is not known",
+      "a later order is in doubt",
       async (at, terminal) => {
         const { script } = terminal;
         terminal.script = (_order, observer) => {
@@ -144,7 +144,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       },
     ],
     [
-      "an unmatched transaction was told",
+      "an unmatched transaction was reported",
       async (at, terminal) => {
         at.start();
         const unmatched = report({ receiptNumber: "0042", traceNumber: "000077" });
@@ -154,7 +154,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       },
     ],
     [
-      "another terminal, whose numbers are others, was here",
+      "another terminal, with numbers of its own, was connected in between",
       async (at, terminal) => {
         at.journal.terminalLog.acceptTerminal({ ...identity, serialNumber: "" }, 0);
         terminal.become({ identity: { ...identity, serialNumber: "" } });
@@ -165,7 +165,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
     ],
   ];
 
-  test.each(between)("no reversal leaves when %s", async (_name, happens) => {
+  test.each(between)("no reversal is sent when %s", async (_name, happens) => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     await happens(at, terminal);
@@ -203,7 +203,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       },
     ],
     [
-      "a card was declined, and the terminal tells that",
+      "a card was declined, and the terminal shows the decline",
       async (at, terminal) => {
         await decline(at, terminal, (told) =>
           terminal.store({ kind: "transaction", report: told }),
@@ -211,7 +211,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
       },
     ],
     [
-      "a card was declined, and the terminal tells the sale",
+      "a card was declined, and the terminal shows the sale",
       async (at, terminal) => {
         await decline(at, terminal);
         await sell(at, "C");
@@ -238,7 +238,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
     expect(terminal.bank.find(({ amountMinor }) => amountMinor === 500)?.isReversed).toBe(true);
   });
 
-  test("another terminal that was here in between changes nothing", async () => {
+  test("the sale is reversed when another accepted terminal was connected in between", async () => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     const { nextReceipt, last } = terminal;
@@ -256,7 +256,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
     await expect(reverse(at, "A")).resolves.toBe("Reversed");
   });
 
-  test("no reversal leaves while nobody knows the end of an older order's", async () => {
+  test("no reversal is sent while the reversal of an older order is in doubt", async () => {
     const { at, terminal } = kiosk();
     await sell(at, "older", 100);
     await sell(at, "A");
@@ -269,7 +269,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
     await expect(reverse(at, "A")).rejects.toMatchObject(unsafe);
   });
 
-  test("on a terminal that does not tell only the newest order is reversed", async () => {
+  test("only the newest order is reversed if the terminal shows no last transaction", async () => {
     const { at, terminal } = kiosk(false);
     terminal.tellsLast = false;
     await sell(at, "A");
@@ -280,7 +280,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
     expect(terminal.charged).toEqual([500]);
   });
 
-  test("the look before a reversal puts nothing on the wire, and is its baseline", async () => {
+  test("the baseline of a reversal is what prepare has read, with no further probe", async () => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     const { last } = terminal;
@@ -294,7 +294,7 @@ describe("a receipt number that may name another sale (docs/rules/16-fresh.md)",
   });
 });
 
-describe("a sale that was given back without us (docs/rules/16-fresh.md)", () => {
+describe("a sale that was reversed at the terminal's keys (docs/rules/16-fresh.md)", () => {
   const b4 = { code: "B4", text: "already reversed", reason: "already-reversed" } as const;
   const words: Array<[string, (at: House) => void]> = [
     [
@@ -353,7 +353,7 @@ describe("a sale that was given back without us (docs/rules/16-fresh.md)", () =>
     expect(terminal.reversed).toEqual([]);
   });
 
-  test("is Reversed when a payment finds its reversal stored, after a second look", async () => {
+  test("is Reversed after a second probe when a payment finds its reversal stored", async () => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     refuseThenReverse(terminal);
@@ -368,7 +368,7 @@ describe("a sale that was given back without us (docs/rules/16-fresh.md)", () =>
     expect(terminal.charged).toEqual([700]);
   });
 
-  test("stays charged when the terminal takes back the reversal that a payment found", async () => {
+  test("stays charged when a reversal that a payment found is gone at the next probe", async () => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     const before = { last: terminal.last, baseline: terminal.baseline };
@@ -381,7 +381,7 @@ describe("a sale that was given back without us (docs/rules/16-fresh.md)", () =>
     expect(phaseOf(at, "A")).toBe("charged");
   });
 
-  test("is Reversed when the terminal tells its reversal after it had refused it", async () => {
+  test("is Reversed when the terminal reports the reversal that it had refused", async () => {
     const { at, terminal } = kiosk();
     at.start();
     await sell(at, "A");
@@ -414,7 +414,7 @@ describe("an answer that names another sale than that to reverse (docs/rules/16-
     ["card", { maskedPan: "541333XXXXXX9999" }],
     ["amount", { amountMinor: 501 }],
   ] as const;
-  test.each(others)("another %s leaves a doubt and raises an alarm", async (_name, other) => {
+  test.each(others)("another %s leaves it in doubt and raises an alarm", async (_name, other) => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     terminal.reversal = (order, observer) => {
@@ -427,7 +427,7 @@ describe("an answer that names another sale than that to reverse (docs/rules/16-
     expect(alarms(at)).toContain("reversal-mismatch A");
   });
 
-  test("another way to mask the card or to write the trace is no other sale", async () => {
+  test("another mask of the card or spelling of the trace still reverses the sale", async () => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     terminal.reversal = (order, observer) => {

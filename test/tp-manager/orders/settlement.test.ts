@@ -4,7 +4,7 @@ import { type House, house, outcome, pay, request } from "../../support/payment-
 import { report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
 
-/** An order that recovery has asked about and could not settle. */
+/** An order that recovery has probed for in vain. */
 async function unknown(reported: boolean): Promise<House> {
   const at = house();
   at.terminal.last = { kind: "not-told", why: "bare completion" };
@@ -23,7 +23,7 @@ const word = (outcome: "charged" | "not_charged" | "reversed") => ({
   note: "seen on the terminal's own receipt",
 });
 
-test("settled as charged, the sale is answered and handed over like any other", async () => {
+test("an order settled as charged is answered and handed off like any other", async () => {
   const at = await unknown(true);
   const { attempt } = await at.settle(word("charged"));
   await at.clock.advance(0);
@@ -35,7 +35,7 @@ test("settled as charged, the sale is answered and handed over like any other", 
   expect(at.terminal.paid).toHaveLength(1);
 });
 
-test("settled as charged without any report, nothing is made up", async () => {
+test("an order settled as charged without a report is handed off without card data", async () => {
   const at = await unknown(false);
   await at.settle(word("charged"));
   await at.clock.advance(0);
@@ -44,7 +44,7 @@ test("settled as charged without any report, nothing is made up", async () => {
   ]);
 });
 
-test("settled as not charged, the order may be paid again", async () => {
+test("an order settled as not charged may be paid again", async () => {
   const at = await unknown(true);
   await at.settle(word("not_charged"));
   expect(at.supervisor.stored).toEqual([]);
@@ -52,7 +52,7 @@ test("settled as not charged, the order may be paid again", async () => {
   expect(at.terminal.paid).toHaveLength(2);
 });
 
-test("the operator's word and note stay with the order", async () => {
+test("the operator's decision and note stay with the order", async () => {
   const at = await unknown(true);
   await at.settle(word("charged"));
   const { attempts } = await at.orders.lookUp("A-1");
@@ -62,7 +62,7 @@ test("the operator's word and note stay with the order", async () => {
   });
 });
 
-test("only what is in doubt can be settled, once", async () => {
+test("only an order in doubt can be settled, and only once", async () => {
   const at = await unknown(true);
   await expect(async () => at.settle(word("reversed"))).rejects.toMatchObject({
     code: "NOTHING_TO_SETTLE",
@@ -96,7 +96,7 @@ test("a reversal in doubt is settled as reversed or as charged", async () => {
   }
 });
 
-test("an amount is from 1 to the approved one, and for charged only", async () => {
+test("a settled amount is from 1 to the approved one, and for charged only", async () => {
   for (const [outcome, amountMinor] of [
     ["charged", 0],
     ["charged", 1000],
@@ -111,7 +111,7 @@ test("an amount is from 1 to the approved one, and for charged only", async () =
   expect(answerOf(attempt, null).body.chargedAmount).toBe(0.01);
 });
 
-test("a terminal that told another amount leaves two amounts to choose from", async () => {
+test("a terminal that reported another amount leaves two amounts to choose from", async () => {
   const at = house();
   at.terminal.last = { kind: "not-told", why: "bare completion" };
   at.terminal.script = (_order, observer) => {
@@ -127,7 +127,7 @@ test("a terminal that told another amount leaves two amounts to choose from", as
   expect(at.supervisor.stored).toMatchObject([{ amountMinor: 1200, cart: [] }]);
 });
 
-test("a second word corrects charged, and what was handed over is withdrawn", async () => {
+test("a second decision corrects charged, and the hand-off is withdrawn", async () => {
   const at = await unknown(true);
   await at.settle(word("charged"));
   await at.clock.advance(0);
@@ -135,7 +135,7 @@ test("a second word corrects charged, and what was handed over is withdrawn", as
   await at.clock.advance(0);
   expect(answerOf(attempt, null).body).toMatchObject({ status: "Failed", chargedAmount: 0 });
   expect(at.supervisor.withdrawn).toHaveLength(1);
-  // The gateway has the order: somebody has to put it right there.
+  // The gateway has the order, so the operator has to correct it there.
   expect(at.lines.filter((line) => line.includes("reversed-after-sending"))).toHaveLength(1);
   const { attempts } = await at.orders.lookUp("A-1");
   const words = attempts[0]?.events.filter(({ kind }) => kind === "settled-by-operator");
@@ -143,13 +143,13 @@ test("a second word corrects charged, and what was handed over is withdrawn", as
     { outcome: "charged", note: "seen on the terminal's own receipt" },
     { outcome: "not_charged", note: "the other machine" },
   ]);
-  // What the supervisor was told to close cannot be handed over once more.
+  // A transaction that the supervisor has closed cannot be handed off once more.
   await expect(async () => at.settle(word("charged"))).rejects.toMatchObject({
     code: "NOTHING_TO_SETTLE",
   });
 });
 
-test("a second word corrects not charged: the sale is handed over", async () => {
+test("a second decision corrects not charged, and the sale is handed off", async () => {
   const at = await unknown(true);
   await at.settle(word("not_charged"));
   const { attempt } = await at.settle(word("charged"));
@@ -160,7 +160,7 @@ test("a second word corrects not charged: the sale is handed over", async () => 
   expect(at.terminal.paid).toHaveLength(1);
 });
 
-test("a second word is about an operator's word, and about the order as it stands", async () => {
+test("a second decision corrects only an operator's decision on the latest attempt", async () => {
   const proved = house();
   await pay(proved, request("A-1"));
   await expect(async () => proved.settle(word("not_charged"))).rejects.toMatchObject({
@@ -181,7 +181,7 @@ test("a second word is about an operator's word, and about the order as it stand
   });
 });
 
-test("an operator who is faster than recovery wins, and recovery leaves it alone", async () => {
+test("an operator's decision stands when recovery ends later", async () => {
   const at = house();
   at.terminal.script = (_order, observer) => {
     observer.report(report());
@@ -193,7 +193,7 @@ test("an operator who is faster than recovery wins, and recovery leaves it alone
   expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ phase: "charged" });
 });
 
-test("charged by a second word while the terminal is made ready: no second command", async () => {
+test("a decision for charged while the terminal is prepared stops the second command", async () => {
   const at = await unknown(true);
   await at.settle(word("not_charged"));
   const ready = Promise.withResolvers<void>();

@@ -12,7 +12,7 @@ async function sell(at: House, orderId: string, amountMinor = 500): Promise<void
   expect(outcome(await pay(at, request(orderId, { amountMinor })))).toBe("Success");
 }
 
-/** Staff close the day, and sell the same: their sale gets the number of ours. */
+/** Staff run an end of day and sell the same amount: their sale gets the number of ours. */
 function soldByStaff(terminal: NumberingTerminal): void {
   terminal.clear();
   terminal.sellAtKeys(500);
@@ -35,14 +35,14 @@ describe("a receipt number at a terminal where staff sell too (docs/rules/16-fre
       },
     ],
     [
-      "the terminal tells it without its moment",
+      "the terminal shows that sale without date and time",
       (_at, terminal) => {
         soldByStaff(terminal);
         untimed(terminal);
       },
     ],
     [
-      "a later order of ours found it without its moment",
+      "a later order of ours found that sale without date and time",
       async (at, terminal) => {
         soldByStaff(terminal);
         untimed(terminal);
@@ -51,7 +51,7 @@ describe("a receipt number at a terminal where staff sell too (docs/rules/16-fre
     ],
   ];
 
-  test.each(looks)("is that of a sale by staff when %s", async (_name, happens) => {
+  test.each(looks)("is not used for a reversal when %s", async (_name, happens) => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     await happens(at, terminal);
@@ -61,7 +61,7 @@ describe("a receipt number at a terminal where staff sell too (docs/rules/16-fre
     expect([terminal.reversed, terminal.charged]).toEqual([[], before]);
   });
 
-  test("names the sale that the terminal shows with its moment", async () => {
+  test("names the sale that the terminal shows with date and time", async () => {
     const { at, terminal } = kiosk();
     await sell(at, "A");
     const { attempt } = await at.afterSale.reverse("A");

@@ -17,7 +17,7 @@ const blank = { private: "          " };
 type Change = SessionPeer["change"];
 
 interface Kiosk extends OneWayHouse<SessionPeer> {
-  /** One customer pays; "lost": the result does not come. */
+  /** One customer pays; "lost": no result comes. */
   sells(orderId: string, told: Change | "lost", amountMinor?: number): Promise<string>;
 }
 
@@ -40,7 +40,7 @@ async function kiosk(told: Messages = messages): Promise<Kiosk> {
   };
 }
 
-/** Its refusals are of this kind, as other protocols tell them. */
+/** Messages whose refusals have this reason, as other protocols report it. */
 function refusing(reason: AbortReason): Messages {
   const read: Messages["read"] = (reply, order) => {
     const reading = messages.read(reply, order);
@@ -56,11 +56,11 @@ function conditionsAt(at: House) {
   return conditionsOf({ supervisor: undefined, tpManager }).map(({ name, says }) => [name, says]);
 }
 
-describe("a kiosk with one price at a terminal whose results name nothing", () => {
+describe("a kiosk with one price at a terminal whose results name no payment", () => {
   test.each([
     ["a new installation", []],
     ["results that had names before", [{}]],
-  ])("charges one customer in vain, and no other: %s", async (_, before: Change[]) => {
+  ])("leaves at most one more order unknown: %s", async (_, before: Change[]) => {
     const { sells, peer, at } = await kiosk();
     for (const told of before) expect(await sells("Z-1", told)).toBe("Success");
     expect(await sells("A-1", "lost")).toBe("Unknown");
@@ -74,7 +74,7 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
     expect(await sells("C-1", blank)).toBe("Success");
   });
 
-  test("is told so by its first refusal that names nothing", async () => {
+  test("refuses further sales after the first refusal that names no payment", async () => {
     const { sells, peer } = await kiosk();
     await sells("A-1", "lost");
     expect(await sells("B-1", { ...blank, status: "7" })).toBe("Unknown");
@@ -82,7 +82,7 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
     expect(peer.requests).toEqual([]);
   });
 
-  test("charges nobody in vain where the driver says so", async () => {
+  test("leaves no further order unknown where the driver says that results name none", async () => {
     const { sells, peer } = await kiosk({ ...messages, namesNothing: true });
     await sells("A-1", "lost");
     expect(await sells("B-1", blank)).toBe("TERMINAL_IN_DOUBT");
@@ -91,7 +91,7 @@ describe("a kiosk with one price at a terminal whose results name nothing", () =
     expect(await sells("B-1", blank)).toBe("Success");
   });
 
-  test("is told by a trouble, until an operator settles the orders", async () => {
+  test("shows a condition until an operator settles the orders", async () => {
     const { sells, at } = await kiosk();
     await sells("A-1", "lost");
     expect(conditionsAt(at)).toEqual([]);
@@ -112,7 +112,7 @@ test.each([
   ["cancelled", "Cancelled"],
   ["customer-timeout", "Cancelled"],
   ["terminal-fault", "Failed"],
-] as const)("behind a refusal of its own nothing is kept back: %s", async (reason, outcome) => {
+] as const)("after a payment's own refusal no result is delayed: %s", async (reason, outcome) => {
   const { sells, phase } = await kiosk(refusing(reason));
   await sells("A-1", "lost");
   expect(await sells("B-1", { status: "7" })).toBe(outcome);
@@ -120,7 +120,7 @@ test.each([
   expect([phase("A-1"), phase("C-1")]).toEqual(["in-doubt", "charged"]);
 });
 
-test("Caisse-AP says that it names nothing where its settings have no reference", () => {
+test("Caisse-AP without a reference in its settings says that results name no payment", () => {
   const { namesNothing: without } = caisseApMessages({ ...bareOptions, reference: null });
   const { namesNothing: named } = caisseApMessages({ ...bareOptions, reference: "CF" });
   expect([without, named]).toEqual([true, undefined]);

@@ -4,12 +4,12 @@ import { type House, house, outcome, pay, request } from "../../support/payment-
 import { declined, report } from "../../support/reports.ts";
 import { lost, saleReport } from "../../support/scripted-terminal.ts";
 
-/** A card terminal in vending mode whose approval and whose end come when the test says so. */
+/** A terminal in vending mode whose approval and end come when the test says so. */
 interface Slow extends House {
   approve(): void;
-  /** The terminal reports that it has taken the sale back; its end is not here yet. */
+  /** The terminal reports that it has reversed the sale; the payment's end is not here yet. */
   giveUp(): void;
-  /** The end that belongs to the decision. */
+  /** The payment ends as the decision says. */
   end(): void;
   lose(): void;
 }
@@ -58,7 +58,7 @@ function slow(path?: string): Slow {
   };
 }
 
-/** Asks again, and tells the answer or that there is none yet. */
+/** Repeats the order, and returns its answer or that there is none yet. */
 function again(at: House) {
   const answer = pay(at, twoPhase);
   answer.catch(() => undefined);
@@ -109,7 +109,7 @@ describe("a two-phase order that is asked for again", () => {
     ["nothing in time", "Cancelled", (at) => at.clock.advance(30_000)],
     ["cancelled", "Cancelled", (at) => at.arbiter.running.cancel()],
   ];
-  test.each(words)("after the word (%s) waits for the end: %s", async (_word, end, say) => {
+  test.each(words)("after the decision (%s) waits for the end: %s", async (_word, end, say) => {
     const at = slow();
     await approved(at);
     void say(at);
@@ -122,7 +122,7 @@ describe("a two-phase order that is asked for again", () => {
     expect(at.terminal.paid).toHaveLength(1);
   });
 
-  test("that the terminal is taking back by itself waits for the end", async () => {
+  test("waits for the end while the terminal reverses the sale by itself", async () => {
     const at = slow();
     await approved(at);
     at.giveUp();
@@ -132,7 +132,7 @@ describe("a two-phase order that is asked for again", () => {
     expect(outcome(await repeat.answer)).toBe("Cancelled");
   });
 
-  test("after the word, with no end within the limit, is running and unknown", async () => {
+  test("after the decision, without an end in time, is answered PAYMENT_RUNNING", async () => {
     const at = slow();
     await approved(at);
     void at.afterSale.deliver("A-1", false, undefined);
@@ -142,7 +142,7 @@ describe("a two-phase order that is asked for again", () => {
     expect([http, body.status, body.error?.code]).toEqual([504, "Unknown", "PAYMENT_RUNNING"]);
   });
 
-  test("at any moment after its end was lost is never answered Approved", async () => {
+  test("is never answered Approved at any moment after its outcome was lost", async () => {
     for (let moments = 0; moments < 20; moments += 1) {
       const at = slow();
       await approved(at);
@@ -155,7 +155,7 @@ describe("a two-phase order that is asked for again", () => {
     }
   });
 
-  /** No end is on disk: the record still says that the sale waits for its goods. */
+  /** No outcome is on disk, so the record still says that the sale waits for its goods. */
   async function tellsNobodyApproved(at: House): Promise<void> {
     expect(at.journal.attempts.latest("A-1")?.state).toMatchObject({ goods: { decision: null } });
     const [repeat, found] = [again(at), await at.orders.lookUp("A-1")];
@@ -171,7 +171,7 @@ describe("a two-phase order that is asked for again", () => {
     expect(told.map(({ state }) => state)).toMatchObject(told.map(() => ({ goods: null })));
   }
 
-  test("whose end could not be written is unknown", async () => {
+  test("is unknown when its outcome could not be written", async () => {
     const at = slow();
     await approved(at);
     at.journal.attempts.update = () => {
@@ -182,7 +182,7 @@ describe("a two-phase order that is asked for again", () => {
     await tellsNobodyApproved(at);
   });
 
-  test("that an earlier process left is unknown before recovery has begun", async () => {
+  test("is unknown after a restart, before recovery has begun", async () => {
     const before = slow();
     await approved(before);
     before.close();
@@ -191,7 +191,7 @@ describe("a two-phase order that is asked for again", () => {
     expect(at.terminal.paid).toEqual([]);
   });
 
-  test("after its end is answered as any other order", async () => {
+  test("is answered like any other order after its end", async () => {
     const charged = slow();
     await approved(charged);
     const word = charged.afterSale.deliver("A-1", true, undefined);

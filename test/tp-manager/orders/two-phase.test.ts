@@ -16,7 +16,7 @@ const aborted: PaymentEnd = {
 describe("a two-phase sale (docs/design.md 5.12)", () => {
   const twoPhase = request("A-1", { delivery: { withinSeconds: 30 } });
 
-  /** A terminal in vending mode: holds at the approval and ends as the decision says. */
+  /** A terminal in vending mode, which waits at the approval and ends as the decision says. */
   function vending(): House {
     const at = house();
     at.terminal.script = (order, observer) =>
@@ -43,7 +43,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     return answerOf(attempt, delivery).body;
   }
 
-  test("is answered Approved, not handed over, and charged when the goods came out", async () => {
+  test("is answered Approved, and is charged and handed off when the goods came out", async () => {
     const at = vending();
     const { http, body } = await pay(at, twoPhase);
     expect([http, body.status, body.notificationGatewaySent]).toEqual([200, "Approved", false]);
@@ -78,7 +78,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect(at.supervisor.stored).toEqual([]);
   });
 
-  test("with no word in time is reversed", async () => {
+  test("without a decision in time is reversed", async () => {
     const at = vending();
     await pay(at, twoPhase);
     await at.clock.advance(30_000);
@@ -102,7 +102,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     }
   });
 
-  test("repeats the same word harmlessly and refuses another one with the truth", async () => {
+  test("answers the same decision again, and refuses another one with charged yes", async () => {
     const at = vending();
     await pay(at, twoPhase);
     await deliver(at, true);
@@ -114,7 +114,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect(at.terminal.decisions).toEqual([{ goods: "issued" }]);
   });
 
-  test("charges a part when only a part came out", async () => {
+  test("charges a part when only a part of the goods came out", async () => {
     const at = vending();
     await pay(at, twoPhase);
     expect((await deliver(at, true, 500)).status).toBe("Success");
@@ -122,7 +122,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect(at.supervisor.stored).toMatchObject([{ amountMinor: 500, cart: [] }]);
   });
 
-  /** The word about a part was sent, and the line broke. */
+  /** The decision about a part was sent, and then the line broke. */
   async function partInDoubt(stored: Baseline["last"]): Promise<House> {
     const at = house();
     at.terminal.script = (_order, observer) => {
@@ -138,7 +138,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     return at;
   }
 
-  test("of which a part is in doubt is charged that part when the terminal has it", async () => {
+  test("of which a part is in doubt is charged that part when the part is stored", async () => {
     const at = await partInDoubt({ kind: "transaction", report: report({ amountMinor: 500 }) });
     const { body } = await pay(at, twoPhase);
     expect([body.status, body.warnings]).toEqual(["Success", []]);
@@ -168,7 +168,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     }
   });
 
-  test("that ended with the whole although a part came out says so", async () => {
+  test("is in doubt when the terminal ends it without the part that came out", async () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       observer.report(report());
@@ -185,7 +185,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     );
   });
 
-  test("of which a part is in doubt tells when the terminal has kept the whole", async () => {
+  test("of which a part is in doubt is charged whole, with alarm, if that is stored", async () => {
     const at = await partInDoubt({ kind: "transaction", report: report() });
     const { body } = await pay(at, twoPhase);
     expect(body.status).toBe("Success");
@@ -195,7 +195,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect((await deliver(at, true, 500)).status).toBe("Success");
   });
 
-  test("that the terminal has kept although nobody spoke of goods is told", async () => {
+  test("that the terminal has charged without any decision raises an alarm", async () => {
     const before = vending();
     await pay(before, twoPhase);
     before.close();
@@ -211,7 +211,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect((await deliver(at, true)).status).toBe("Success");
   });
 
-  test("of which a part is in doubt is not charged when the terminal has none", async () => {
+  test("of which a part is in doubt is not charged when the terminal stored no sale", async () => {
     const at = await partInDoubt(baseline.last);
     expect(at.journal.attempts.latest("A-1")?.state.phase).toBe("not-charged");
     await expect(deliver(at, true, 500)).rejects.toMatchObject({
@@ -220,7 +220,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     });
   });
 
-  test("that the terminal gave up by itself is cancelled, and a late word told so", async () => {
+  test("that the terminal gave up is cancelled, and a late decision is refused", async () => {
     const at = house();
     let giveUp = (): void => {};
     at.terminal.script = (_order, observer) => {
@@ -243,7 +243,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect(at.terminal.decisions).toEqual([]);
   });
 
-  test("that gave up while the word came says that the word was in vain", async () => {
+  test("that the terminal gave up before the decision refuses it with charged no", async () => {
     const at = house();
     let giveUp = (): void => {};
     at.terminal.script = (_order, observer) => {
@@ -261,7 +261,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     });
   });
 
-  test("in doubt is asked about before a late word is answered", async () => {
+  test("in doubt is probed before a late decision is answered", async () => {
     const at = house();
     at.terminal.script = (_order, observer) => {
       observer.report(report());
@@ -278,7 +278,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     await refused;
   });
 
-  test("hears a word that comes before its approval at once", async () => {
+  test("refuses a decision that comes before its approval at once", async () => {
     const at = house();
     at.terminal.script = () => new Promise(() => {});
     void pay(at, twoPhase);
@@ -289,14 +289,14 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     });
   });
 
-  test("refuses more than was approved, before anything is decided", async () => {
+  test("refuses a decision about more than was approved", async () => {
     const at = vending();
     await pay(at, twoPhase);
     await expect(deliver(at, true, 1000)).rejects.toMatchObject({ code: "REQUEST_INVALID" });
     expect(at.terminal.decisions).toEqual([]);
   });
 
-  test("asked for again while it waits is answered Approved, its window not extended", async () => {
+  test("repeated while it waits is answered Approved, and its window is not extended", async () => {
     const at = vending();
     await pay(at, twoPhase);
     await at.clock.advance(20_000);
@@ -305,7 +305,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect(at.terminal.decisions).toEqual([{ goods: "not-issued" }]);
   });
 
-  test("has its decision on disk before the terminal hears it", async () => {
+  test("has its decision on disk before the decision is sent", async () => {
     const at = vending();
     await pay(at, twoPhase);
     const decide = at.terminal.onDecision;
@@ -323,7 +323,7 @@ describe("a two-phase sale (docs/design.md 5.12)", () => {
     expect(at.terminal.paid).toEqual([]);
   });
 
-  test("interrupted before the word came is settled by recovery first", async () => {
+  test("interrupted before a decision is settled by recovery", async () => {
     const before = vending();
     await pay(before, twoPhase);
     before.close();

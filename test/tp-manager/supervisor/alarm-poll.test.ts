@@ -65,7 +65,7 @@ const told = ({ journal }: House) =>
   });
 const later = (at: House): Promise<void> => at.clock.advance(5_000);
 
-test("an alarm of the supervisor is an event, once, at the time it was raised", async () => {
+test("an alarm of the supervisor becomes one event, with the time it was raised", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   await answering(rig, folder);
   rig.log.error({ alarm: "chargeback-or-fraud", orderId: "A-1" }, "card 4111111111111111");
@@ -83,7 +83,7 @@ test("an alarm of the supervisor is an event, once, at the time it was raised", 
   expect(told(at)).toHaveLength(2);
 });
 
-test("a request of the fleet is an event of its own kind, once, and no alarm", async () => {
+test("a request of the fleet becomes one event of its own kind, and no alarm", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   await answering(rig, folder);
   polling(at, folder);
@@ -103,7 +103,7 @@ test("a request of the fleet is an event of its own kind, once, and no alarm", a
   expect(told(at)).toEqual([]);
 });
 
-test("nothing is lost or doubled when either program is started again", async () => {
+test("no alarm is lost or doubled when either program is started again", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   for (let i = 0; i < 450; i++) {
     rig.log.error({ alarm: "transaction-parked", orderId: `A-${i}` }, "parked");
@@ -129,7 +129,7 @@ test("nothing is lost or doubled when either program is started again", async ()
   expect(orders).toEqual(Array.from({ length: 451 }, (_, i) => `A-${i}`));
 });
 
-test("a supervisor with a new database begins anew, the old one is not alarmed again", async () => {
+test("alarms of a new supervisor.db are read from the first, old ones not again", async () => {
   const at = house();
   const folders = [0, 1, 0].map(() => openRunDirectory(temporaryFolder()));
   const rigs = [await openRig(), await openRig()];
@@ -155,7 +155,7 @@ test("a supervisor with a new database begins anew, the old one is not alarmed a
   expect(orders).toEqual([...all(0), ...all(1)]);
 });
 
-test("what both programs raise about one transaction is alarmed once", async () => {
+test("an alarm that both programs raise about one transaction becomes one event", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   await answering(rig, folder);
   const about = { orderId: "A-1", transactionId: "T-1" };
@@ -170,7 +170,7 @@ test("what both programs raise about one transaction is alarmed once", async () 
   ]);
 });
 
-test("a supervisor that is down, or too old to tell, is asked again", async () => {
+test("a supervisor that is down, or too old to have alarms, is asked again", async () => {
   const [rig, at, folder] = [await openRig(), house(), openRunDirectory(temporaryFolder())];
   rig.log.error({ alarm: "transaction-parked", orderId: "A-1" }, "parked");
   polling(at, folder);

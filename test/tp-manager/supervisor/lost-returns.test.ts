@@ -7,7 +7,7 @@ import { copyStore, supervisorIn } from "../../support/two-stores.ts";
 
 type StoreName = "journal" | "supervisor";
 
-/** Order A, of 9.99, has its id at the gateway; then the stores are kept as they are. */
+/** Order A, of 9.99, has its id at the gateway; then copies of the stores are made. */
 async function chargedBefore() {
   const at = await kiosk();
   await expectSold(at, "A");
@@ -25,7 +25,7 @@ async function chargedBefore() {
   for (const store of ["journal", "supervisor"]) copyStore(at.folder, copies, store);
   at.manager.journal.store.copied();
   rig?.ownStore.copied();
-  /** The stores as they were, and both programs again; this supervisor is not heard yet. */
+  /** Restores the copies and starts both programs; the supervisor does not answer yet. */
   const putBack = async (...stores: readonly StoreName[]) => {
     at.manager.close();
     at.seat.rig = undefined;
@@ -55,13 +55,13 @@ const ask = ({ manager }: Kiosk, kind: GatewayOperationKind) =>
     again: false,
   });
 
-/** What reached the gateway, the order itself aside. */
+/** The operations that reached the gateway, without the order itself. */
 const askedOf = ({ server }: Kiosk) =>
   server.requests.flatMap(({ path }) => path.match(/(confirm|cancel|card)$/)?.[0] ?? []);
 
 const unsure = { code: "STORES_DISAGREE", charged: "yes" };
 
-test("a refund that the journal lost is not reversed before it is reported", async () => {
+test("a refund that the journal lost stops a reversal, before and after the import", async () => {
   const { at, putBack } = await chargedBefore();
   await ask(at, "refund");
   const { afterSale, terminal, supervisorIsHeard } = await putBack("journal");
@@ -73,7 +73,7 @@ test("a refund that the journal lost is not reversed before it is reported", asy
 });
 
 test.each(["refund", "cancel"] as const)(
-  "a reversal that the journal lost keeps out a %s, taken over or not",
+  "a reversal that the journal lost stops a %s, before and after the import",
   async (kind) => {
     const { at, putBack } = await chargedBefore();
     await at.manager.afterSale.reverse("A");
@@ -88,7 +88,7 @@ test.each(["refund", "cancel"] as const)(
   },
 );
 
-test("a reversal that nobody knows of keeps out a refund until a person's decision", async () => {
+test("a reversal that both stores lost stops a refund until an operator's decision", async () => {
   const { at, putBack } = await chargedBefore();
   at.seat.rig = undefined;
   await at.manager.afterSale.reverse("A");
@@ -103,7 +103,7 @@ test("a reversal that nobody knows of keeps out a refund until a person's decisi
   expect(askedOf(at)).toEqual(["confirm", "card"]);
 });
 
-test("both stores of before a refund keep the terminal from a reversal of before", async () => {
+test("two stores from before a refund stop a reversal of a sale from before the loss", async () => {
   const { at, putBack } = await chargedBefore();
   await ask(at, "refund");
   const { afterSale, terminal, supervisorIsHeard } = await putBack("journal", "supervisor");
@@ -117,7 +117,7 @@ test("both stores of before a refund keep the terminal from a reversal of before
   expect(terminal.reversed).toHaveLength(1);
 });
 
-test("a supervisor without a loss reports what went back: the terminal reverses", async () => {
+test("a supervisor without a loss reports all returns, and the terminal reverses", async () => {
   const { at, putBack } = await chargedBefore();
   const { afterSale, terminal, supervisorIsHeard } = await putBack("journal");
   supervisorIsHeard();
@@ -126,7 +126,7 @@ test("a supervisor without a loss reports what went back: the terminal reverses"
   expect(terminal.reversed).toHaveLength(1);
 });
 
-test("an order that was taken over is one of before the loss", async () => {
+test("an imported order counts as older than the loss, so its refund is refused", async () => {
   const { at, putBack } = await chargedBefore();
   await expectSold(at, "B", 420);
   const { transactionId = "" } = at.manager.journal.attempts.latest("B") ?? {};

@@ -12,7 +12,7 @@ function polling(round: (isClosed: () => boolean) => Promise<void>) {
   return { clock, poll: new Poll({ name: "test", failure: "nothing told", round }, clock, log) };
 }
 
-test("a round begins a pause after the one before has ended, never beside it", async () => {
+test("a round begins one pause after the previous round has ended", async () => {
   const ends: (() => void)[] = [];
   const { clock, poll } = polling(() => new Promise((resolve) => ends.push(resolve)));
   poll.start();
@@ -28,7 +28,7 @@ test("a round begins a pause after the one before has ended, never beside it", a
   await poll.close();
 });
 
-test("closing waits for the round that runs, and none comes after it", async () => {
+test("closing waits for the running round, and no round follows it", async () => {
   let [begun, end, isClosedInside] = [0, (): void => {}, (): boolean => false];
   const { clock, poll } = polling((isClosed) => {
     begun++;

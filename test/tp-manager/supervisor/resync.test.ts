@@ -56,7 +56,7 @@ async function becomes(at: Kiosk, states: string): Promise<void> {
     .toBe(states);
 }
 
-/** What the journal has learnt about the deliveries of these orders. */
+/** The journal learns the deliveries of these orders. */
 async function learnt({ manager }: Kiosk, ...orders: string[]): Promise<void> {
   for (const orderId of orders) {
     const { transactionId = "" } = manager.journal.attempts.latest(orderId) ?? {};
@@ -67,7 +67,7 @@ async function learnt({ manager }: Kiosk, ...orders: string[]): Promise<void> {
 const sent = ({ server }: Kiosk, orderId: string): number =>
   server.references.filter((reference) => reference === orderId).length;
 
-test("what was handed off without an answer is handed off once more, and looked up", async () => {
+test("a resync hands off an order whose hand-off was never answered, as pending", async () => {
   const at = await kiosk();
   await at.seat.rig?.stop();
   at.seat.rig = undefined;
@@ -80,7 +80,7 @@ test("what was handed off without an answer is handed off once more, and looked 
   ]);
 });
 
-test("a lost supervisor.db gets everything again, and what was sent stays sent", async () => {
+test("a lost supervisor.db gets every order again, and a sent order stays sent", async () => {
   const at = await kiosk();
   const { folder, server, clock, seat, manager } = at;
   await paid(at, "A", "B", "C");
@@ -101,7 +101,7 @@ test("a lost supervisor.db gets everything again, and what was sent stays sent",
   expect(seat.rig.losses.isWhole).toBe(true);
 });
 
-/** supervisor.db is gone and the journal is an older copy; what that copy has is handed over. */
+/** supervisor.db is gone and the journal is an older copy, whose orders are handed off. */
 async function bothHarmed(): Promise<Kiosk & { rig: Rig }> {
   const at = await kiosk();
   const { folder, server, clock, seat } = at;
@@ -124,7 +124,7 @@ async function bothHarmed(): Promise<Kiosk & { rig: Rig }> {
   return { ...at, rig };
 }
 
-test("a journal that was put back too does not end the loss of supervisor.db", async () => {
+test("a resync from a restored journal does not end the loss of supervisor.db", async () => {
   const { manager, rig, clock } = await bothHarmed();
   expect(rig.losses.isWhole).toBe(false);
   expect(manager.journal.resync.isUnderWay).toBe(true);
@@ -140,7 +140,7 @@ test("the end of the journal gap ends the loss of supervisor.db", async () => {
   await lossEnds(at);
 });
 
-test("restarts within the journal gap and after it forget no loss", async () => {
+test("restarts in and after the journal gap do not forget the loss of supervisor.db", async () => {
   const at = await bothHarmed();
   const restart = async (): Promise<void> => {
     at.manager.close();
@@ -154,7 +154,7 @@ test("restarts within the journal gap and after it forget no loss", async () => 
   await lossEnds(at);
 });
 
-test("a second loss of supervisor.db that the last page finds begins anew", async () => {
+test("a second loss of supervisor.db begins the resync anew", async () => {
   const at = await bothHarmed();
   at.manager.guard.accept();
   at.manager.close();
@@ -167,7 +167,7 @@ test("a second loss of supervisor.db that the last page finds begins anew", asyn
   await lossEnds({ ...at, rig });
 });
 
-test("with both databases gone the loss ends with the journal gap", async () => {
+test("with both databases gone the loss of supervisor.db ends with the journal gap", async () => {
   const at = await kiosk();
   const { folder, server, clock } = at;
   await paid(at, "A");
@@ -211,12 +211,12 @@ test("a journal gap that is accepted before any import leaves no loss open", asy
   at.seat.rig = rig;
   expect(rig.losses.isWhole).toBe(false);
   await lossEnds({ ...at, rig });
-  // The taking over that was under way finds nothing left to do.
+  // The import that was under way finds nothing left to do.
   await clock.advance(15_000);
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-/** The loss of supervisor.db ends within two minutes, and the handing over with it. */
+/** The loss of supervisor.db ends within two minutes, and the resync with it. */
 async function lossEnds({ manager, clock, rig }: Kiosk & { rig: Rig }): Promise<void> {
   const state = (): boolean[] => [rig.losses.isWhole, manager.journal.resync.isUnderWay];
   for (let second = 0; second < 120 && state().join() !== "true,false"; second++) {
@@ -225,7 +225,7 @@ async function lossEnds({ manager, clock, rig }: Kiosk & { rig: Rig }): Promise<
   expect(state()).toEqual([true, false]);
 }
 
-test("an older supervisor.db gets what was sent since the copy was made", async () => {
+test("an older supervisor.db gets the orders that were sent since the copy was made", async () => {
   const at = await kiosk();
   const { folder, server, clock, seat } = at;
   const copies = temporaryFolder();
@@ -269,7 +269,7 @@ test("the position of a resync outlives a restart, and the archive is part of it
   expect(sent(at, "A")).toBe(1);
 });
 
-test("a supervisor and a journal that have lost nothing say nothing", async () => {
+test("a supervisor and a journal that have lost nothing raise no alarm", async () => {
   const at = await kiosk();
   const { folder, server, clock, seat } = at;
   await paid(at, "A");

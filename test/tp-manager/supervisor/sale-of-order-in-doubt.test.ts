@@ -10,11 +10,11 @@ import { expectSold, type Kiosk, kiosk, restart, sell } from "../../support/two-
 import { copyStore, removeStore, supervisorIn } from "../../support/two-stores.ts";
 
 /**
- * A sale of the terminal that no order has may be what an order in doubt has made. It may as well
- * be that of an order which was lost (docs/rules/17-loss.md).
+ * An unmatched sale of the terminal may belong to an order in doubt. It may as well belong to an
+ * order that was lost with the journal (docs/rules/17-loss.md).
  */
 
-/** Nothing is known at the gateway, as when everything was lost before it was sent. */
+/** A kiosk whose gateway knows no order, as when all was lost before it was sent. */
 async function counter(): Promise<Kiosk> {
   const at = await kiosk();
   at.server.lookUp = () => noOrder;
@@ -22,7 +22,7 @@ async function counter(): Promise<Kiosk> {
   return at;
 }
 
-/** Order A is charged; its reversal is made, and heard and proved by nobody. */
+/** Order A is charged and reversed, and the reversal is neither reported nor proved. */
 async function reversalInDoubt(at: Kiosk): Promise<void> {
   const { manager, till, clock } = at;
   await expectSold(at, "A");
@@ -37,7 +37,7 @@ async function reversalInDoubt(at: Kiosk): Promise<void> {
   expect(manager.journal.attempts.latest("A")?.state.phase).toBe("reversal-in-doubt");
 }
 
-/** Order Q is in doubt, and the terminal tells nothing that could settle it. */
+/** Order Q is in doubt, and the terminal shows no last transaction that could prove it. */
 async function saleInDoubt(at: Kiosk): Promise<void> {
   const { manager, clock } = at;
   manager.terminal.script = () => Promise.resolve(lost("line broken"));
@@ -48,7 +48,7 @@ async function saleInDoubt(at: Kiosk): Promise<void> {
   at.till.at(manager.terminal);
 }
 
-/** The image of the whole machine is put back: nothing shows it but the terminal. */
+/** The image of the whole machine is restored, which only the terminal can show. */
 async function imageBack(at: Kiosk, image: string): Promise<void> {
   at.manager.close();
   await at.seat.rig?.stop();
@@ -58,7 +58,7 @@ async function imageBack(at: Kiosk, image: string): Promise<void> {
   restart(at);
 }
 
-/** An older copy of the journal is put back, and the supervisor's database is gone. */
+/** An older copy of the journal is restored, and the supervisor's database is gone. */
 async function journalBack(at: Kiosk, copy: string): Promise<void> {
   at.manager.close();
   await at.seat.rig?.stop();
@@ -74,7 +74,7 @@ function imageOf({ folder }: Kiosk): string {
   return image;
 }
 
-/** The terminal's clock goes on: its last sale is of `hours` later than a till counts. */
+/** The terminal's last sale gets a time that is `hours` later. */
 function later({ till, manager }: Kiosk, hours: number): void {
   if (!till.last?.localTime) throw new Error("nothing was sold");
   const hour = String(Number(till.last.localTime.slice(0, 2)) + hours).padStart(2, "0");
@@ -82,7 +82,7 @@ function later({ till, manager }: Kiosk, hours: number): void {
   till.show(manager.terminal);
 }
 
-/** Order X is refused, and never told as not charged, whatever the terminal is asked first. */
+/** Order X is refused, and never answered as not charged, however often it is repeated. */
 async function expectNeverSold(at: Kiosk): Promise<void> {
   at.manager.arbiter.start();
   const { sales } = at.till;
@@ -96,7 +96,7 @@ async function expectNeverSold(at: Kiosk): Promise<void> {
 }
 
 describe("an order whose sale the terminal shows is not charged again", () => {
-  test("after a machine's image with an old reversal in doubt was put back", async () => {
+  test("after a machine's image with an old reversal in doubt was restored", async () => {
     const at = await counter();
     await reversalInDoubt(at);
     const image = imageOf(at);
@@ -110,7 +110,7 @@ describe("an order whose sale the terminal shows is not charged again", () => {
   test.each([
     ["a reversal", reversalInDoubt],
     ["a sale", saleInDoubt],
-  ])("after a journal with %s in doubt was put back, whatever its time", async (_name, inDoubt) => {
+  ])("after a journal with %s in doubt was restored, whatever its time", async (_name, inDoubt) => {
     const at = await counter();
     await inDoubt(at);
     const copy = temporaryFolder();
@@ -122,7 +122,7 @@ describe("an order whose sale the terminal shows is not charged again", () => {
     await expectNeverSold(at);
   });
 
-  test("after an image with a charge that an operator settled was put back", async () => {
+  test("after an image with a charge that an operator settled was restored", async () => {
     const at = await counter();
     await saleInDoubt(at);
     await at.manager.settle({ orderId: "Q", outcome: "charged", note: "the bank has it" });
@@ -135,14 +135,14 @@ describe("an order whose sale the terminal shows is not charged again", () => {
   });
 });
 
-test("what a reversal in doubt has stored is no sign of a lost journal", async () => {
+test("a record that a reversal in doubt may have stored is no sign of a lost journal", async () => {
   const at = await counter();
   await reversalInDoubt(at);
   await expectSold(at, "B");
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-/** What the terminal reports while it sells, and what it tells of the same sale afterwards. */
+/** What the terminal reports while it sells, and what it shows of the same sale afterwards. */
 const spellings: [string, Partial<TransactionReport>, Partial<TransactionReport>][] = [
   ["a report without its time", { localTime: null }, {}],
   ["a record without its date and time", {}, { localDate: null, localTime: null }],
@@ -150,8 +150,8 @@ const spellings: [string, Partial<TransactionReport>, Partial<TransactionReport>
   ["a report without its trace", { traceNumber: null }, {}],
 ];
 
-describe("a sale that the terminal shows in another way than it had reported it", () => {
-  test.each(spellings)("%s: it is no sign of a lost journal", async (_name, live, stored) => {
+describe("a sale that the terminal shows otherwise than it had reported it", () => {
+  test.each(spellings)("is no sign of a lost journal: %s", async (_name, live, stored) => {
     const at = await counter();
     spelling(at, live, stored);
     await expectSold(at, "A");
@@ -160,7 +160,7 @@ describe("a sale that the terminal shows in another way than it had reported it"
     expect(at.manager.guard.open).toBeUndefined();
   });
 
-  test("after a loss it keeps no later sale of its amount back", async () => {
+  test("after a loss stops no later sale of its amount", async () => {
     const at = await counter();
     await expectSold(at, "A");
     at.manager.guard.begin("lost", true);
@@ -169,7 +169,7 @@ describe("a sale that the terminal shows in another way than it had reported it"
     await expectSold(at, "C");
   });
 
-  test("the sale of an order that was lost is one all the same", async () => {
+  test("does not hide the sale of an order that was lost", async () => {
     const at = await counter();
     spelling(at, { localTime: null }, {});
     await expectSold(at, "A");

@@ -44,7 +44,7 @@ async function journalLost(change: { resultCode?: string | null } = {}): Promise
 
 /** The terminal has nothing stored any more, as an end of day leaves it. */
 async function endOfDay({ manager, till, clock }: Kiosk): Promise<void> {
-  // An end of day ends nothing before the supervisor's orders are taken over.
+  // An end of day ends no journal gap before the supervisor's orders are imported.
   const isImported = async (): Promise<boolean> => {
     await clock.advance(100);
     return manager.guard.open?.isImported ?? true;
@@ -82,7 +82,7 @@ test("an order that was not charged before the loss is answered as unknown after
   expect((await orders.lookUp("A")).attempt.state.phase).toBe("charged");
 });
 
-test("a doubt ends a day after it began, and not before an end of day", async () => {
+test("a journal gap ends a day after it began, but not before an end of day", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
   await at.clock.advance(GAP_MIN_MS);
@@ -92,7 +92,7 @@ test("a doubt ends a day after it began, and not before an end of day", async ()
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-test("a clock that is set does not end a doubt, and what a program has run counts", async () => {
+test("a wall clock that is set ends no journal gap; the time that the program ran counts", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
   await endOfDay(at);
@@ -100,7 +100,7 @@ test("a clock that is set does not end a doubt, and what a program has run count
   await at.clock.advance(1_000);
   await expectRefused(at, "A", "STORES_DISAGREE", 700);
   for (const _ of [1, 2, 3]) {
-    // It is switched off at night, and its battery does not keep the time.
+    // The machine is switched off at night, and its clock is then set back.
     await at.clock.advance(GAP_MIN_MS / 3 - 600_000);
     restart(at);
     at.clock.jumpWallClock(-12 * 3_600_000);
@@ -110,7 +110,7 @@ test("a clock that is set does not end a doubt, and what a program has run count
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-test("a doubt whose end of day came first ends when the day is over", async () => {
+test("a journal gap whose end of day came early ends when its day is over", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
   await endOfDay(at);
@@ -120,7 +120,7 @@ test("a doubt whose end of day came first ends when the day is over", async () =
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-test("a journal knows no keys of an order that it has taken over, whatever the clock", async () => {
+test("the idempotency keys of an imported order are unknown, whatever the clock says", async () => {
   const at = await kiosk();
   at.clock.jumpWallClock(2 * 3_600_000);
   await expectSold(at, "A");
@@ -154,7 +154,7 @@ test("a second loss begins the day of a journal gap again", async () => {
   expect(at.manager.guard.open).toBeDefined();
 });
 
-test("a last transaction without a result code is kept as a sale that may stand", async () => {
+test("in a journal gap a last transaction without a result code counts as a sale", async () => {
   const at = await journalLost({ resultCode: null });
   at.till.last = at.till.last && { ...at.till.last, good: false };
   at.till.show(at.manager.terminal);
@@ -163,14 +163,14 @@ test("a last transaction without a result code is kept as a sale that may stand"
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
 });
 
-test("a last transaction that the terminal itself calls not good holds up nothing", async () => {
+test("in a journal gap a last transaction that is not good stops no sale", async () => {
   const at = await journalLost({ resultCode: "6c" });
   at.till.last = at.till.last && { ...at.till.last, good: false };
   at.till.show(at.manager.terminal);
   await expectSold(at, "B", 420);
 });
 
-test("a last transaction without a result code begins no doubt by itself", async () => {
+test("a last transaction without a result code begins no journal gap by itself", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   at.till.last = { ...at.till.next(420), resultCode: null, good: false };
@@ -179,7 +179,7 @@ test("a last transaction without a result code begins no doubt by itself", async
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-test("an end of day does not take away the sale that nobody knows", async () => {
+test("an end of day does not end the wait for an unmatched sale to be settled", async () => {
   const at = await journalLost();
   await endOfDay(at);
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
@@ -191,12 +191,12 @@ test("an end of day does not take away the sale that nobody knows", async () => 
 const locked = (): TerminalUnavailable =>
   new TerminalUnavailable("out-of-order", "locked until its end of day");
 
-/** The terminal takes no cards until its end of day. */
+/** The terminal accepts no cards until its end of day. */
 function lock({ terminal }: Manager): void {
   terminal.prepare = () => Promise.reject(locked());
 }
 
-test("a locked terminal is asked for its last transaction before its end of day", async () => {
+test("in a journal gap a locked terminal is probed before its end of day", async () => {
   const at = await journalLost();
   const { prepare } = at.manager.terminal;
   lock(at.manager);
@@ -205,7 +205,7 @@ test("a locked terminal is asked for its last transaction before its end of day"
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
 });
 
-test("a locked terminal that refuses the question has its end of day all the same", async () => {
+test("a locked terminal that refuses the probe has its end of day all the same", async () => {
   const at = await journalLost();
   lock(at.manager);
   at.manager.terminal.lastTransaction = () => Promise.reject(locked());
@@ -213,7 +213,7 @@ test("a locked terminal that refuses the question has its end of day all the sam
   expect(at.manager.guard.open?.ofNoOrder).toEqual([]);
 });
 
-test("no end of day while the last transaction of a locked terminal cannot be heard", async () => {
+test("no end of day runs while a locked terminal cannot be probed for lack of a line", async () => {
   const at = await journalLost();
   lock(at.manager);
   at.manager.terminal.lastTransaction = () =>
@@ -234,7 +234,7 @@ async function takenOver({ manager, clock }: Kiosk): Promise<void> {
   await expect.poll(isImported, { interval: 2 }).toBe(true);
 }
 
-test("a locked terminal that leaves the question open sells again in five minutes", async () => {
+test("a locked terminal that does not answer the probe sells again in five minutes", async () => {
   const at = await journalLost();
   const { manager, clock } = at;
   const { terminal } = manager;
@@ -259,7 +259,7 @@ test("a locked terminal that leaves the question open sells again in five minute
   await expectSold(at, "C", 100);
 });
 
-test("a locked terminal that answers in the end is not closed without a look", async () => {
+test("a locked terminal that answers late is probed before its end of day", async () => {
   const at = await journalLost();
   const { manager, clock } = at;
   const { lastTransaction } = manager.terminal;
@@ -276,7 +276,7 @@ test("a locked terminal that answers in the end is not closed without a look", a
   expect(manager.guard.open?.ofNoOrder).toHaveLength(1);
 });
 
-test("without a doubt an end of day asks nothing more", async () => {
+test("without a journal gap an end of day sends no probe", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   lock(at.manager);

@@ -32,7 +32,7 @@ const ways: ReadonlyArray<readonly [string, (folder: string) => void]> = [
     },
   ],
   [
-    "cleared away with everything of its name",
+    "removed with all files of its name",
     (folder) => {
       for (const file of readdirSync(folder).filter((name) => name.startsWith("journal"))) {
         rmSync(join(folder, file));
@@ -58,7 +58,7 @@ test.each(ways)("after a journal that is %s no order is charged twice", async (_
   expect(attempts.at(-1)?.request.warnings.join()).toContain("taken over");
 });
 
-test("a write-ahead log beside an empty journal is kept for people, not deleted", async () => {
+test("a write-ahead log next to an empty journal is kept under another name", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   const copies = temporaryFolder();
@@ -73,7 +73,7 @@ test("a write-ahead log beside an empty journal is kept for people, not deleted"
   expect(kept).toHaveLength(1);
 });
 
-test("an older journal takes over what was paid, returned and dropped since", async () => {
+test("an older journal imports the orders that were paid and dropped since", async () => {
   const at = await kiosk();
   const copies = temporaryFolder();
   await expectSold(at, "A");
@@ -100,7 +100,7 @@ test("an older journal takes over what was paid, returned and dropped since", as
 
 test.each([
   ["that the supervisor has", true],
-  ["that was never handed over", false],
+  ["that was never handed off", false],
 ])("an order in doubt is not proved charged with a later sale %s", async (_, isHandedOver) => {
   const at = await kiosk();
   const copies = temporaryFolder();
@@ -128,7 +128,7 @@ test.each([
   expect(manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
 });
 
-test("while the supervisor cannot be asked nothing is charged or answered as unpaid", async () => {
+test("a lost journal charges no card and answers no order as unpaid without a supervisor", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   at.manager.close();
@@ -150,7 +150,7 @@ test("while the supervisor cannot be asked nothing is charged or answered as unp
   });
 });
 
-test("where the supervisor's database is lost too, the gateway is asked", async () => {
+test("a lost journal looks orders up at the gateway when supervisor.db is lost too", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   at.manager.close();
@@ -171,7 +171,7 @@ test("where the supervisor's database is lost too, the gateway is asked", async 
   await expectSold(at, "B", 700);
 });
 
-test("a sale of the terminal that nobody knows holds up only what it could be", async () => {
+test("an unmatched sale after a loss stops only payments of its own amount", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   at.manager.close();
@@ -181,7 +181,7 @@ test("a sale of the terminal that nobody knows holds up only what it could be", 
   const refused = await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
   expect(refused.details).toMatchObject({ receiptNumber: lostSale.receiptNumber });
   await expectSold(at, "C", 100);
-  // It is held up still, although the terminal shows another sale now.
+  // The amount is still refused, although the terminal shows another sale now.
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
   restart(at);
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
@@ -191,7 +191,7 @@ test("a sale of the terminal that nobody knows holds up only what it could be", 
   expect(manager).not.toBe(at.manager);
 });
 
-test("an end of day ends the doubt when a day has passed, and none of before", async () => {
+test("an end of day after the loss ends the journal gap after a day, an earlier one not", async () => {
   const at = await kiosk();
   await at.manager.upkeep.telecollect();
   await expectSold(at, "A");
@@ -215,7 +215,7 @@ function imageOf({ folder }: Kiosk): string {
   return image;
 }
 
-/** The image of a whole machine is put back: the files beside the databases are of that day too. */
+/** Restores the image of a whole machine, with the files next to its databases. */
 async function putBack(at: Kiosk, image: string): Promise<Manager> {
   at.manager.close();
   await at.seat.rig?.stop();
@@ -227,7 +227,7 @@ async function putBack(at: Kiosk, image: string): Promise<Manager> {
   return manager;
 }
 
-test("both databases put back at once show at the terminal's last sale", async () => {
+test("two databases restored at once are noticed by the terminal's last sale", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   const image = imageOf(at);
@@ -242,7 +242,7 @@ type Script = Manager["terminal"]["script"];
 const declines: Script = () =>
   Promise.resolve({ end: "aborted", code: "05", text: "no", reason: "declined", ticket: "" });
 
-/** X for 9.99 is not heard as charged; its end may still be open. */
+/** X for 9.99 is not reported as charged, and may still be running. */
 async function notSold(at: Kiosk, script: Script): Promise<void> {
   at.manager.terminal.script = script;
   void pay(at.manager, request("X"));
@@ -253,8 +253,8 @@ test.each([
   ["a sale", () => Promise.resolve()],
   ["a reversal", (at: Kiosk) => at.manager.afterSale.reverse("A")],
   ["a decline", (at: Kiosk) => notSold(at, declines)],
-  ["a doubt", (at: Kiosk) => notSold(at, () => Promise.resolve(lost("the line broke")))],
-])("both put back behind %s show when a later sale was taken back", async (_, last) => {
+  ["an order in doubt", (at: Kiosk) => notSold(at, () => Promise.resolve(lost("the line broke")))],
+])("two databases restored after %s are noticed by a later reversal", async (_, last) => {
   const at = await kiosk();
   await expectSold(at, "A");
   await last(at);
@@ -270,13 +270,13 @@ test.each([
   await expectRefused(at, "B", "STORES_DISAGREE", 420);
   expect(alarms(manager)).toContain("journal-lost");
   await expectRefused(at, "B", "STORES_DISAGREE", 420);
-  // The money of that sale went back, so its amount is sold; and an operator's word stands.
+  // The reversed sale's amount can be sold again, and an operator's decision stands.
   await expectSold(at, "D", 100);
   expect(manager.guard.accept()).toBe(true);
   await expectSold(at, "E", 100);
 });
 
-test("no doubt arises when the terminal took back a sale that the journal knows", async () => {
+test("no journal gap begins by the reversal of a sale that the journal knows", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   await expectSold(at, "B", 420);
@@ -288,8 +288,8 @@ test("no doubt arises when the terminal took back a sale that the journal knows"
 
 test.each([
   ["a decline", declines],
-  ["a doubt", () => Promise.resolve(lost("the line broke"))],
-] as const)("none arises behind %s whose amount the terminal took back", async (_, script) => {
+  ["an order in doubt", () => Promise.resolve(lost("the line broke"))],
+] as const)("no journal gap begins by a reversal of the amount of %s", async (_, script) => {
   const at = await kiosk();
   await expectSold(at, "A");
   await notSold(at, script);
@@ -303,7 +303,7 @@ test.each([
   expect(guard.open).toBeUndefined();
 });
 
-test("none arises again when the terminal took back a sale that was taken over", async () => {
+test("no journal gap begins again by the reversal of an imported sale", async () => {
   const at = await kiosk();
   const copies = temporaryFolder();
   await expectSold(at, "A");
@@ -349,7 +349,7 @@ test.each([
   [420, true],
   [999, false],
 ])(
-  "a sale of %d that is found beside a doubt stays unmatched (started again: %s)",
+  "a sale of %d found with an order in doubt stays unmatched (started again: %s)",
   async (amountMinor, isStartedAgain) => {
     const at = await kiosk();
     const manager = await putBack(at, await imageWithDoubt(at, amountMinor));
@@ -371,7 +371,7 @@ test.each([
   },
 );
 
-test("a journal and a supervisor.db of other kiosks are noticed, each", async () => {
+test("a journal of another kiosk is noticed, and imports the orders of its own", async () => {
   const at = await kiosk();
   const other = await kiosk();
   await expectSold(at, "A");
@@ -385,7 +385,7 @@ test("a journal and a supervisor.db of other kiosks are noticed, each", async ()
   expect(at.manager.resync.isUnderWay).toBe(false);
 });
 
-test("a first start of a version that knows its stores is no loss", async () => {
+test("the first start of a version that marks its stores is no loss", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   at.manager.close();

@@ -36,7 +36,7 @@ import { steppedClock } from "../../support/stepped-clock.ts";
 /** A terminal on its line, as the arbiter gets it from a driver. */
 interface Made {
   readonly terminal: Terminal;
-  /** What the bank has charged, minor units; undefined: there is no bank. */
+  /** What the bank has charged, in minor units; undefined without a bank. */
   charged?(): number[];
   /** The terminal goes away for good. */
   vanish(): Promise<void>;
@@ -98,7 +98,7 @@ const times = { answerMs: 300, pauseMs: 30, holdMs: 300, silenceMs: 300, quietMs
 const sessionsAt = (address: string): Dialogue =>
   new SessionLine(lineAt(address), steppedClock, times, { minMs: 20, maxMs: 100 });
 
-/** The dialogue of fixed fields, with a terminal that takes this form of a request. */
+/** The dialogue of fixed fields, with a terminal that accepts this form of a request. */
 function fixed(variant: Variant): Promise<Made> {
   const { behaviour, ...others } = concertProtocol.defaults;
   const defaults = { ...others, behaviour: { ...behaviour, variant } };
@@ -165,7 +165,7 @@ const order = (amountMinor: number): PaymentOrder => ({
   reference: "KTESTTEST7",
 });
 
-/** What the arbiter hears of one payment, in order. */
+/** What a driver reports to the arbiter about one payment, in order. */
 class Hearing implements PaymentObserver {
   readonly heard: string[] = [];
   readonly reports: TransactionReport[] = [];
@@ -191,7 +191,7 @@ class Hearing implements PaymentObserver {
 
 const soon = (): AbortSignal => AbortSignal.timeout(8_000);
 
-/** As the arbiter pays: made ready, then asked once. */
+/** Pays as the arbiter does: prepares the terminal, then sends the payment once. */
 async function paid({ terminal }: Made, amountMinor: number, hearing = new Hearing()) {
   await terminal.prepare(soon());
   const end = await terminal.pay(order(amountMinor), hearing);
@@ -228,7 +228,7 @@ describe.each(Object.entries(drivers))("the driver %s", (_name, make) => {
     if (made.charged) expect(made.charged()).toEqual([]);
   });
 
-  test("tells everything as plain data, and no card number", async () => {
+  test("reports everything as plain data, without a card number", async () => {
     const made = await started();
     const baseline = await made.terminal.prepare(soon());
     const hearing = new Hearing();
@@ -248,7 +248,7 @@ describe.each(Object.entries(drivers))("the driver %s", (_name, make) => {
     expect(["lost", "aborted"]).toContain(end.end);
   });
 
-  test("never rejects a payment, and never denies one that was lost on the wire", async () => {
+  test("never throws from a payment, nor reports one that was lost on the wire as refused", async () => {
     const made = await started();
     await made.terminal.prepare(soon());
     const hearing = new Hearing();
@@ -260,13 +260,13 @@ describe.each(Object.entries(drivers))("the driver %s", (_name, make) => {
     if (end === "not-sent" && made.charged) expect(made.charged()).toEqual([]);
   });
 
-  test("refuses to be made ready, by its own error, when nobody is there", async () => {
+  test("refuses to prepare with TerminalUnavailable when the terminal is gone", async () => {
     const made = await started();
     await made.vanish();
     await expect(made.terminal.prepare(soon())).rejects.toBeInstanceOf(TerminalUnavailable);
   });
 
-  test("says by its members what it is able to do", async () => {
+  test("has the methods that its capabilities declare", async () => {
     const { terminal } = await started();
     const { capabilities, state } = terminal;
     expect(terminal.takeLateResults !== undefined).toBe(capabilities.cannotRefuse === true);
@@ -279,12 +279,12 @@ describe.each(Object.entries(drivers))("the driver %s", (_name, make) => {
     if (!capabilities.lastTransaction) expect(last.kind).toBe("not-told");
   });
 
-  test("answers a status question when it is idle", async () => {
+  test("answers a status request when it is idle", async () => {
     const { terminal } = await started();
     expect(await terminal.check(soon())).toMatchObject({ cr: "0", periph: "0" });
   });
 
-  test("tells events until nobody listens any more", async () => {
+  test("sends no more events after an unsubscribe", async () => {
     const { terminal, vanish } = await make();
     const events: string[] = [];
     const stop = terminal.subscribe(({ type }) => events.push(type));

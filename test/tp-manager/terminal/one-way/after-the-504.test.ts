@@ -14,21 +14,21 @@ import { tagged } from "./bare-peer.ts";
 import { oneWayHouse } from "./one-way-house.ts";
 import { ACK, ENQ, EOT, NAK, SessionPeer } from "./session-peer.ts";
 
-/** From the request to the kiosk's 504, and to the question of the recovery run behind it. */
+/** From the request to the kiosk's 504, and to recovery's question after it. */
 const TOLD_MS = 210_000;
 const ASKED_MS = 220_000;
 const refused = { AE: "01", AF: "04" };
 
-describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
+describe("a bare result after the 504 (docs/concert.md 4.9)", () => {
   test.each([
     ["that approves", TOLD_MS + 1_000, {}, "charged", 0],
     ["that approves without a reference", TOLD_MS + 1_000, { CF: undefined }, "charged", 0],
     ["that refuses", TOLD_MS + 1_000, refused, "not-charged", 0],
-    ["that says nothing clear", TOLD_MS + 1_000, { AE: "01", AF: "00" }, "in-doubt", 1],
+    ["that is unclear", TOLD_MS + 1_000, { AE: "01", AF: "00" }, "in-doubt", 1],
     ["of another amount", TOLD_MS + 1_000, { CB: "998" }, "in-doubt", 0],
     ["in the moment of the question", ASKED_MS - 100, {}, "charged", 1],
-    ["behind the question, on a connection that is over", ASKED_MS + 1_000, {}, "in-doubt", 1],
-  ])("%s counts as it says", async (_what, afterMs, change, phase, pings) => {
+    ["after the question, on a connection that is closed", ASKED_MS + 1_000, {}, "in-doubt", 1],
+  ])("%s counts as far as it is clear and in time", async (_what, afterMs, change, phase, pings) => {
     const made = await bareHouse();
     const { at, peer } = made;
     peer.onRequest = () => peer.say(peer.answer(change), afterMs);
@@ -38,13 +38,13 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
     expect([made.phase(), peer.pings]).toEqual([phase, pings]);
     expect([peer.requests.length, at.arbiter.inquiries.blockedBy]).toEqual([1, undefined]);
     expect(at.supervisor.stored).toHaveLength(phase === "charged" ? 1 : 0);
-    // Sales go on, whatever is known of this one.
+    // Sales go on, whatever is known of this order.
     peer.onRequest = () => peer.say(peer.answer({ CF: undefined }), 1_000);
     expect(await made.paid("B-1")).toBe("Success");
     expect(peer.requests).toHaveLength(2);
   });
 
-  test("that comes in the place of the answer to the question counts", async () => {
+  test("that comes instead of the answer to recovery's question counts", async () => {
     const made = await bareHouse();
     const { at, peer } = made;
     peer.onRequest = () => peer.drop(ASKED_MS - 5_000);
@@ -54,7 +54,7 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
     expect([made.phase(), peer.pings, peer.requests.length]).toEqual(["charged", 1, 1]);
   });
 
-  test("counts over TCP, and nothing but the request was sent", async () => {
+  test("counts over TCP without anything sent but the request", async () => {
     const heard: string[] = [];
     let socket: Socket | undefined;
     const server = createServer((connected) => {
@@ -97,7 +97,7 @@ describe("a bare result behind the 504 (docs/concert.md 4.9)", () => {
   });
 });
 
-describe("a result in a session behind the 504", () => {
+describe("a result in a session after the 504", () => {
   const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
   const silent = async () => {
     const made = await oneWayHouse({
@@ -121,7 +121,7 @@ describe("a result in a session behind the 504", () => {
     expect(peer.written).toEqual([ACK, ACK]);
   });
 
-  test("that cannot be stored gets NAK, and counts when it is told again", async () => {
+  test("that cannot be stored gets NAK, and counts when it is reported again", async () => {
     const { at, peer, phase, tell } = await silent();
     const { update } = at.journal.attempts;
     at.journal.attempts.update = () => {
@@ -133,7 +133,7 @@ describe("a result in a session behind the 504", () => {
     expect([phase(), peer.written]).toEqual(["charged", [ACK, NAK, ACK]]);
   });
 
-  test("is asked for by nobody: without one, a session without a frame ends the run", async () => {
+  test("is never asked for: without it an empty session ends recovery", async () => {
     const { at, peer, phase } = await silent();
     await at.clock.advance(400_000);
     expect([phase(), peer.written]).toEqual(["in-doubt", [ENQ, EOT]]);

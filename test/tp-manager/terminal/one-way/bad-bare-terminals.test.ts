@@ -33,7 +33,7 @@ const endings = [
   { does: "refuses", codes: ["02", "03", "04", "05", undefined], told: "Declined", charged: false },
   { does: "fails", codes: ["09", "10", "12", "13"], told: "Failed", charged: false },
   {
-    does: "does not say how it ended",
+    does: "reports no clear outcome",
     codes: ["00", "07", "01", "99", "4"],
     told: "Unknown",
     charged: true,
@@ -46,25 +46,25 @@ const terminals: readonly BadTerminal[] = [
     codes.map((af) => ({ does: `${does} with ${af}`, with: refuses(af), told, charged })),
   ),
   {
-    does: "refuses with the bank's own words",
+    does: "refuses with the bank's own text",
     with: refuses("04148HOLDER INVALID          "),
     told: "Declined",
     charged: false,
   },
   {
-    does: "tells no state and closes",
+    does: "reports no state and closes",
     with: replies({ AE: undefined }),
     told: "Unknown",
     charged: true,
   },
   {
-    does: "tells a state that nobody knows",
+    does: "reports an unknown state",
     with: replies({ AE: "99" }),
     told: "Unknown",
     charged: true,
   },
   {
-    does: "tells a state that every object of ours inherits",
+    does: "reports a state that every JavaScript object inherits",
     with: replies({ AE: "constructor", CI: "toString" }),
     told: "Unknown",
     charged: true,
@@ -111,14 +111,14 @@ const terminals: readonly BadTerminal[] = [
     alarm: "report-mismatch",
   },
   {
-    does: "tells the result of another order, and never ours",
+    does: "reports the result of another order, and never ours",
     with: replies({ CF: referenceOf("of yesterday") }),
     told: "Unknown",
     charged: true,
     alarm: "unmatched-transaction",
   },
   {
-    does: "takes into account first, in one piece with the result",
+    does: "accepts the request (AE 11) in one piece with the result",
     with: (peer) => {
       peer.onRequest = () => peer.say(peer.answer({ AE: "11" }) + peer.answer(), 1_000);
     },
@@ -126,7 +126,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "takes into account first, and tells the result a minute later",
+    does: "accepts the request (AE 11), and reports the result a minute later",
     with: (peer) => {
       peer.onRequest = () => {
         peer.say(peer.answer({ AE: "11" }), 1_000);
@@ -137,7 +137,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "takes into account, and tells no more",
+    does: "accepts the request (AE 11), and reports no more",
     with: replies({ AE: "11" }),
     told: "Unknown",
     charged: true,
@@ -162,7 +162,7 @@ const terminals: readonly BadTerminal[] = [
     charged: false,
   },
   {
-    does: "closes behind a whole approval that goes on",
+    does: "closes after a complete approval while the reply goes on",
     with: (peer) => {
       peer.onRequest = () => {
         peer.say(peer.answer({ ZT: "CK003100AK004abc\n" }).slice(0, -8), 1_000);
@@ -176,7 +176,7 @@ const terminals: readonly BadTerminal[] = [
     { how: "closes", options: {}, told: "Declined", charged: false },
     { how: "breaks", options: { cause: new Error("ECONNRESET") }, told: "Unknown", charged: true },
   ].map(({ how, options: cause, told, charged }) => ({
-    does: `${how} behind a refusal of which the reason is missing`,
+    does: `${how} after a refusal whose reason is missing`,
     with: (peer: BarePeer) => {
       peer.onRequest = () => {
         peer.say(peer.answer({ AE: "01", AA: undefined }), 1_000);
@@ -187,7 +187,7 @@ const terminals: readonly BadTerminal[] = [
     charged,
   })),
   {
-    does: "closes at once behind the reply",
+    does: "closes at once after the reply",
     with: (peer) => {
       peer.onRequest = () => {
         peer.say(peer.answer(), 1_000);
@@ -210,7 +210,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "says one tag twice",
+    does: "sends one tag twice",
     with: (peer) => {
       peer.onRequest = () => peer.say(peer.answer() + tagged({ AE: "01" }), 1_000);
     },
@@ -244,7 +244,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "answers an earlier question in the place of the payment, and never that",
+    does: "answers an earlier question instead of the payment, and never the payment",
     with: (peer) => {
       peer.onRequest = () => peer.say(tagged({ CZ: "0301", CA: "01", CD: "I", AE: "10" }), 1_000);
     },
@@ -264,19 +264,19 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "tells the card number in the place of currency and state",
+    does: "reports the card number instead of currency and state",
     with: replies({ CE: "4111111111111111", AE: "4111111111111111" }),
     told: "Unknown",
     charged: true,
   },
   {
-    does: "approves with the card number in the place of the currency",
+    does: "approves with the card number instead of the currency",
     with: replies({ CE: "4111111111111111" }),
     told: "Unknown",
     charged: true,
   },
   {
-    does: "says the card number in groups, in a reply that cannot be read",
+    does: "reports the card number in groups, in an unreadable reply",
     with: (peer) => {
       const twice = tagged({ AA: "4111 1111 1111 1111" });
       peer.onRequest = () => peer.say(twice + twice, 1_000);
@@ -285,7 +285,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "takes into account, with line ends between that and the result",
+    does: "accepts the request (AE 11), with line ends before the result",
     with: (peer) => {
       peer.onRequest = () => {
         peer.say(`${peer.answer({ AE: "11" })}0d0a`, 1_000);
@@ -296,7 +296,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "takes into account and approves in one piece, with line ends between",
+    does: "accepts the request (AE 11) and approves in one piece, with line ends between",
     with: (peer) => {
       peer.onRequest = () => peer.say(`${peer.answer({ AE: "11" })}0d0a${peer.answer()}`, 1_000);
     },
@@ -304,7 +304,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "tells another state behind empty lines",
+    does: "reports another state after empty lines",
     with: (peer) => {
       peer.onRequest = () => {
         peer.say(`${peer.answer({ AE: "01", AF: "04" })}0d0a0d0a${peer.answer()}`, 1_000);
@@ -332,7 +332,7 @@ describe("a payment at a terminal that", () => {
     expect(peer.requests.length).toBe(bad.sends ?? 1);
     await at.clock.advance(400_000);
     if (bad.later) expect(phase()).toBe(bad.later);
-    // Whatever the terminal does, a charge is never told as none, nor none as a charge.
+    // Whatever the terminal does, a charge never counts as none, nor none as a charge.
     expect(phase()).not.toBe(bad.charged ? "not-charged" : "charged");
     if (bad.alarm) expect(alarms()).toContain(bad.alarm);
     const kept = JSON.stringify(at.journal.attempts.latest("A-1")) + at.lines.join("");
@@ -349,7 +349,7 @@ describe("a request", () => {
   };
   const head = "CZ0040300CJ012012345678901CA00201CB003999CD0010CE003978";
 
-  test("says what is set, in one write", async () => {
+  test("has the fields that the settings name, in one write", async () => {
     expect(await sent(options)).toBe(`${head}CF010REFERENCE.CK003100`);
     expect(await sent({ ...options, reference: "CH", receipt: false })).toBe(
       `${head}CH010REFERENCE.`,
@@ -384,18 +384,18 @@ describe("a receipt", () => {
     return { ZT: `CK003${kind}AK${String(encoded.length + 1).padStart(3, "0")}${encoded}\n` };
   };
 
-  test("is the terminal's own text, as a ticket", async () => {
+  test("is the terminal's own text, as the ticket", async () => {
     const lines = `CARTE BANCAIRE\nREÇU À CONSERVER\n${"-".repeat(80)}\nMONTANT 9,99 EUR\n`;
     const { ticket } = await ticketOf(printed(lines));
     expect(ticket).toBe(`CARTE BANCAIRE|REÇU À CONSERVER|${"-".repeat(80)}|MONTANT 9,99 EUR`);
   });
 
-  test("hides a card number that the end of a line breaks anywhere", async () => {
+  test("masks a card number that is broken across two lines", async () => {
     const { ticket } = await ticketOf(printed("CARTE 49701010\n22885911\nMONTANT 9,99\n"));
     expect(ticket).toBe("CARTE 497010XX|XXXX5911|MONTANT 9,99");
   });
 
-  test("of HTML is turned to text", async () => {
+  test("in HTML is turned into text", async () => {
     const html =
       "<html><body><b>CARTE</b> BANCAIRE<br/>9,99&nbsp;EUR<p>Re&ccedil;u</p></body></html>";
     const { ticket } = await ticketOf(printed(html, "101"));
@@ -406,7 +406,7 @@ describe("a receipt", () => {
     ]);
   });
 
-  test("has the fields that the reply tells", async () => {
+  test("has the fields that the reply carries", async () => {
     const change = { AB: "2702", AI: "A0000000421010", CG: "1234567", CI: "2", CC: "00B" };
     const { receipt, ticket } = await ticketOf(change);
     expect(receipt).toMatchObject({
@@ -427,7 +427,7 @@ describe("a receipt", () => {
 
 describe("/check", () => {
   test.each([{ AE: "10" }, { AE: "01", AF: "10" }])(
-    "takes an answer that names no action (%o) for no sale",
+    "does not take an answer that names no action (%o) for a sale",
     async (answer) => {
       const { at, driver, peer, alarms } = await bareHouse();
       peer.onPing = () => peer.say(tagged({ CZ: "0300", CA: "01", ...answer }), 10);
@@ -438,7 +438,7 @@ describe("/check", () => {
     },
   );
 
-  test("keeps a result that comes in the place of the answer", async () => {
+  test("keeps a result that comes instead of the answer as unmatched", async () => {
     const { at, driver, peer, alarms } = await bareHouse();
     peer.onPing = () => peer.say(peer.answer({ CD: undefined }), 10);
     const checked = driver.check(new AbortController().signal);

@@ -14,7 +14,7 @@ interface BadTerminal {
   readonly told: string;
   /** The truth at the bank. */
   readonly charged: boolean;
-  /** How often the request left; 1 where missing. */
+  /** How often the request was sent; 1 if missing. */
   readonly sends?: number;
   readonly alarm?: string;
   /** The phase after a while. */
@@ -119,7 +119,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "closes the session in the place of ACK to the frame",
+    does: "closes the session instead of ACK to the frame",
     with: (peer) => {
       peer.onRequest = () => EOT;
       peer.onPaid = () => {};
@@ -137,7 +137,7 @@ const terminals: readonly BadTerminal[] = [
     later: "in-doubt",
   },
   {
-    does: "replies after the answer",
+    does: "replies after the kiosk's 504",
     with: (peer) => {
       const { clock } = peer;
       peer.onPaid = () => {
@@ -149,7 +149,7 @@ const terminals: readonly BadTerminal[] = [
     later: "charged",
   },
   {
-    does: "refuses after the answer",
+    does: "refuses after the kiosk's 504",
     with: (peer) => {
       const { clock } = peer;
       peer.change = { status: "7" };
@@ -227,7 +227,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "says that it took the request, and no more",
+    does: "reports that it accepted the request, and no more",
     with: (peer) => {
       peer.change = { status: "9" };
     },
@@ -235,7 +235,7 @@ const terminals: readonly BadTerminal[] = [
     charged: false,
   },
   {
-    does: "says that it took the request, and approves then",
+    does: "reports that it accepted the request, and then approves",
     with: (peer) => {
       peer.onPaid = () => peer.tell(peer.answer({ status: "9" }));
       let told = false;
@@ -249,7 +249,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "tells a status that nobody knows",
+    does: "reports an unknown status",
     with: (peer) => {
       peer.change = { status: "5" };
     },
@@ -292,7 +292,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "approves another order's sale in the place of ours, and never ours",
+    does: "approves another order's sale instead of ours, and never ours",
     with: (peer) => {
       peer.change = { private: referenceOf("of yesterday") };
     },
@@ -301,7 +301,7 @@ const terminals: readonly BadTerminal[] = [
     alarm: "unmatched-transaction",
   },
   {
-    does: "tells an earlier sale in the place of ACK to ENQ",
+    does: "reports an earlier sale instead of ACK to ENQ",
     with: (peer) => {
       peer.onEnq = (count) => {
         if (count === 1) peer.tell(replyHex({ private: "          " }));
@@ -314,7 +314,7 @@ const terminals: readonly BadTerminal[] = [
     alarm: "unmatched-transaction",
   },
   {
-    does: "tells an earlier sale in the place of ACK to the frame",
+    does: "reports an earlier sale instead of ACK to the frame",
     with: (peer) => {
       peer.onRequest = () => ENQ;
       peer.onPaid = () => {};
@@ -354,7 +354,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "goes away after the frame, comes back, and tells the result",
+    does: "disconnects after the frame, comes back, and reports the result",
     with: (peer) => {
       peer.onPaid = () => {
         const answer = peer.answer();
@@ -366,7 +366,7 @@ const terminals: readonly BadTerminal[] = [
     charged: true,
   },
   {
-    does: "asks to speak again because our ACK to its reply was lost",
+    does: "opens a session again because our ACK to its reply was lost",
     with: (peer) => {
       const { hears } = peer;
       let lost = false;
@@ -393,7 +393,7 @@ describe("a payment at a terminal that", () => {
     expect(new Set(peer.requests).size).toBeLessThanOrEqual(1);
     await at.clock.advance(400_000);
     if (bad.later) expect(phase()).toBe(bad.later);
-    // Whatever the terminal does, a charge is never told as none, nor none as a charge.
+    // Whatever the terminal does, a charge never counts as none, nor none as a charge.
     const wrong = bad.charged ? "not-charged" : "charged";
     expect(phase()).not.toBe(wrong);
     if (bad.alarm) expect(alarms()).toContain(bad.alarm);

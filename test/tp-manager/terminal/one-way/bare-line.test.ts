@@ -7,7 +7,7 @@ import { bareMessages } from "./bare-house.ts";
 import { tagged } from "./bare-peer.ts";
 import { LinePeer } from "./line-peer.ts";
 
-/** A connection on which a request is out. */
+/** A connection on which a request was sent. */
 async function asked() {
   const clock = new TestClock();
   const peer = new LinePeer(clock);
@@ -49,7 +49,7 @@ describe.skipIf(!hasAny("message", "session"))("published messages (CONFORMANCE_
   const sessions = rowsOf("session").filter(
     ([, { protocol, transport }]) => protocol === "caisse-ap" && transport === "tcp",
   );
-  test.each(sessions)("session %s tells what its terminal says", async (_id, { steps }) => {
+  test.each(sessions)("session %s passes on what its terminal sends", async (_id, { steps }) => {
     const { clock, peer, told } = await asked();
     const said = steps.filter(({ from }) => from === "terminal");
     for (const { name, hex = "" } of said) {
@@ -105,7 +105,7 @@ describe("a message that comes before the request was written", () => {
     [200, false],
     [5_000, false],
   ])(
-    "is no answer to it, which comes %i ms later (read before: %s)",
+    "is not taken for its answer, which comes %i ms later (read before: %s)",
     async (pauseMs, isReadBefore) => {
       const at = await opened();
       const { clock, peer, told } = at;
@@ -121,7 +121,7 @@ describe("a message that comes before the request was written", () => {
     },
   );
 
-  test.each([2, 40, stale.length - 2])("is none either when the rest (%i) follows", async (at) => {
+  test.each([2, 40, stale.length - 2])("is no answer when the rest (%i) follows later", async (at) => {
     const started = await opened();
     const { clock, peer, told } = started;
     peer.say(stale.slice(0, at));
@@ -135,7 +135,7 @@ describe("a message that comes before the request was written", () => {
     ]);
   });
 
-  test("is none also when it is cut", async () => {
+  test("is no answer when the connection ends amid it", async () => {
     const started = await opened();
     const { clock, peer, told } = started;
     peer.say(stale.slice(0, 40));
@@ -145,7 +145,7 @@ describe("a message that comes before the request was written", () => {
     expect(told).toEqual([[stale.slice(0, 40), true]]);
   });
 
-  test("leaves nothing to be sent when the connection closes behind it", async () => {
+  test("stops the request when the connection closes after it", async () => {
     const started = await opened();
     const { peer, told } = started;
     peer.say(stale);
@@ -183,7 +183,7 @@ describe("a reply that is cut by the end of its connection", () => {
     expect(told).toEqual(["malformed", "gone"]);
   });
 
-  test("is told although nothing was sent on it", async () => {
+  test("is passed on although nothing was sent on the connection", async () => {
     const { clock, peer, line, told, signal } = begun();
     await line.open(signal);
     peer.say(approval.slice(0, -4));
@@ -192,7 +192,7 @@ describe("a reply that is cut by the end of its connection", () => {
     expect(told).toEqual([approval.slice(0, -4)]);
   });
 
-  test("is told when it came in the place of an answer to a question", async () => {
+  test("is passed on when it came instead of an answer to a question", async () => {
     const { clock, peer, line, told, signal } = begun();
     const asked = line.ping(signal);
     peer.say(approval.slice(0, -4));
@@ -202,8 +202,8 @@ describe("a reply that is cut by the end of its connection", () => {
   });
 });
 
-describe("the words about a reply", () => {
-  test("show no ticket, whose letters may hide a card number", () => {
+describe("the reading of a reply", () => {
+  test("shows no ticket, whose letters may hide a card number", () => {
     const ticket = Buffer.from("4111111111111111").toString("base64");
     const reply = Buffer.from(tagged({ AE: "10", ZT: ticket }).slice(0, -2), "hex");
     const reading = bareMessages.read(reply, null);
@@ -214,7 +214,7 @@ describe("the words about a reply", () => {
     expect(JSON.stringify(reading)).not.toContain(ticket.slice(0, 8));
   });
 
-  test("tell no amount that the terminal did not tell, whatever was asked", () => {
+  test("has no amount when the terminal reported none, whatever was asked", () => {
     const reply = Buffer.from(tagged({ CD: "0", AE: "10", CE: "978" }), "hex");
     const order = { amountMinor: 999, exponent: 2, currencyNumeric: "978", currencyAlpha: "EUR" };
     expect(bareMessages.read(reply, order)).toMatchObject({ report: { amountMinor: null } });

@@ -8,11 +8,11 @@ const messages = concertMessages({ variant: "e-plus", register: "01", report: tr
 const blank = "          ";
 
 type Kept = OneWayHouse<SessionPeer> & {
-  /** The next customer, whose result is of this amount and names nothing. */
+  /** The next customer, whose result has this amount and names no payment. */
   next(amountMinor?: number): void;
 };
 
-/** A terminal that names nothing, and whose result of A-1 (9.99) has not come. */
+/** A terminal whose results name no payment, and have not come yet for A-1 (9.99). */
 async function keptBack(before?: (made: Kept) => Promise<void>): Promise<Kept> {
   const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   const { peer, paid, at } = made;
@@ -34,7 +34,7 @@ async function keptBack(before?: (made: Kept) => Promise<void>): Promise<Kept> {
   return kept;
 }
 
-describe("a result that was kept back until the next payment, and names nothing", () => {
+describe("a delayed result that comes within the next payment and names none", () => {
   test("proves neither order of its amount", async () => {
     const { at, paid, next, phase, alarms } = await keptBack();
     next();
@@ -47,8 +47,8 @@ describe("a result that was kept back until the next payment, and names nothing"
 
   test.each([
     ["of its amount", 999],
-    ["that tells no amount", 0],
-  ])("denies no order %s, when it is a refusal", async (_, amountMinor) => {
+    ["without an amount", 0],
+  ])("that refuses leaves both orders in doubt: a refusal %s", async (_, amountMinor) => {
     const { paid, peer, next, phase } = await keptBack();
     next();
     peer.change = { private: blank, amountMinor, status: "7" };
@@ -56,7 +56,7 @@ describe("a result that was kept back until the next payment, and names nothing"
     expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "in-doubt"]);
   });
 
-  test("is nothing that can come behind the result of a later order", async () => {
+  test("is not expected any more after a later order had its own result", async () => {
     const { paid, next, phase } = await keptBack();
     next(500);
     expect(await paid("B-1", 500)).toBe("Success");
@@ -65,7 +65,7 @@ describe("a result that was kept back until the next payment, and names nothing"
     expect([phase("A-1"), phase("C-1")]).toEqual(["in-doubt", "charged"]);
   });
 
-  test("keeps nobody from paying where results name their order", async () => {
+  test("does not stop an order whose result carries its reference", async () => {
     const { paid, peer, next, phase } = await keptBack();
     next();
     peer.change = {};
@@ -73,7 +73,7 @@ describe("a result that was kept back until the next payment, and names nothing"
     expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "charged"]);
   });
 
-  test("charges nobody in vain at a terminal that is known to name nothing", async () => {
+  test("stops sales of its amount at a terminal whose results are known to name none", async () => {
     const { paid, peer, next, phase } = await keptBack(async (made) => {
       made.next();
       expect(await made.paid("Z-1")).toBe("Success");
@@ -88,11 +88,11 @@ describe("a result that was kept back until the next payment, and names nothing"
   });
 });
 
-describe("a result that was kept back of an order that a person has settled since", () => {
+describe("a delayed result of an order that an operator has settled since", () => {
   const yes = { private: blank };
   const no = { private: blank, status: "7" };
 
-  /** The next customer's payment, and the results that come within it. */
+  /** Pays for the next customer, with the results `told` within the payment. */
   async function sells(made: Kept, amountMinor: number, ...told: SessionPeer["change"][]) {
     const { next, peer, paid, at } = made;
     next(amountMinor);
@@ -111,21 +111,21 @@ describe("a result that was kept back of an order that a person has settled sinc
   const other = { report: "541333XXXXXX0002".padEnd(55) };
 
   test.each([
-    ["its approval is not another's", "charged", 999, [yes], "Unknown"],
-    ["its approval, and then the other's refusal", "charged", 999, [yes, no], "Declined"],
-    ["its refusal is not another's", "not_charged", 999, [no], "Unknown"],
-    ["nor where it tells no amount", "not_charged", 500, [{ ...no, amountMinor: 0 }], "Unknown"],
+    ["its approval does not charge another order", "charged", 999, [yes], "Unknown"],
+    ["its approval, then the other order's refusal", "charged", 999, [yes, no], "Declined"],
+    ["its refusal does not end another order", "not_charged", 999, [no], "Unknown"],
+    ["nor does its refusal without an amount", "not_charged", 500, [{ ...no, amountMinor: 0 }], "Unknown"],
     [
-      "its refusal, and then the other's approval",
+      "its refusal, then the other order's approval",
       "not_charged",
       500,
       [{ ...no, amountMinor: 0 }, yes],
       "Success",
     ],
-    ["a refusal is not that of one that was charged", "charged", 999, [no], "Declined"],
-    ["an approval is not that of one that was not", "not_charged", 999, [yes], "Success"],
+    ["a refusal is not of an order that was charged", "charged", 999, [no], "Declined"],
+    ["an approval is not of one that was not", "not_charged", 999, [yes], "Success"],
     [
-      "its approval and another's of another amount",
+      "its approval, and the other order's of another amount",
       "charged",
       500,
       [{ ...yes, amountMinor: 999 }, yes],
@@ -138,7 +138,7 @@ describe("a result that was kept back of an order that a person has settled sinc
     expect(made.phase("A-1")).toBe(outcome.replace("_", "-"));
   });
 
-  test("costs a kiosk with one price one more order, until a person settles that", async () => {
+  test("leaves one more order unknown at a kiosk with one price, until that is settled", async () => {
     const made = await keptBack();
     await settle(made, "A-1", "charged");
     expect(await sells(made, 999, yes)).toBe("Unknown");
@@ -150,7 +150,7 @@ describe("a result that was kept back of an order that a person has settled sinc
     expect(await made.paid("C-1")).toBe("Success");
   });
 
-  test("is waited for no longer when it has come while nothing ran", async () => {
+  test("is not expected any more when it has come while nothing ran", async () => {
     const made = await keptBack();
     await settle(made, "A-1", "charged");
     made.peer.tell(made.peer.answer());
@@ -159,7 +159,7 @@ describe("a result that was kept back of an order that a person has settled sinc
     expect(await sells(made, 999, { ...yes, ...other })).toBe("Success");
   });
 
-  test("is not the one of another order in doubt", async () => {
+  test("does not charge another order in doubt", async () => {
     const made = await keptBack();
     await settle(made, "A-1", "charged");
     expect(await sells(made, 999)).toBe("Unknown");

@@ -11,7 +11,7 @@ import { EOT, replyHex, SessionPeer } from "./session-peer.ts";
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
 type Reply = Parameters<typeof replyHex>[0];
 
-/** A terminal that has given back what it was sent, with an approval and with a refusal. */
+/** A terminal that has returned our reference with an approval and with a refusal. */
 async function honestBefore(path?: string) {
   const peerOf = (clock: TestClock) => new SessionPeer(clock);
   const made = await oneWayHouse({
@@ -20,7 +20,7 @@ async function honestBefore(path?: string) {
     ...(path === undefined ? {} : { path }),
   });
   const { peer, paid } = made;
-  /** One payment, and one session of the terminal for each frame. */
+  /** Pays an order; the terminal sends each frame in a session of its own. */
   const sells = async (orderId: string, ...says: Array<Reply | string>): Promise<string> => {
     peer.again();
     peer.requests.length = 0;
@@ -48,8 +48,8 @@ async function honestBefore(path?: string) {
 const zeros = { private: "0000000000" };
 const other = replyHex({ ...zeros, report: "541333XXXXXX0006".padEnd(55) });
 
-describe("a Concert terminal that gives back what it is sent, and then", () => {
-  test("tells the last result again before its own: its own counts", async () => {
+describe("a Concert terminal that has always returned our reference, and then", () => {
+  test("repeats the last result before the payment's own: its own counts", async () => {
     const { sells, alarms } = await honestBefore();
     expect(await sells("A-1", zeros)).toBe("Success");
     expect(await sells("B-1", replyHex(zeros), other)).toBe("Success");
@@ -58,8 +58,8 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
 
   test.each([
     ["the private field of another register", { private: "0123456789" }],
-    ["ours with small letters", { private: "k0a1b2c3d4" }],
-    ["nothing, and the last result byte for byte", zeros],
+    ["a reference like ours in small letters", { private: "k0a1b2c3d4" }],
+    ["no reference, byte for byte as before", zeros],
   ])("approves with %s: it decides nothing", async (_, lie) => {
     const { sells, alarms, phase } = await honestBefore();
     expect(await sells("A-1", zeros)).toBe("Success");
@@ -69,12 +69,12 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
 
   test.each([
     ["refuses for another register", { status: "7", posNumber: "07", ...zeros }],
-    ["refuses with the word of another one", { status: "7", private: "0123456789" }],
+    ["refuses with another's reference", { status: "7", private: "0123456789" }],
     [
-      "refuses for another register, of no amount",
+      "refuses for another register, without amount",
       { ...zeros, status: "7", posNumber: "07", amountMinor: 0 },
     ],
-  ])("%s: the order is not told as not charged", async (_, lie) => {
+  ])("%s: the order is not answered as not charged", async (_, lie) => {
     const { sells } = await honestBefore();
     expect(await sells("B-1", lie)).toBe("Unknown");
   });
@@ -84,7 +84,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect(await sells("B-1", { status: "7", posNumber: "07", ...zeros }, {})).toBe("Success");
   });
 
-  test("is found not always to do so by a person, who settles what decided nothing", async () => {
+  test("is known not always to do so after an operator's decision about its result", async () => {
     const { at, sells } = await honestBefore();
     expect(await sells("A-1", zeros)).toBe("Success");
     expect(await sells("B-1", zeros)).toBe("Unknown");
@@ -97,13 +97,13 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect(learned.refuted("echoes-register")).toBe(true);
   });
 
-  test("approves for another register, with the order's own reference", async () => {
+  test("approves for another register with the order's reference: it is unknown", async () => {
     const { sells, alarms } = await honestBefore();
     expect(await sells("B-1", { posNumber: "07" })).toBe("Unknown");
     expect(alarms()).toContain("report-mismatch");
   });
 
-  test("tells the last result again behind a restart", async () => {
+  test("repeats the last result after a restart: the order is unknown", async () => {
     const path = join(temporaryFolder(), "journal.db");
     const before = await honestBefore(path);
     for (const id of ["Z-1", "Z-2"]) expect(await before.sells(id, {})).toBe("Success");
@@ -114,7 +114,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect(await after.sells("B-1", replyHex(zeros))).toBe("Unknown");
   });
 
-  test("approves without a name, idle, what an order in doubt had asked for", async () => {
+  test("approves the amount of an order in doubt without a reference, while idle", async () => {
     const { at, sells, peer, phase, alarms } = await honestBefore();
     expect(await sells("A-1")).toBe("Unknown");
     peer.tell(replyHex(zeros));
@@ -122,10 +122,10 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect([phase("A-1"), alarms()[0]]).toEqual(["in-doubt", "unmatched-transaction"]);
   });
 
-  test("refuses for another register, idle, what an order in doubt had asked for", async () => {
+  test("refuses the amount of an order in doubt for another register, while idle", async () => {
     const made = await honestBefore();
     const { at, sells, peer, phase } = made;
-    // Its refusals have not carried anything yet.
+    // Its refusals have not carried a reference yet.
     at.journal.terminalLog.acceptTerminal(made.driver.state.identity, 0);
     expect(await sells("Z-3", {})).toBe("Success");
     expect(await sells("A-1")).toBe("Unknown");
@@ -134,7 +134,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
     expect(phase("A-1")).toBe("in-doubt");
   });
 
-  test("refuses and approves in one piece: nobody knows", async () => {
+  test("refuses and approves in one piece: the order is unknown", async () => {
     const { sells, alarms } = await honestBefore();
     const refused = replyHex({ ...zeros, status: "7" });
     expect(await sells("B-1", refused + other)).toBe("Unknown");
@@ -142,7 +142,7 @@ describe("a Concert terminal that gives back what it is sent, and then", () => {
   });
 });
 
-test("what the journal does not take of a terminal's habits costs no result", async () => {
+test("a result counts although what it shows of the terminal cannot be stored", async () => {
   const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   const { learned } = made.at.journal;
   const { of } = learned;
@@ -153,7 +153,7 @@ test("what the journal does not take of a terminal's habits costs no result", as
   expect(await made.paid()).toBe("Success");
 });
 
-test("another register's number from the first sale on is a warning", async () => {
+test("another register's number from the first sale on raises an alarm, and sales go on", async () => {
   const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   made.peer.change = { posNumber: "07" };
   for (const id of ["A-1", "A-2"]) {
@@ -165,7 +165,7 @@ test("another register's number from the first sale on is a warning", async () =
   expect(made.at.arbiter.oneWay.learned.refuted("echoes-register")).toBe(true);
 });
 
-describe("a Caisse-AP terminal that gives CF back, and then", () => {
+describe("a Caisse-AP terminal that has always returned CF, and then", () => {
   const cancelled = { AE: "01", AF: "06" };
   const declined = { AE: "01", AF: "04" };
   const own = { CZ: "0300", CA: "01", CB: "999", CD: "0", CE: "978", AE: "10", CC: "001" };
@@ -197,26 +197,26 @@ describe("a Caisse-AP terminal that gives CF back, and then", () => {
     ["an approval", {}, "Success"],
     ["a cancellation", cancelled, "Cancelled"],
     ["a refusal", declined, "Declined"],
-  ])("tells %s without CF, and again behind the next request", async (_, kind, word) => {
+  ])("sends %s without CF, and repeats it after the next request", async (_, kind, word) => {
     const { sells } = await honest();
     expect(await sells("A-1", { ...kind, ...nothing })).toBe(word);
     expect(await sells("B-1", { ...kind, ...nothing })).toBe("Unknown");
   });
 
-  test("tells a late result without CF within the payment behind the one in doubt", async () => {
+  test("sends a result without CF after an order in doubt: both orders are in doubt", async () => {
     const { sells, phase } = await honest();
     expect(await sells("A-1")).toBe("Unknown");
     expect(await sells("B-1", { ...nothing, AC: "000001" })).toBe("Unknown");
     expect([phase("A-1"), phase("B-1")]).toEqual(["in-doubt", "in-doubt"]);
   });
 
-  test("names a payment behind one in doubt", async () => {
+  test("sends a result with CF after an order in doubt: the later order is charged", async () => {
     const { sells } = await honest();
     expect(await sells("A-1")).toBe("Unknown");
     expect(await sells("B-1", {})).toBe("Success");
   });
 
-  test("never gave one back with its cancellations: one repeats none, it is taken", async () => {
+  test("cancels without CF as always before: the order is cancelled", async () => {
     const { at, sells, driver } = await honest();
     at.journal.terminalLog.acceptTerminal(driver.state.identity, 0);
     for (const [number, kind] of [{}, declined].entries()) await sells(`Y-${number}`, kind);
@@ -225,7 +225,7 @@ describe("a Caisse-AP terminal that gives CF back, and then", () => {
     }
   });
 
-  test("refuses another action without CF: the order is not told as not charged", async () => {
+  test("refuses another action without CF: the order is not answered as not charged", async () => {
     const { sells } = await honest();
     expect(await sells("B-1", { ...declined, ...nothing, CD: "1" })).toBe("Unknown");
   });
@@ -234,20 +234,20 @@ describe("a Caisse-AP terminal that gives CF back, and then", () => {
     ["another action with the order's CF", { CD: "1" }, "report-mismatch"],
     ["another register with the order's CF", { CA: "07" }, "report-mismatch"],
     ["nothing but zeros as an amount", { CB: "00" }, "report-mismatch"],
-    ["the CF of somebody else", { CF: "0123456789" }, "unmatched-transaction"],
+    ["the CF of another register", { CF: "0123456789" }, "unmatched-transaction"],
   ])("approves %s", async (_, lie, alarm) => {
     const { sells, alarms } = await honest();
     expect(await sells("B-1", lie)).toBe("Unknown");
     expect(alarms()).toContain(alarm);
   });
 
-  test("tells an old approval in one piece with its own", async () => {
+  test("sends an old approval in one piece with its own: the order is in doubt", async () => {
     const { sells, phase } = await honest();
     expect(await sells("B-1", tagged(own) + tagged({ ...own, CF: "0123456789" }))).toBe("Unknown");
     expect(phase("B-1")).toBe("in-doubt");
   });
 
-  test("tells an approval without CF in the place of who is there", async () => {
+  test("sends an approval without CF instead of an answer to recovery's question", async () => {
     const { sells, peer, phase, alarms } = await honest();
     peer.onPing = () => peer.say(tagged(own), 10);
     expect(await sells("A-1")).toBe("Unknown");
