@@ -92,7 +92,7 @@ test("a journal gap ends a day after it began, but not before an end of day", as
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-test("a wall clock that is set ends no journal gap; the time that the program ran counts", async () => {
+test("a wall clock that is set ends no journal gap, the program's running time does", async () => {
   const at = await bothLost();
   await expectSold(at, "B", 500);
   await endOfDay(at);

@@ -128,7 +128,7 @@ test.each([
   expect(manager.journal.attempts.latest("X")?.state.phase).toBe("in-doubt");
 });
 
-test("a lost journal charges no card and answers no order as unpaid without a supervisor", async () => {
+test("without journal and supervisor no card is charged, no order answered as unpaid", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   at.manager.close();
@@ -191,7 +191,7 @@ test("an unmatched sale after a loss stops only payments of its own amount", asy
   expect(manager).not.toBe(at.manager);
 });
 
-test("an end of day after the loss ends the journal gap after a day, an earlier one not", async () => {
+test("a journal gap ends a day after the loss by an end of day that ran since then", async () => {
   const at = await kiosk();
   await at.manager.upkeep.telecollect();
   await expectSold(at, "A");

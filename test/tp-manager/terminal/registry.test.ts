@@ -54,7 +54,7 @@ test("a minimal file chooses ZVT with the protocol's own timers", () => {
   expect(driverFor(config).protocol).toBe("zvt");
 });
 
-test("a name that two drivers add to the setup file means the same to both", () => {
+test("a setting that two drivers add to the setup file means the same to both", () => {
   const { TERMINAL_PROTOCOL: _choice, TEST_TIMERS: _floors, ...added } = protocolPart.fields;
   for (const { config } of [zvtDriver, concertDriver, caisseApDriver]) {
     for (const [name, schema] of Object.entries(config.fields)) {
@@ -64,19 +64,19 @@ test("a name that two drivers add to the setup file means the same to both", () 
   }
 });
 
-test("a mistyped name of a driver is told with the nearest one", () => {
+test("a mistyped setting of a driver is warned of with the nearest name", () => {
   expect(parse(`${setupText()}ZVT_T5_MS=1\n`).warnings).toEqual([
     expect.stringMatching(/^line 12: ZVT_T5_MS is not a known name, did you mean ZVT_T\d_MS\?$/),
   ]);
 });
 
 test.each([
-  // Field 01 of a sale: both repeats of our answer on a serial line and T3, at least the silence.
+  // Field 01 of a sale: two repeats of our answer on a serial line and T3, at least the silence.
   ["", 15_000],
   ["ZVT_T2_MS=6000\nZVT_T3_MS=8000\n", 20_000],
   ["RECOVERY_SILENCE_MS=40000\n", 40_000],
   ["TEST_TIMERS=yes\nZVT_T2_MS=20\nZVT_T3_MS=50\nRECOVERY_SILENCE_MS=60\n", 90],
-])("with %j a second look comes after %d ms of silence", (lines, silenceMs) => {
+])("with %j the second probe comes after %d ms of silence", (lines, silenceMs) => {
   const config = parse(setupText() + lines).config as Config;
   expect(driverFor(config).recoverySilenceMs(config)).toBe(silenceMs);
 });
@@ -102,7 +102,7 @@ describe("protocol timers", () => {
     return floor === undefined ? [] : [[name, floor] as const];
   });
 
-  test("are those of the protocol", () => {
+  test("have the protocol's own lower limits", () => {
     expect(Object.fromEntries(floors)).toEqual({
       PAYMENT_TIMEOUT: 10, // seconds
       ZVT_T1_MS: 200,
@@ -114,7 +114,7 @@ describe("protocol timers", () => {
     });
   });
 
-  test.each(floors)("%s keeps its floor of %d", (name, floor) => {
+  test.each(floors)("include %s, which refuses less than %d", (name, floor) => {
     const below = `${name}=${floor - 1}\n`;
     expect(parse(`${setupText()}${name}=${floor}\n`).faults).toEqual([]);
     expect(parse(setupText() + below).faults).toEqual([

@@ -28,7 +28,7 @@ describe("a bare result after the 504 (docs/concert.md 4.9)", () => {
     ["of another amount", TOLD_MS + 1_000, { CB: "998" }, "in-doubt", 0],
     ["in the moment of the question", ASKED_MS - 100, {}, "charged", 1],
     ["after the question, on a connection that is closed", ASKED_MS + 1_000, {}, "in-doubt", 1],
-  ])("%s counts as far as it is clear and in time", async (_what, afterMs, change, phase, pings) => {
+  ])("%s counts if it is clear and in time", async (_what, afterMs, change, phase, pings) => {
     const made = await bareHouse();
     const { at, peer } = made;
     peer.onRequest = () => peer.say(peer.answer(change), afterMs);

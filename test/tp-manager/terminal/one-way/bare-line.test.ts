@@ -121,7 +121,7 @@ describe("a message that comes before the request was written", () => {
     },
   );
 
-  test.each([2, 40, stale.length - 2])("is no answer when the rest (%i) follows later", async (at) => {
+  test.each([2, 40, stale.length - 2])("is no answer if the rest (%i) follows", async (at) => {
     const started = await opened();
     const { clock, peer, told } = started;
     peer.say(stale.slice(0, at));

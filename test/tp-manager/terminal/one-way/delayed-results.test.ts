@@ -114,7 +114,7 @@ describe("a delayed result of an order that an operator has settled since", () =
     ["its approval does not charge another order", "charged", 999, [yes], "Unknown"],
     ["its approval, then the other order's refusal", "charged", 999, [yes, no], "Declined"],
     ["its refusal does not end another order", "not_charged", 999, [no], "Unknown"],
-    ["nor does its refusal without an amount", "not_charged", 500, [{ ...no, amountMinor: 0 }], "Unknown"],
+    ["nor does one without amount", "not_charged", 500, [{ ...no, amountMinor: 0 }], "Unknown"],
     [
       "its refusal, then the other order's approval",
       "not_charged",
@@ -138,7 +138,7 @@ describe("a delayed result of an order that an operator has settled since", () =
     expect(made.phase("A-1")).toBe(outcome.replace("_", "-"));
   });
 
-  test("leaves one more order unknown at a kiosk with one price, until that is settled", async () => {
+  test("leaves one more order unknown at a kiosk with one price until it is settled", async () => {
     const made = await keptBack();
     await settle(made, "A-1", "charged");
     expect(await sells(made, 999, yes)).toBe("Unknown");

@@ -57,8 +57,8 @@ function started(line: Partial<Dialogue>, limits: { readonly quietMs?: number } 
   return { clock, driver, lines, told, spoilt: (text: string) => listener?.malformed(text) };
 }
 
-describe("an opening that has lapsed", () => {
-  test("is not waited for without end, and nothing was sent then", async () => {
+describe("a line that closed again before the payment", () => {
+  test("that cannot be opened in time ends the payment as not sent", async () => {
     const open = (signal: AbortSignal): Promise<Opened> =>
       new Promise((resolve) => {
         const silent = { opened: false, why: "silent", text: "nobody" } as const;
@@ -70,7 +70,7 @@ describe("an opening that has lapsed", () => {
     expect(await Promise.race([paying, "still waiting"])).toMatchObject({ end: "not-sent" });
   });
 
-  test("hears results of before only, until the request has left", async () => {
+  test("brings only results of earlier payments until the request is sent", async () => {
     const opening = Promise.withResolvers<Opened>();
     const sends: ("lapsed" | "taken")[] = ["lapsed", "taken"];
     const { clock, driver, told } = started({
@@ -95,8 +95,8 @@ describe("an opening that has lapsed", () => {
   });
 });
 
-describe("an approval of before, while the way is opened again", () => {
-  test("keeps the request from leaving, and is told behind the end", async () => {
+describe("an approval of an earlier payment, while the line is opened again", () => {
+  test("stops the request, and is passed on after the payment's end", async () => {
     const open = (signal: AbortSignal): Promise<Opened> =>
       new Promise((resolve) => {
         const silent = { opened: false, why: "silent", text: "nobody" } as const;
@@ -115,7 +115,7 @@ describe("an approval of before, while the way is opened again", () => {
 });
 
 describe("a question of /check", () => {
-  test("is over before a payment speaks", async () => {
+  test("has its answer before a payment opens the line", async () => {
     const did: string[] = [];
     const asked = Promise.withResolvers<Opened>();
     const { clock, driver } = started({
@@ -140,7 +140,7 @@ describe("a question of /check", () => {
     expect([(await checked).cr, did]).toEqual(["0", ["ping", "answer", "open"]]);
   });
 
-  test("does not leave between the opening for a payment and its request", async () => {
+  test("is not sent between the opening for a payment and its request", async () => {
     let pings = 0;
     const ping = (): Promise<Opened> => {
       pings += 1;
@@ -154,7 +154,7 @@ describe("a question of /check", () => {
     expect([(await driver.check(signal)).cr, pings]).toEqual(["0", 1]);
   });
 
-  test("spares a recovery run none of its own, and is not asked during one", async () => {
+  test("does not replace recovery's question, and is not sent during recovery", async () => {
     let pings = 0;
     const ping = (): Promise<Opened> => {
       pings += 1;
@@ -173,8 +173,8 @@ describe("a question of /check", () => {
 
 describe("the silence of a recovery run", () => {
   test.each([
-    ["of another amount is of an earlier payment, and ends it not", 500, 1],
-    ["of its amount ends it", 999, 0],
+    ["of another amount belongs to an earlier payment, and does not end the silence", 500, 1],
+    ["of the payment's amount ends the silence", 999, 0],
   ])("a late result without a reference %s", async (_what, amountMinor, pingsAfter) => {
     let pings = 0;
     const ping = (): Promise<Opened> => {
@@ -201,8 +201,8 @@ describe("the silence of a recovery run", () => {
 
 describe("the silence before the question of a recovery run (docs/concert.md 4.9)", () => {
   test.each([
-    ["without a result is over so long after the 504", [5_000, 5_001], [0, 1]],
-    ["ends with a result behind the 504, and nothing is asked", [5_000, 60_000], [0, 0]],
+    ["without a result ends RECOVERY_SILENCE_MS after the 504", [5_000, 5_001], [0, 1]],
+    ["ends with a result after the 504, and no question is sent", [5_000, 60_000], [0, 0]],
   ])("%s", async (what, [before = 0, behind = 0], expected) => {
     let pings = 0;
     const ping = (): Promise<Opened> => {
@@ -226,7 +226,7 @@ describe("the silence before the question of a recovery run (docs/concert.md 4.9
   });
 });
 
-describe("a line that babbles", () => {
+describe("a line with endless noise", () => {
   test("fills neither the log nor the journal", async () => {
     const { clock, driver, lines, spoilt } = started({});
     let [told, reports] = [0, 0];

@@ -22,7 +22,7 @@ import { NAK } from "./session-peer.ts";
 
 type Step = Vector["steps"][number];
 
-/** Between two steps: longer than the end of a message, shorter than the patience of a session. */
+/** The pause between two steps: a message ends within it, and a session waits longer than it. */
 const STEP_MS = 2_500;
 const WAIT_MS = 60_000;
 const isFrom = (side: Step["from"], name: Step["name"]) => (step: Step) =>
@@ -40,7 +40,7 @@ function wholeBody({ name, hex = "" }: Step): Uint8Array | undefined {
 
 const requestOf = ({ steps }: Vector): Step | undefined =>
   steps.find((step) => step.from === "register" && ["frame", "message"].includes(step.name));
-/** "Who is there": asked by the driver's own question. */
+/** Whether the step is the identification request, which the driver sends as its own question. */
 const isIdentification = (step: Step | undefined): boolean =>
   step?.name === "message" && tagValue(readTagged(hexBytes(step.hex ?? "")).tags, "CD") === "I";
 const inSessions = ({ steps }: Vector): boolean => steps.some(isFrom("register", "ENQ"));
@@ -57,11 +57,11 @@ function messagesOf(vector: Vector): Messages {
         });
   const request = requestOf(vector);
   const body = request && wholeBody(request);
-  // The published register asks for what our own never does.
+  // The published register sends requests that our driver never makes.
   return { ...messages, request: () => body ?? new Uint8Array(0) };
 }
 
-/** The driver in the place of the published register, with what it heard and how it ended. */
+/** The driver in place of the published register, with the reports that it received. */
 function started(vector: Vector) {
   const clock = new TestClock();
   const peer = new LinePeer(clock);
@@ -108,7 +108,7 @@ async function asked({ driver, reports }: Playing, isProbe: boolean): Promise<st
   return end;
 }
 
-/** What the terminal's last whole reply says. */
+/** The outcome in the terminal's last complete reply. */
 function saidOf({ steps, protocol }: Vector): "done" | "not done" | "nothing" {
   const bodies = steps
     .filter(({ from }) => from === "terminal")
@@ -124,7 +124,7 @@ function saidOf({ steps, protocol }: Vector): "done" | "not done" | "nothing" {
 }
 
 describe.skipIf(!hasAny("session"))("the driver as the register (CONFORMANCE_VECTORS)", () => {
-  test.each(rowsOf("session"))("%s goes as it went there", async (_id, vector) => {
+  test.each(rowsOf("session"))("%s goes the same way with our driver", async (_id, vector) => {
     const playing = started(vector);
     const { clock, peer, reports } = playing;
     const request = requestOf(vector);
@@ -139,14 +139,14 @@ describe.skipIf(!hasAny("session"))("the driver as the register (CONFORMANCE_VEC
       }
       await clock.advance(from === "terminal" ? STEP_MS : 10);
       if (from === "terminal" || name === "close") continue;
-      // What follows a silence comes when the patience of a session is over.
+      // What follows a silence is sent when the wait of the session is over.
       for (let tries = 0; peer.written.length === 0 && tries < 100; tries++) {
         await clock.advance(100);
       }
-      // Ours asks for a spoilt reply again, where that register gave up.
+      // Our driver asks for a damaged reply again, where that register gave up.
       if (peer.written[0] === NAK && hex !== NAK) peer.written.shift();
       const sent = peer.written.shift();
-      // A request that was spoilt there leaves whole here.
+      // A request that was damaged there is sent intact here.
       if (step !== request || wholeBody(step)) expect(sent).toBe(hex);
     }
     await clock.advance(2 * WAIT_MS);

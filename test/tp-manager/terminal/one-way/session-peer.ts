@@ -25,14 +25,14 @@ export const replyHex = (change: Partial<FixedReply> = {}): string =>
   frameHex(encodeFixedReply(reply(change)));
 
 /**
- * A terminal in a few lines that does its sessions in order. Tests replace single steps of it; what
- * a step returns is said, "" says nothing.
+ * A terminal in a few lines that does its sessions in order. Tests replace single steps of it. What
+ * a step returns is sent; "" sends nothing.
  */
 export class SessionPeer extends LinePeer {
   readonly requests: string[] = [];
   onEnq: (count: number) => string = () => ACK;
   onRequest: (count: number) => string = () => ACK;
-  /** After our first EOT behind a request: the customer pays. */
+  /** After our first EOT that follows a request, the customer pays. */
   onPaid: () => void = () => this.tell(this.answer());
   onReplyTaken: () => string = () => EOT;
   /** The reply of the terminal. */
@@ -59,12 +59,12 @@ export class SessionPeer extends LinePeer {
       .slice(1, -2);
   }
 
-  /** The private field comes back, as on most terminals. */
+  /** A reply that returns the private field of the request, as most terminals do. */
   answer(change: Partial<FixedReply> = {}): string {
     return replyHex({ private: this.body.slice(16, 26), ...this.change, ...change });
   }
 
-  /** A session of the terminal with one or more frames, each after NAK of the one before. */
+  /** A session of the terminal with one or more frames, each after NAK of the previous one. */
   tell(...frames: string[]): void {
     this.#outgoing = frames;
     this.clock.startTimer("terminal asks to speak", 1_000, () => {

@@ -11,8 +11,8 @@ const messages = concertMessages({ variant: "e-plus", register: "01", report: tr
 const concertHouse = () =>
   oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
 
-describe("the words about a line", () => {
-  test("tell a missing port, a silent terminal and a wrong parity apart", async () => {
+describe("the message about a line", () => {
+  test("names a missing port, a silent terminal or a wrong parity", async () => {
     const missing = await concertHouse();
     missing.peer.isAway = true;
     missing.peer.drop();
@@ -33,7 +33,7 @@ describe("the words about a line", () => {
     expect(words[2]).toContain("wrong parity");
   });
 
-  test("say a wrong parity also to a question that is given up early", async () => {
+  test("names a wrong parity even when /check is given up early", async () => {
     const { at, driver, peer } = await concertHouse();
     peer.onEnq = () => "95";
     const given = new AbortController();
@@ -43,7 +43,7 @@ describe("the words about a line", () => {
     expect(await checked).toContain("wrong parity");
   });
 
-  test("say a wrong parity of the replies to the kiosk", async () => {
+  test("names a wrong parity of the replies in the kiosk's answer", async () => {
     const { at, peer } = await concertHouse();
     peer.onPaid = () => peer.say("82", 1_000);
     const answer = pay(at, request("A-1"));
@@ -54,8 +54,8 @@ describe("the words about a line", () => {
   });
 });
 
-describe("a terminal that asks to speak where it has just let us speak", () => {
-  test("is heard first, and gets the request then", async () => {
+describe("a terminal that opens a session of its own right after it accepted ours", () => {
+  test("sends first, and then gets the request", async () => {
     const { peer, paid } = await concertHouse();
     peer.onEnq = (count) => (count === 1 ? `${ACK}${ENQ}` : ACK);
     expect(await paid()).toBe("Success");
@@ -63,8 +63,8 @@ describe("a terminal that asks to speak where it has just let us speak", () => {
   });
 });
 
-describe("a line that a terminal closes behind each payment", () => {
-  test("is opened again for the next one at once", async () => {
+describe("a line that a terminal closes after each payment", () => {
+  test("is opened again for the next payment at once", async () => {
     const { peer, paid } = await concertHouse();
     for (const orderId of ["A-1", "A-2", "A-3"]) {
       peer.requests.length = 0;
@@ -80,7 +80,7 @@ describe("a line that a terminal closes behind each payment", () => {
 });
 
 describe("a reply in which the line breaks", () => {
-  test("is kept as far as it was read, and the order is unknown", async () => {
+  test("is stored as far as it was read, and the order is unknown", async () => {
     const { at, peer, paid } = await concertHouse();
     peer.onPaid = () => {
       peer.say(ENQ, 1_000);
@@ -95,7 +95,7 @@ describe("a reply in which the line breaks", () => {
 });
 
 describe("a result after a restart of the program", () => {
-  test("charges its order, and is acknowledged then only", async () => {
+  test("charges its order, and is acknowledged only after that", async () => {
     const path = join(temporaryFolder(), "journal.db");
     const make = { peer: (clock: TestClock) => new SessionPeer(clock), messages, path };
     const before = await oneWayHouse(make);
@@ -119,7 +119,7 @@ describe("a result after a restart of the program", () => {
 });
 
 describe("/check", () => {
-  test("asks an idle terminal, and nobody while a payment runs or may run", async () => {
+  test("asks an idle terminal, and none while a payment runs or may run", async () => {
     const { at, peer, driver } = await concertHouse();
     const { signal } = new AbortController();
     const idle = driver.check(signal);

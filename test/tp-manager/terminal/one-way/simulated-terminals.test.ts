@@ -37,13 +37,13 @@ interface Setting {
   readonly sessions: boolean;
 }
 
-/** Every family and every transport; a line of its own is played for each family. */
+/** Every protocol family and every transport, with a line for each. */
 const settings: readonly Setting[] = [
   { transport: "pty", family: "concert", sessions: true },
   { transport: "tcp", family: "caisse-ap", sessions: true },
   { transport: "tcp", family: "caisse-ap", sessions: false },
 ];
-/** The terminal stays away, or busy, so recovery waits for it. */
+/** Faults after which the terminal stays away or busy, so recovery waits for it. */
 const staysAway = ["hold", "unplug", "reboot"];
 const titled = settings.map((setting) => {
   const { transport, family, sessions } = setting;
@@ -68,7 +68,7 @@ afterEach(async () => {
 /** A simulated terminal, a driver on its line, and the money side of tp-manager above. */
 async function kiosk({ transport, family, sessions }: Setting, faults: readonly string[] = []) {
   const protocol = family === "concert" ? concertProtocol : caisseApProtocol;
-  // One that reads any body strikes at a request that it does not know.
+  // The fault any-body takes effect at a request of a variant that the terminal does not know.
   const variant = faults.includes("any-body") ? "e" : "e-plus";
   const simulator = await openTerminal(
     protocol,
@@ -116,7 +116,7 @@ async function kiosk({ transport, family, sessions }: Setting, faults: readonly 
 }
 
 describe.each(titled)("%s", (_title, setting) => {
-  test("payments are charged once each", async () => {
+  test("each payment is charged once", async () => {
     const { at, simulator } = await kiosk(setting);
     for (let number = 1; number <= PAYMENTS; number++) {
       const amountMinor = 100 * number;
@@ -129,14 +129,14 @@ describe.each(titled)("%s", (_title, setting) => {
     expect(charged).toHaveLength(PAYMENTS);
   });
 
-  test("a refusal is told, and the next payment goes on", async () => {
+  test("a refusal is answered as declined, and the next payment succeeds", async () => {
     const { at, bank } = await kiosk(setting);
     const refused = await pay(at, request("A-1", { amountMinor: 1_205 }));
     expect([outcome(refused), bank()]).toEqual(["Declined", 0]);
     expect(outcome(await pay(at, request("A-2", { amountMinor: 1_200 })))).toBe("Success");
   });
 
-  test("somebody is there", async () => {
+  test("/check finds the terminal", async () => {
     const { driver, bank } = await kiosk(setting);
     expect((await driver.check(AbortSignal.timeout(5_000))).cr).toBe("0");
     expect(bank()).toBe(0);
@@ -148,7 +148,7 @@ describe.each(titled)("%s", (_title, setting) => {
   const own = Object.keys(faults.kinds).filter(
     (name) => missingTraits(faults.kinds[name] as FaultKind, traits).length === 0,
   );
-  test.each(own)("the fault %s never lies about money", async (fault) => {
+  test.each(own)("the fault %s leads to no wrong answer about money", async (fault) => {
     const { at, bank, struck } = await kiosk(setting, [fault]);
     let told: string;
     try {
@@ -162,7 +162,7 @@ describe.each(titled)("%s", (_title, setting) => {
     else expect(["Unknown", "Declined", "Failed", "Cancelled"]).toContain(told);
     if (phase() === "not-charged") expect(bank()).toBe(0);
     if (phase() === "charged") expect(at.supervisor.stored).toHaveLength(1);
-    // The recovery run ends, and a sale that was told late counts.
+    // Recovery ends, and a sale that was reported late counts.
     if (staysAway.includes(fault)) return;
     await until("the run ends", () => at.arbiter.inquiries.blockedBy === undefined || undefined);
     if (phase() === "not-charged") expect(bank()).toBe(0);

@@ -7,14 +7,14 @@ import { ACK, SessionPeer } from "./session-peer.ts";
 const messages = concertMessages({ variant: "e-plus", register: "01", report: true });
 const blank = "          ";
 
-/** A terminal that does not give the private field back. */
+/** A terminal that does not return the private field. */
 async function namelessHouse(): Promise<OneWayHouse<SessionPeer>> {
   const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   made.peer.change = { private: blank };
   return made;
 }
 
-/** Our acknowledgement of the next reply is lost: the terminal tells it once more. */
+/** Our acknowledgement of the next reply is lost, so the terminal sends the reply again. */
 function loseAck(peer: SessionPeer): void {
   const { hears } = peer;
   let [isLost, acks] = [false, 0];
@@ -28,7 +28,7 @@ function loseAck(peer: SessionPeer): void {
 }
 
 describe("a reply without a reference that comes again, because our ACK was lost", () => {
-  test("is not the sale of another order in doubt", async () => {
+  test("does not charge another order in doubt", async () => {
     const { at, peer, paid, phase, alarms } = await namelessHouse();
     const { onPaid } = peer;
     peer.onPaid = () => {};
@@ -48,7 +48,7 @@ describe("a reply without a reference that comes again, because our ACK was lost
     expect(alarms()).not.toContain("unmatched-transaction");
   });
 
-  test("is no sale without an order", async () => {
+  test("is no unmatched transaction", async () => {
     const { at, peer, paid, alarms } = await namelessHouse();
     loseAck(peer);
     expect(await paid()).toBe("Success");

@@ -3,7 +3,7 @@ import { bareHouse } from "./bare-house.ts";
 
 type House = Awaited<ReturnType<typeof bareHouse>>;
 
-/** The journal takes nothing until it is told to. */
+/** No attempt can be written to the journal until the returned function is called. */
 function fullDisk({ at }: House): () => void {
   const { update } = at.journal.attempts;
   at.journal.attempts.update = () => {
@@ -14,8 +14,8 @@ function fullDisk({ at }: House): () => void {
   };
 }
 
-describe("a bare result that cannot be stored is told once only, so it is kept", () => {
-  test("and ends its payment when the disk takes it within that", async () => {
+describe("a bare result that cannot be stored is never sent again, so it is kept in memory", () => {
+  test("and ends its payment when it can be stored while the payment runs", async () => {
     const made = await bareHouse();
     const { at, peer, paid, phase } = made;
     peer.onRequest = () => {
@@ -30,7 +30,7 @@ describe("a bare result that cannot be stored is told once only, so it is kept",
   test.each([
     ["with its reference", {}],
     ["without a reference", { CF: undefined }],
-  ])("and ends the doubt when it comes after the 504, %s", async (_, change) => {
+  ])("and charges its order when it comes after the 504, %s", async (_, change) => {
     const made = await bareHouse();
     const { at, peer, paid, phase } = made;
     peer.onRequest = () => {};
@@ -48,10 +48,10 @@ describe("a bare result that cannot be stored is told once only, so it is kept",
   });
 });
 
-describe("an approval that comes before the request of the next attempt has left", () => {
+describe("an approval that comes before the request of the next attempt is sent", () => {
   test.each([
     ["in the wait before it", 10],
-    ["whole only at its end", 49],
+    ["complete only at the end of that wait", 49],
   ])("charges the first attempt, and nothing is sent, %s", async (_, atMs) => {
     const { at, peer, paid, phase, alarms } = await bareHouse();
     peer.onRequest = () => {
@@ -67,9 +67,9 @@ describe("an approval that comes before the request of the next attempt has left
   });
 
   test.each([
-    ["tells no amount", 0, { CB: undefined, CE: undefined }],
+    ["has no amount", 0, { CB: undefined, CE: undefined }],
     ["is still coming", 60, { ZT: "x".repeat(100) }],
-  ])("likewise when it %s", async (_, missing, change) => {
+  ])("charges the first attempt also when it %s", async (_, missing, change) => {
     const { peer, paid, phase, alarms } = await bareHouse();
     peer.onRequest = () => {
       peer.say(peer.answer({ AE: "01", AF: "02", CB: undefined, AA: undefined }), 1_000);
@@ -84,7 +84,7 @@ describe("an approval that comes before the request of the next attempt has left
     expect([peer.requests.length, phase(), alarms()]).toEqual([1, "charged", ["charged-late"]]);
   });
 
-  test("likewise when it is cut, and the connection ends", async () => {
+  test("charges the first attempt also when the connection ends amid it", async () => {
     const { peer, paid, phase, alarms } = await bareHouse();
     peer.onRequest = () => {
       peer.say(peer.answer({ AE: "01", AF: "02", CB: undefined, AA: undefined }), 1_000);
@@ -101,7 +101,7 @@ describe("an approval that comes before the request of the next attempt has left
   });
 });
 
-test("a result that was kept when its payment could not end is still its attempt's", async () => {
+test("a result that was kept while its payment could not end charges its attempt", async () => {
   const made = await bareHouse();
   const { at, peer, paid, phase, alarms } = made;
   peer.onRequest = () => {

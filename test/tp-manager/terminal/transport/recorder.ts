@@ -4,7 +4,7 @@ import type {
 } from "../../../../src/tp-manager/terminal/transport/byte-transport.ts";
 import { toHex } from "../../../../src/zvt/index.ts";
 
-/** Keeps what a transport tells, and waits for it. */
+/** Records what a transport reports, and waits for it. */
 export class Recorder implements TransportListener {
   received = "";
   closedWith: TransportError | null | undefined;

@@ -125,13 +125,13 @@ describe.each([
     expect(recorder.received).toBe(toHex(allBytes));
   });
 
-  test("tells once that the connection broke, and refuses to write from then on", async () => {
+  test("reports once that the connection broke, and refuses to write from then on", async () => {
     const far = await makeFar();
     const { connection, recorder } = await openTo(far);
     connection.write(fromHex("01"));
     await eventually(() => far.received() === "01");
     far.breakOff();
-    // Once in a few hundred times a pulled serial plug shows only when something is written.
+    // Once in a few hundred times a pulled serial plug is noticed only at the next write.
     await eventually(() => recorder.closedWith !== undefined || !tryWrite(connection));
     await recorder.until(() => recorder.closedWith !== undefined);
     expect(recorder.closedWith).toMatchObject({ name: "TransportError", code: "broken" });
@@ -141,7 +141,7 @@ describe.each([
     await connection.close();
   });
 
-  test("after close nothing is written, nothing more is told but the end", async () => {
+  test("after close refuses to write, and reports only the end", async () => {
     const far = await makeFar();
     const { connection, recorder } = await openTo(far);
     await connection.close();
@@ -153,7 +153,7 @@ describe.each([
     expect(far.received()).toBe("");
   });
 
-  test("can be opened again after a close, and nothing of before comes out", async () => {
+  test("can be opened again after a close, and the old connection receives nothing", async () => {
     const far = await makeFar();
     const first = await openTo(far);
     first.connection.write(fromHex("aa"));
@@ -167,7 +167,7 @@ describe.each([
     expect(first.recorder.received).toBe("");
   });
 
-  test("opening is given up when the signal has been aborted", async () => {
+  test("gives up opening when the signal has been aborted", async () => {
     const far = await makeFar();
     const transport = createTransport(far.address, line, systemClock);
     expect(transport.kind).toBe(kind);
@@ -181,7 +181,7 @@ test("a port that does not exist is unreachable, with its name in the message", 
   const transport = createTransport("/dev/ttyNOPE7", line, systemClock);
   await expect(transport.open(new Recorder(), never)).rejects.toMatchObject({
     code: "unreachable",
-    // The port's driver names itself and the path once more; people need each only once.
+    // The message of the serial port's library is shortened: it repeats its name and the path.
     message: "cannot open /dev/ttyNOPE7: No such file or directory",
   });
 });
@@ -199,7 +199,7 @@ test("a TCP port on which nobody listens is unreachable", async () => {
 
 test("a host that never answers is unreachable after the time limit", async () => {
   const clock = new TestClock();
-  // TEST-NET-1: no such host exists, and no network answers for it at once in a sandbox either.
+  // An address of TEST-NET-1: no such host exists, and no network answers for it at once.
   const transport = createTransport("tcp://192.0.2.1:20007", line, clock);
   const opening = transport.open(new Recorder(), never);
   const settled = expect(opening).rejects.toMatchObject({ code: "unreachable" });
@@ -223,6 +223,6 @@ test.each([
   "tcp://h:65536",
   "tcp:h:1",
   "tcp://::1:2",
-])("%s is refused with an example of how to write it", (text) => {
+])("%s is refused with an example of a TCP address", (text) => {
   expect(() => createTransport(text, line, systemClock)).toThrow(/tcp:\/\/192/);
 });

@@ -71,7 +71,7 @@ describe("connecting", () => {
     );
   });
 
-  test("learns who the terminal is, its status, its clock and its last transaction", async () => {
+  test("learns the terminal's identity, status, clock and last transaction", async () => {
     const { peer, driver } = await connect();
     expect(driver.terminal.state).toMatchObject({
       link: "connected",
@@ -93,7 +93,7 @@ describe("connecting", () => {
     expect(baseline.clockOffsetMs).toBeGreaterThan(shownMs - Date.now() - 60_000);
   });
 
-  test("asks an older terminal for its version once more, without a service byte", async () => {
+  test("asks an older terminal for its version again, without a service byte", async () => {
     const { peer, driver } = await begin();
     await peer.expect(/^0600/);
     peer.send("800000");
@@ -112,7 +112,7 @@ describe("connecting", () => {
     });
   });
 
-  test("takes the character set that the terminal agrees to", async () => {
+  test("uses the character set that the terminal agrees to", async () => {
     const { peer, driver } = await begin({ charset: "iso8859-1" });
     await peer.expect(/^0600/);
     peer.send("800000");
@@ -130,7 +130,7 @@ describe("connecting", () => {
     expect(observer.prompts[0]).toMatchObject(told);
   });
 
-  test("a refused registration is told in words, and tried again for ever", async () => {
+  test("reports a refused registration as a text, and tries it again for ever", async () => {
     const { peer, driver } = await begin();
     for (let attempt = 0; attempt < 3; attempt++) {
       await peer.expect(/^0600/);
@@ -144,7 +144,7 @@ describe("connecting", () => {
     await driver.connected();
   });
 
-  test("a currency that the terminal does not have is named", async () => {
+  test("names a currency that the terminal does not have", async () => {
     const { peer, driver } = await begin({ reconnect: { minMs: 60_000, maxMs: 60_000 } });
     await peer.expect(/^0600/);
     peer.send("841e036f0756");
@@ -152,7 +152,7 @@ describe("connecting", () => {
     await driver.until(() => /6F wrong currency/.test(`${driver.terminal.state.linkProblem}`));
   });
 
-  test("a broken line is reconnected, and the terminal has to say again who it is", async () => {
+  test("reconnects a broken line, and asks for the terminal's identity again", async () => {
     const { peer, driver } = await connect();
     peer.drop();
     await driver.until(() => driver.terminal.state.link === "disconnected");
@@ -179,7 +179,7 @@ describe("connecting", () => {
     ]);
   });
 
-  test("a port that does not exist is a state with clear words, not a crash", async () => {
+  test("reports a missing port as its state, and goes on", async () => {
     const missing = createTransport("/dev/ttyNOPE7", { baudRate: 9600, stopBits: 2 }, systemClock);
     const driver = new Driver(missing);
     driver.terminal.start();
@@ -193,7 +193,7 @@ describe("connecting", () => {
     await expect(driver.terminal.check(never)).rejects.toMatchObject({ reason: "closed" });
   });
 
-  test("before the start nothing is on the wire and everything is disconnected", async () => {
+  test("sends nothing and is disconnected before the start", async () => {
     const peer = await tcpPeer();
     const driver = new Driver(peer.transport);
     expect(driver.terminal.state).toMatchObject({ link: "disconnected", busy: false });
@@ -203,7 +203,7 @@ describe("connecting", () => {
     expect(peer.log).toEqual([]);
   });
 
-  test("closing while connecting, registering or connected ends everything", async () => {
+  test("ends when the driver is closed during the registration", async () => {
     const { peer, driver } = await begin();
     await peer.expect(/^0600/);
     await driver.terminal.close();
@@ -212,7 +212,7 @@ describe("connecting", () => {
 });
 
 describe("an idle terminal", () => {
-  test("is asked for its status again and again, and a change is told", async () => {
+  test("is asked for its status periodically, and a change becomes an event", async () => {
     const { peer, driver } = await connect({ pollIntervalMs: 20 });
     await answerStatus(peer, statusCompletion());
     await answerStatus(peer, statusCompletion("f0"));
@@ -224,7 +224,7 @@ describe("an idle terminal", () => {
     expect(driver.events.at(-1)).toEqual({ type: "demand", demand: "end-of-day" });
   });
 
-  test("that does its own jobs on this occasion is let do them", async () => {
+  test("that does its own jobs on a status request may do them", async () => {
     const { peer, driver } = await connect({ pollIntervalMs: 20 });
     await peer.expect("0501050000000306");
     peer.send("800000");
@@ -237,7 +237,7 @@ describe("an idle terminal", () => {
     expect(driver.events.filter(({ type }) => type === "unmatched-report")).toEqual([]);
   });
 
-  test("that falls silent is reconnected, and asked before it is registered", async () => {
+  test("that falls silent is reconnected, and asked for its status before it registers", async () => {
     const timers = { ...patientTimers, t3Ms: 60 };
     const { peer, driver } = await connect({ pollIntervalMs: 20, timers });
     await peer.expect("0501050000000306");
@@ -261,7 +261,7 @@ describe("an idle terminal", () => {
     await driver.connected();
   });
 
-  test("on a serial line is given silence first, in which a late report is refused", async () => {
+  test("on a serial line gets silence after a lost command, and a late report is refused", async () => {
     const timers = { ...patientTimers, t3Ms: 300 };
     const { peer, driver } = await connect({ timers, silenceMs: 300 }, serialPeer);
     const paying = driver.terminal.pay(tenEuro, new Observer());
@@ -293,7 +293,7 @@ describe("prepare", () => {
     await busy;
   });
 
-  test("reads the last transaction every time: a sale at the terminal's keys is seen", async () => {
+  test("reads the last transaction each time: a sale at the terminal's keys shows", async () => {
     const { peer, driver } = await connect();
     const before = driver.terminal.prepare(never);
     await repeatReceipt(peer, [stored]);
@@ -304,7 +304,7 @@ describe("prepare", () => {
     expect(await after).toMatchObject({ last: { report: { receiptNumber: "0008" } } });
   });
 
-  test("registers a terminal again that restarted without a break of the line", async () => {
+  test("registers a terminal again that restarted without closing the line", async () => {
     const { peer, driver } = await connect();
     const preparing = driver.terminal.prepare(never);
     await peer.expect("0620050000000303");
@@ -316,7 +316,7 @@ describe("prepare", () => {
     expect(await preparing).toMatchObject({ last: { kind: "transaction" } });
   });
 
-  test("stops waiting when the caller does", async () => {
+  test("stops waiting when its caller gives up", async () => {
     const { peer, driver } = await connect({ pollIntervalMs: 20 });
     await peer.expect("0501050000000306");
     await expect(driver.terminal.check(AbortSignal.timeout(20))).rejects.toThrow("timeout");
@@ -344,7 +344,7 @@ describe("the last transaction", () => {
     });
   });
 
-  test("is the second of two in one answer, and the first is told beside it", async () => {
+  test("is the second of two in one answer, and the first is reported with it", async () => {
     const second = stored.replace("870007", "870008");
     expect(await ask((peer) => repeatReceipt(peer, [stored, second]))).toMatchObject({
       report: { receiptNumber: "0008" },
@@ -352,11 +352,11 @@ describe("the last transaction", () => {
     });
   });
 
-  test("is not told by a bare completion", async () => {
+  test("is unknown after a bare completion", async () => {
     expect(await ask((peer) => repeatReceipt(peer, []))).toMatchObject({ kind: "not-told" });
   });
 
-  test("is not told by the totals of an end of day", async () => {
+  test("is unknown after the totals of an end of day", async () => {
     const totals = `60f0f5f3${"00".repeat(53)}`;
     const settlement = withLength(`040f00270004000000001000${totals}`);
     expect(await ask((peer) => repeatReceipt(peer, [settlement]))).toMatchObject({
@@ -364,7 +364,7 @@ describe("the last transaction", () => {
     });
   });
 
-  test("is not told by a refusal, whose code is named", async () => {
+  test("is unknown after a refusal, whose code is named", async () => {
     const last = await ask(async (peer) => {
       await peer.expect(/^0620/);
       peer.send("848300");
@@ -388,7 +388,7 @@ describe("the last transaction", () => {
     expect(last).toMatchObject({ kind: "transaction" });
   });
 
-  test("of a terminal that is busy cannot be asked for", async () => {
+  test("of a busy terminal cannot be read", async () => {
     const { peer, driver } = await connect();
     const asking = driver.terminal.lastTransaction(never);
     const settled = expect(asking).rejects.toMatchObject({ reason: "busy" });
@@ -396,7 +396,7 @@ describe("the last transaction", () => {
     await settled;
   });
 
-  test("of a terminal that refuses to tell its status cannot be asked for", async () => {
+  test("of a terminal that refuses its status cannot be read", async () => {
     const { peer, driver } = await connect();
     const asking = driver.terminal.lastTransaction(never);
     const settled = expect(asking).rejects.toMatchObject({ reason: "busy" });

@@ -10,7 +10,7 @@ import type { ZvtOptions } from "../../../../src/tp-manager/terminal/zvt/zvt-opt
 import { ZvtTerminal } from "../../../../src/tp-manager/terminal/zvt/zvt-terminal.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 
-/** Long enough that a slow machine never runs into one; tests that want one shorten it. */
+/** Long enough that a slow machine never reaches a limit; tests of a limit shorten it. */
 export const patientTimers = { t1Ms: 2_000, t2Ms: 10_000, t3Ms: 10_000, t4Ms: 15_000 };
 
 export const tenEuro = {
@@ -58,7 +58,7 @@ export class Driver {
     });
   }
 
-  /** Resolves as soon as the condition holds; looked at whenever an event comes. */
+  /** Resolves as soon as the condition holds, which is checked at each event. */
   until(condition: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const check = (): void => {
@@ -76,11 +76,11 @@ export class Driver {
   }
 }
 
-/** Writes down what it is told, and answers reports as the test wants. */
+/** Records what the driver reports, and answers reports as the test wants. */
 export class Observer implements PaymentObserver {
   readonly reports: TransactionReport[] = [];
   readonly prompts: Prompt[] = [];
-  /** In order: what happened. */
+  /** What happened, in order. */
   readonly happened: string[] = [];
   verdict: (report: TransactionReport) => "accept" | "refuse" = () => "accept";
 

@@ -30,7 +30,7 @@ import { goodSale } from "./connected-driver.ts";
 import { never, tenEuro } from "./driver.ts";
 import { MemoryTransport } from "./link/memory-transport.ts";
 
-/** How often the form of a message that a log may hold was made. */
+/** How often a message was written in the form that a log may hold. */
 const safeForms = vi.hoisted(() => ({ made: 0 }));
 vi.mock(import("../../../../src/zvt/log-form.ts"), async (original) => {
   const real = await original();
@@ -42,7 +42,7 @@ vi.mock(import("../../../../src/zvt/log-form.ts"), async (original) => {
 });
 
 const INPUTS_PER_SESSION = 20;
-/** What is said to one input can be no more than this many times what it can hold. */
+/** The answer to one input has at most 50 times the bytes of the largest input. */
 const ANSWER_BYTES_MAX = 50 * INPUT_BYTES_MAX;
 
 const timers = { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 };
@@ -104,7 +104,7 @@ function startPayment(session: Session, chance: Chance, ended: (end: string) => 
     .then(({ end }) => ended(end));
 }
 
-/** One input, and now and then what people and time do. */
+/** One input, and now and then a decision, a cancel or a pause. */
 async function fire(
   line: MemoryTransport,
   clock: TestClock,
@@ -131,7 +131,7 @@ async function register(kind: "serial" | "tcp", line: MemoryTransport, session: 
   line.take();
 }
 
-/** One payment under fire; answers how it ended. */
+/** Runs one payment under random input. Returns how it ended. */
 async function play(kind: "serial" | "tcp", chance: Chance): Promise<string> {
   const clock = new TestClock();
   const line = new MemoryTransport(kind);
@@ -141,10 +141,10 @@ async function play(kind: "serial" | "tcp", chance: Chance): Promise<string> {
   startPayment(session, chance, (how) => {
     end = how;
   });
-  // Otherwise few would come as far as a report.
+  // Without this answer few payments would reach a report.
   line.arrive(kind === "serial" ? "0610028000001003f51f" : "800000");
   for (let i = 0; i < INPUTS_PER_SESSION; i++) await fire(line, clock, session, chance);
-  // Whatever was said, the command ends by itself: T4 is at most the 99 minutes of 04 FF.
+  // After any input the command ends by itself: T4 is at most the 99 minutes of 04 FF.
   for (let i = 0; i < 4 && end === ""; i++) await clock.advance(99 * 60_000 + 40_000);
   if (end === "") throw new Error("the payment hangs");
   await session.close();
@@ -153,7 +153,7 @@ async function play(kind: "serial" | "tcp", chance: Chance): Promise<string> {
 }
 
 test(
-  `no bytes make decoder and log throw anything but their own errors, ${FUZZ_RUNS} times`,
+  `decoder and log throw only their own errors at ${FUZZ_RUNS} random inputs`,
   async () => {
     const chance = new Chance(FUZZ_SEED);
     const outcomes = { read: 0, refused: 0 };
@@ -178,7 +178,7 @@ test(
 );
 
 test.each(["tcp", "serial"] as const)(
-  `no bytes make link and session over %s throw, hang or talk without end, ${FUZZ_RUNS} inputs`,
+  `link and session over %s do not throw, hang or send without end at ${FUZZ_RUNS} inputs`,
   async (kind) => {
     safeForms.made = 0;
     const ends = new Map<string, number>();
@@ -190,14 +190,14 @@ test.each(["tcp", "serial"] as const)(
       ends.set(end, (ends.get(end) ?? 0) + 1);
     });
     expect([...ends.keys()].toSorted()).toEqual(expect.arrayContaining(["completed", "lost"]));
-    // A log that leaves the frames out costs nothing.
+    // A log without frames does not format any frame.
     expect(safeForms.made).toBe(0);
   },
   FUZZ_LIMIT_MS,
 );
 
 test.each(["tcp", "serial"] as const)(
-  `a terminal over %s that babbles for ${FUZZ_RUNS} inputs on one link leaves no memory behind`,
+  `noise of ${FUZZ_RUNS} inputs on one link over %s leaks no memory`,
   async (kind) => {
     const chance = new Chance(FUZZ_SEED);
     const clock = new TestClock();

@@ -4,7 +4,7 @@ import { bothLines, connect, goodSale } from "./connected-driver.ts";
 import { type Driver, Observer, tenEuro } from "./driver.ts";
 import { type Peer, repeatReceipt, tcpPeer, withLength } from "./peer.ts";
 
-/** Every 04 0F is left open for a quarter of the window. */
+/** The window for goods; each 04 0F stays unanswered for a quarter of it. */
 const windowSeconds = 4;
 const payCommand = "060110 04000000001000 490978 1944 0104 0203";
 const givenUp = withLength("040f00 276c 2952523535");
@@ -20,7 +20,7 @@ class GoodsObserver extends Observer {
   }
 }
 
-/** A sale up to its held 04 0F. */
+/** Runs a sale until its 04 0F waits for the decision about the goods. */
 async function hold(
   peer: Peer,
   driver: Driver,
@@ -34,7 +34,7 @@ async function hold(
   return { observer, paying };
 }
 
-describe.each(bothLines)("a sale with goods over %s", (_kind, makePeer) => {
+describe.each(bothLines)("a two-phase sale over %s", (_kind, makePeer) => {
   test("is acknowledged when the goods came out, and not before", async () => {
     const { peer, driver } = await connect(makePeer);
     const { observer, paying } = await hold(peer, driver);
@@ -46,7 +46,7 @@ describe.each(bothLines)("a sale with goods over %s", (_kind, makePeer) => {
     expect(observer.happened).toEqual(["report 00", "acknowledged"]);
   });
 
-  test("is refused when they did not, and the terminal's reversal is reported", async () => {
+  test("is refused when the goods did not come out, and the reversal is reported", async () => {
     const { peer, driver } = await connect(makePeer);
     const { observer, paying } = await hold(peer, driver);
     driver.terminal.decideGoods?.({ goods: "not-issued" });
@@ -56,7 +56,7 @@ describe.each(bothLines)("a sale with goods over %s", (_kind, makePeer) => {
     expect(observer.happened).toEqual(["report 00", "report 6C"]);
   });
 
-  test("whose goods came out in part is told so, and what was charged is read", async () => {
+  test("whose goods came out in part is answered with the part, and then read again", async () => {
     const { peer, driver } = await connect(makePeer);
     const { observer, paying } = await hold(peer, driver);
     driver.terminal.decideGoods?.({ goods: "partly-issued", amountMinor: 400 });
@@ -67,20 +67,20 @@ describe.each(bothLines)("a sale with goods over %s", (_kind, makePeer) => {
     expect(observer.reports.map(({ amountMinor }) => amountMinor)).toEqual([1000, 400]);
   });
 
-  test("is asked about again until the decision comes, and reported once", async () => {
+  test("repeats its report until the decision comes, and is reported once", async () => {
     const { peer, driver } = await connect(makePeer);
     const { observer, paying } = await hold(peer, driver);
     await peer.expect("849c00");
     peer.send(goodSale);
     await peer.expect("849c00");
-    // The decision comes between two repeats: the next one is answered with it.
+    // The decision comes between two repeats, and the next repeat is answered with it.
     driver.terminal.decideGoods?.({ goods: "issued" });
     await peer.tell(goodSale, "060f00");
     expect(await paying).toMatchObject({ end: "completed" });
     expect(observer.happened).toEqual(["report 00", "acknowledged"]);
   });
 
-  test("whose decision was not heard is told it again", async () => {
+  test("whose decision was lost gets the decision again", async () => {
     const { peer, driver } = await connect(makePeer);
     const { observer, paying } = await hold(peer, driver);
     driver.terminal.decideGoods?.({ goods: "not-issued" });
@@ -92,7 +92,7 @@ describe.each(bothLines)("a sale with goods over %s", (_kind, makePeer) => {
     expect(observer.reports).toHaveLength(1);
   });
 
-  test("whose line breaks while it waits is lost", async () => {
+  test("is lost when the line breaks while the sale waits", async () => {
     const { peer, driver } = await connect(makePeer);
     const { paying } = await hold(peer, driver);
     peer.drop();
@@ -101,7 +101,7 @@ describe.each(bothLines)("a sale with goods over %s", (_kind, makePeer) => {
   });
 });
 
-test("an undecided sale asks no more often than the strictest terminal allows", async () => {
+test("an undecided sale sends 84 9C no more often than the strictest terminal allows", async () => {
   const { peer, driver } = await connect(tcpPeer);
   const { observer, paying } = await hold(peer, driver);
   for (let asked = 0; asked < 3; asked++) {
@@ -114,7 +114,7 @@ test("an undecided sale asks no more often than the strictest terminal allows", 
   expect(peer.log.filter((apdu) => apdu === "849c00")).toHaveLength(3);
 });
 
-test("another good report while the goods are undecided is not acknowledged either", async () => {
+test("a second good report while the goods are undecided is not acknowledged either", async () => {
   const { peer, driver } = await connect(tcpPeer);
   const { observer, paying } = await hold(peer, driver);
   peer.send(goodSale.replace("0b000042", "0b000043"));
@@ -126,7 +126,7 @@ test("another good report while the goods are undecided is not acknowledged eith
   expect(await paying).toMatchObject({ end: "completed" });
 });
 
-test("a sale that waits for its goods is not aborted on the wire", async () => {
+test("a cancel of a sale that waits for its goods sends no abort", async () => {
   const { peer, driver } = await connect(tcpPeer);
   const { paying } = await hold(peer, driver);
   expect(await driver.terminal.cancel()).toMatchObject({ answer: "refused" });
@@ -137,7 +137,7 @@ test("a sale that waits for its goods is not aborted on the wire", async () => {
   expect(peer.log).not.toContain("06b000");
 });
 
-test("a report is refused when it is held without a window for goods", async () => {
+test("a report is refused when it should wait without a window for goods", async () => {
   const { peer, driver } = await connect(tcpPeer);
   const paying = driver.terminal.pay(tenEuro, new GoodsObserver());
   await peer.expect(/^0601/);
@@ -147,7 +147,7 @@ test("a report is refused when it is held without a window for goods", async () 
   expect(await paying).toMatchObject({ end: "aborted" });
 });
 
-test.each([0, 256, 1.5])("a window of %s seconds is not sent", async (goodsWindowSeconds) => {
+test.each([0, 256, 1.5])("a goods window of %s seconds is not sent", async (goodsWindowSeconds) => {
   const { peer, driver } = await connect(tcpPeer);
   const end = await driver.terminal.pay({ ...tenEuro, goodsWindowSeconds }, new Observer());
   expect(end).toMatchObject({ end: "not-sent", code: "invalid" });

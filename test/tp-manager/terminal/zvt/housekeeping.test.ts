@@ -20,9 +20,9 @@ const quick: Partial<ZvtOptions> = {
 };
 
 interface Said {
-  /** Status byte of the registration. */
+  /** The status byte of the registration. */
   readonly registration: string;
-  /** Completion of the status enquiry. */
+  /** The completion of the status enquiry. */
   readonly status: string;
 }
 
@@ -52,7 +52,7 @@ function jobs(driver: Driver): unknown[] {
   return driver.events.filter(({ type }) => type === "housekeeping");
 }
 
-/** Housekeeping without a line: `meet` is a try that ends so. */
+/** Housekeeping without a line; `meet` is one attempt that ends as given. */
 function alone() {
   const clock = new TestClock();
   const quiet = (): void => {};
@@ -63,7 +63,7 @@ function alone() {
   return { keeper, clock, meet };
 }
 
-describe("a terminal's demands", () => {
+describe("maintenance demands of a terminal", () => {
   const cures: Array<[string, Said, string | RegExp]> = [
     ["status 51", { registration: "10", status: statusCompletion("51") }, "069303000000"],
     ["status C2", { registration: "10", status: statusCompletion("c2") }, "067005 06031b0102"],
@@ -80,7 +80,7 @@ describe("a terminal's demands", () => {
       "067005 06031b0103",
     ],
   ];
-  test.each(cures)("%s is met when nothing is going on", async (_name, said, cure) => {
+  test.each(cures)("are met on an idle terminal: %s", async (_name, said, cure) => {
     const { peer, driver } = await begin(said);
     expect(driver.terminal.state.status?.call).toBe("1");
     await status(peer, said);
@@ -93,7 +93,7 @@ describe("a terminal's demands", () => {
     expect(jobs(driver)).toMatchObject([{ problem: null }]);
   });
 
-  test("an end of day is told and not begun: sales could not be reversed any more", async () => {
+  test("for an end of day become an event, and the driver begins no end of day itself", async () => {
     const said = { registration: "10", status: statusCompletion("f0") };
     const { peer, driver } = await begin(said);
     expect(driver.events).toContainEqual({ type: "demand", demand: "end-of-day" });
@@ -103,7 +103,7 @@ describe("a terminal's demands", () => {
     expect(peer.log.filter((apdu) => apdu.startsWith("0650"))).toEqual([]);
   });
 
-  test("that cannot be met is met again only after a growing pause", async () => {
+  test("that cannot be met are tried again only after growing pauses", async () => {
     const said = { registration: "10", status: statusCompletion("c2") };
     const beganMs = performance.now();
     const { peer, driver } = await begin(said, {
@@ -124,15 +124,15 @@ describe("a terminal's demands", () => {
       }
     }
     const [, second, third, fourth] = metAtMs;
-    // From the start on, because a job that comes late shortens the pause behind it as it is seen
-    // here. A timer may be a millisecond early.
+    // Measured from the start, because a job that is late shortens the pause that follows it. A
+    // timer may be a millisecond early.
     expect(second).toBeGreaterThanOrEqual(100 - 1);
     expect(third).toBeGreaterThanOrEqual(100 + 200 - 2);
     expect(fourth).toBeGreaterThanOrEqual(100 + 200 + 400 - 3);
     expect(jobs(driver)[0]).toMatchObject({ job: "diagnosis", problem: "A1 no answer" });
   });
 
-  test("wait twice as long after each try in vain", async () => {
+  test("wait twice as long after each failed attempt", async () => {
     const { keeper, clock, meet } = alone();
     await meet("lost");
     for (const pauseMs of [60_000, 120_000, 240_000]) {
@@ -144,7 +144,7 @@ describe("a terminal's demands", () => {
     }
   });
 
-  test("that was met and comes again before the next poll waits for no pause", async () => {
+  test("that were met and come again before the next poll wait for no pause", async () => {
     const said = { registration: "10", status: statusCompletion("c2") };
     const { peer } = await begin(said);
     for (let met = 0; met < 3; met++) {
@@ -157,7 +157,7 @@ describe("a terminal's demands", () => {
     }
   });
 
-  test("that stand after a good cure are met again at once, and then after a pause", async () => {
+  test("that stand after a good job are met again at once, and then after a pause", async () => {
     const said = { registration: "10", status: statusCompletion("c2") };
     const { peer } = await begin(said);
     for (let met = 0; met < 2; met++) {
@@ -166,13 +166,13 @@ describe("a terminal's demands", () => {
       peer.send("800000");
       await peer.tell("060f00");
       await register(peer, initialised);
-      // Raised anew before the driver has asked: the cure before was good all the same.
+      // The demand came again before the driver asked, although the job had succeeded.
       await status(peer, said);
     }
     for (let polls = 0; polls < 5; polls++) await status(peer, said);
   });
 
-  test("wait for no pause when the command did not leave", async () => {
+  test("wait for no pause when the command was not sent", async () => {
     const { keeper, meet } = alone();
     await meet("not-sent");
     expect(keeper.due(["diagnosis"])).toBe("diagnosis");
@@ -182,7 +182,7 @@ describe("a terminal's demands", () => {
     expect(keeper.due(["diagnosis"])).toBeUndefined();
   });
 
-  test("are met again at once after a lost link, and after a pause the next time", async () => {
+  test("are met again at once after a lost link, and after a pause from then on", async () => {
     const said = { registration: "10", status: statusCompletion("c2") };
     const { peer } = await begin(said);
     for (let lost = 0; lost < 2; lost++) {
@@ -222,7 +222,7 @@ describe("a terminal's demands", () => {
     await peer.expect(/^0693/);
   });
 
-  test("wait until a lost payment has been asked about", async () => {
+  test("wait until the terminal was probed about a lost payment", async () => {
     const needs = { registration: "10", status: statusCompletion("c2") };
     const { peer, driver } = await begin(initialised, { ...quick, pollIntervalMs: 200 });
     const paying = driver.terminal.pay(tenEuro, new Observer());
@@ -249,8 +249,8 @@ describe("a terminal's demands", () => {
   });
 });
 
-describe("after a restart with something in doubt", () => {
-  test("demands wait until recovery says that it has ended", async () => {
+describe("after a restart with an order in doubt", () => {
+  test("maintenance demands wait until recovery has ended", async () => {
     const needs = { registration: "10", status: statusCompletion("51") };
     const { peer, driver } = await connect(
       tcpPeer,
@@ -272,7 +272,7 @@ describe("after a restart with something in doubt", () => {
     }
     await peer.tell(goodSale, "060f00");
     await asking;
-    // One look of perhaps several: still nothing but questions.
+    // Recovery may send more probes, so the driver still only asks for the status.
     await status(peer, needs);
     await status(peer, needs);
     driver.terminal.keepEvidence?.(false);
@@ -293,8 +293,8 @@ test("a terminal that cannot take cards refuses a payment before the customer st
   await refused;
 });
 
-describe("a lock that keeps a lost payment from being asked about", () => {
-  test("is cured, and the question is answered then", async () => {
+describe("a lock of the terminal that stops the probe about a lost payment", () => {
+  test("is ended by its job, and the next probe is answered", async () => {
     const locked = { registration: "10", status: statusCompletion("51") };
     const { peer, driver } = await begin(initialised, { ...quick, pollIntervalMs: 200 });
     driver.terminal.keepEvidence?.(true);
@@ -318,7 +318,7 @@ describe("a lock that keeps a lost payment from being asked about", () => {
     expect(await asking).toMatchObject({ kind: "transaction" });
   });
 
-  test("is none while the status is ready: the refusal is an answer", async () => {
+  test("is not assumed while the status is ready, so a refused probe is an answer", async () => {
     const { peer, driver } = await begin(initialised, quick);
     const asking = driver.terminal.lastTransaction(never);
     await status(peer, initialised);

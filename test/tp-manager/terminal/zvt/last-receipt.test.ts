@@ -28,7 +28,7 @@ async function commandOf(driver: Driver, peer: Peer, given = order): Promise<str
   return command;
 }
 
-/** Refuses, and shows that nothing runs when it is asked (zvt-terminal.ts). */
+/** Refuses, and then answers the status enquiry with idle (zvt-terminal.ts). */
 async function refuse(peer: Peer, refusal: string): Promise<void> {
   peer.send(refusal);
   await peer.expect(/^0501/);
@@ -37,37 +37,37 @@ async function refuse(peer: Peer, refusal: string): Promise<void> {
 }
 
 describe.each(bothLines)("the last receipt number (1F1F) over %s", (_kind, makePeer) => {
-  test("goes with a payment when both sides know the same", async () => {
+  test("is sent with a payment when journal and terminal agree", async () => {
     const { peer, driver } = await connect(makePeer, sending);
     await prepare(driver, peer);
     expect(await commandOf(driver, peer)).toMatch(/^060117.*06051f1f020042$/);
   });
 });
 
-describe("the last receipt number is left out", () => {
-  test("as long as nobody has asked for it", async () => {
+describe("the last receipt number (1F1F) is left out", () => {
+  test("unless ZVT_SEND_LAST_RECEIPT asks for it", async () => {
     const { peer, driver } = await connect(tcpPeer);
     await prepare(driver, peer);
     const inSync = vi.fn(() => true);
     expect(await commandOf(driver, peer, { ...order, inSync })).not.toContain("1f1f");
-    // The journal is not read for what nobody wants.
+    // The journal is not read for a number that is not sent.
     expect(inSync).not.toHaveBeenCalled();
   });
 
-  test("when something is unsettled", async () => {
+  test("while an order is unsettled", async () => {
     const { peer, driver } = await connect(tcpPeer, sending);
     await prepare(driver, peer);
     expect(await commandOf(driver, peer, { ...order, inSync: () => false })).not.toContain("1f1f");
   });
 
-  test("when the terminal was not asked for this very payment", async () => {
+  test("when the last transaction was not read for this very payment", async () => {
     const { peer, driver } = await connect(tcpPeer, sending);
     await prepare(driver, peer);
     expect(await commandOf(driver, peer)).toContain("1f1f020042");
     expect(await commandOf(driver, peer)).not.toContain("1f1f");
   });
 
-  test("when it was asked on another connection", async () => {
+  test("when the last transaction was read on another connection", async () => {
     const { peer, driver } = await connect(tcpPeer, sending);
     await prepare(driver, peer);
     peer.drop();
@@ -76,7 +76,7 @@ describe("the last receipt number is left out", () => {
     expect(await commandOf(driver, peer)).not.toContain("1f1f");
   });
 
-  test("when the terminal did not tell", async () => {
+  test("when the terminal did not show its last transaction", async () => {
     const { peer, driver } = await connect(tcpPeer, sending);
     await prepare(driver, peer, []);
     expect(await commandOf(driver, peer)).not.toContain("1f1f");
@@ -92,15 +92,15 @@ describe("the last receipt number is left out", () => {
   });
 });
 
-describe("in the command", () => {
+describe("the last receipt number in the command", () => {
   const told: [string, LastTransaction, string | null][] = [
-    ["is that of the last transaction", last({ receiptNumber: "9999" }), "1f1f029999"],
-    ["is empty when the terminal has told that it has none", { kind: "none" }, "1f1f00"],
+    ["is the number of the last transaction", last({ receiptNumber: "9999" }), "1f1f029999"],
+    ["is empty when the terminal reports an empty storage", { kind: "none" }, "1f1f00"],
     ["is never 0000", last({ receiptNumber: "0000" }), null],
     ["is never guessed", last({ receiptNumber: null }), null],
-    ["is left out when nothing was told", { kind: "not-told", why: "bare" }, null],
+    ["is left out when no last transaction was shown", { kind: "not-told", why: "bare" }, null],
   ];
-  test.each(told)("it %s", (_name, before, expected) => {
+  test.each(told)("%s", (_name, before, expected) => {
     const command = authorisation(tenEuro, { printerReady: true });
     const hex = toHex(encodeApdu(namingLastReceipt(command, before).apdu));
     expect(/1f1f.*$/.exec(hex)?.[0] ?? null).toBe(expected);

@@ -69,12 +69,12 @@ async function begin(
   return { driver, terminal: terminal as NumberedPeer };
 }
 
-/** Without a container of its own: the id is the only tag. */
+/** A completion without a container of its own, so that the id is its only tag. */
 const ready = "060f 01 00";
 const line = "06d1 05 0042656c65";
 
 describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
-  test("carry a whole payment, and leave no trace in its result", async () => {
+  test("carry a whole payment, and do not show in its result", async () => {
     const { driver, terminal } = await begin(makePeer);
     const observer = new Observer();
     const paying = driver.terminal.pay(tenEuro, observer);
@@ -84,7 +84,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
     expect(observer.happened).toEqual(["prompt 0A", "report 00", "acknowledged"]);
   });
 
-  test("with the number of the one before are repeats: answered again, not acted on", async () => {
+  test("with the previous number are repeats, which are answered again and not passed on", async () => {
     const { driver, terminal } = await begin(makePeer);
     const { peer } = terminal;
     const observer = new Observer();
@@ -94,7 +94,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
       const once = terminal.next(apdu);
       peer.send(once);
       await peer.expect(terminal.answer());
-      // On a serial line the answer has been acknowledged: the link alone would take it for new.
+      // On a serial line the answer was acknowledged, so the link alone would take it for new.
       peer.send(once);
       await peer.expect(terminal.answer());
     }
@@ -103,7 +103,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
     expect(observer.happened).toEqual(["report 00", "acknowledged"]);
   });
 
-  test("make a late answer known, which is not taken for that of the next command", async () => {
+  test("show that a late answer is not the answer to the next command", async () => {
     const { driver, terminal } = await begin(makePeer);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await terminal.command("0601");
@@ -124,7 +124,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
   });
 });
 
-test("a cancel has a number of its own, and its answer is told from others by it", async () => {
+test("a cancel has a number of its own, by which its answer is recognised", async () => {
   const { driver, terminal } = await begin(tcpPeer);
   const { peer } = terminal;
   const paying = driver.terminal.pay(tenEuro, new Observer());
@@ -132,7 +132,7 @@ test("a cancel has a number of its own, and its answer is told from others by it
   const accepted = terminal.last;
   const cancelling = driver.terminal.cancel();
   await peer.expect(new RegExp(`^06b0.*${tagOf(accepted + 1)}$`));
-  // The payment's own answer once more: not that to the cancel.
+  // The payment's own answer once more, which is not the answer to the cancel.
   peer.send(terminal.answer("8000", accepted), terminal.answer("8483", accepted + 1));
   expect(await cancelling).toMatchObject({ answer: "refused", code: "83" });
   terminal.next("");
@@ -160,7 +160,7 @@ describe("a terminal that does not number its messages", () => {
     expect(await paying).toMatchObject({ end: "refused" });
   });
 
-  test("that echoes the tag and then forgets it is answered as it speaks", async () => {
+  test("that echoes the tag and then omits it gets answers without numbers", async () => {
     const { driver, terminal } = await begin(tcpPeer);
     const { peer } = terminal;
     const paying = driver.terminal.pay(tenEuro, new Observer());
@@ -170,7 +170,7 @@ describe("a terminal that does not number its messages", () => {
     expect(await paying).toMatchObject({ end: "completed" });
   });
 
-  test("that always sends the same number is taken at its word", async () => {
+  test("that always sends the same number gets each message passed on", async () => {
     const { driver, terminal } = await begin(tcpPeer);
     const { peer } = terminal;
     const observer = new Observer();
@@ -183,7 +183,7 @@ describe("a terminal that does not number its messages", () => {
     expect(await paying).toEqual({ end: "completed", ticket: "Bele|Bele" });
   });
 
-  test("that counts from the start again for every command is understood", async () => {
+  test("that counts from the start again for every command gets its answers", async () => {
     const { driver, terminal } = await begin(tcpPeer);
     const { peer } = terminal;
     for (let i = 0; i < 2; i++) {
@@ -215,7 +215,7 @@ describe("a terminal that does not number its messages", () => {
   });
 });
 
-test("a sale that waits for its goods is asked about again under the same number", async () => {
+test("a sale that waits for its goods repeats its report under the same number", async () => {
   const { driver, terminal } = await begin(tcpPeer);
   const { peer } = terminal;
   const observer = new Observer();

@@ -45,7 +45,7 @@ async function connect(
 
 const enquiry = "0501050000000306";
 
-/** Ready, and nothing runs. */
+/** Answers the status enquiry with ready and idle. */
 async function status(peer: Peer): Promise<void> {
   await peer.expect(enquiry);
   peer.send("800000");
@@ -121,7 +121,7 @@ describe.each([
     expect(await paying).toEqual({ end: "refused", code: "B1", text: "memory full", reason });
   });
 
-  test("whose report is refused gets 84 66, and the terminal's end decides", async () => {
+  test("whose report is refused gets 84 66, and ends as the terminal ends it", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     observer.verdict = () => "refuse";
@@ -134,7 +134,7 @@ describe.each([
     expect(observer.happened).toEqual(["report 00"]);
   });
 
-  test("whose report cannot be stored gets 84 66 and is lost, whatever end follows", async () => {
+  test("whose report cannot be stored gets 84 66, and is lost whatever end follows", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     observer.verdict = () => {
@@ -149,7 +149,7 @@ describe.each([
     expect(driver.logged.join("\n")).toContain("could not be stored");
   });
 
-  test("with a good report that nobody could store is no wrong PIN", async () => {
+  test("with a good report that could not be stored is lost in spite of a wrong PIN before", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     observer.verdict = ({ resultCode }) => {
@@ -166,7 +166,7 @@ describe.each([
     expect(await paying).toMatchObject({ end: "lost", code: "unjudged" });
   });
 
-  test("with a report that cannot be read is lost when the terminal then aborts", async () => {
+  test("with an unreadable report is lost when the terminal then aborts", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     const paying = pay(driver, observer);
@@ -178,7 +178,7 @@ describe.each([
     expect(observer.happened).toEqual([]);
   });
 
-  test("with a bad completion and no report is lost, with a bad report aborted", async () => {
+  test("with a bad completion is lost without a report, and aborted with a bad report", async () => {
     const { peer, driver } = await connect(makePeer);
     const first = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -192,7 +192,7 @@ describe.each([
     expect(await second).toMatchObject({ end: "aborted", code: "05" });
   });
 
-  test("with a second report after a wrong PIN hears both, and ends with the end", async () => {
+  test("with a good report after a wrong PIN reports both, and ends as completed", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     const paying = pay(driver, observer);
@@ -203,7 +203,7 @@ describe.each([
     expect(observer.happened).toEqual(["report 37", "prompt 15", "report 00", "acknowledged"]);
   });
 
-  test("answers what it does not know with 84 83 and goes on", async () => {
+  test("answers an unknown message with 84 83 and goes on", async () => {
     const { peer, driver } = await connect(makePeer);
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -215,7 +215,7 @@ describe.each([
     expect(await paying).toMatchObject({ end: "completed" });
   });
 
-  test("whose line breaks is lost, and the command never leaves again", async () => {
+  test("whose line breaks is lost, and the command is never sent again", async () => {
     const { peer, driver } = await connect(makePeer);
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -234,7 +234,7 @@ describe.each([
     expect(peer.log.filter((apdu) => apdu.startsWith("0601"))).toHaveLength(1);
   });
 
-  test("that is not read to its end is lost after T4", async () => {
+  test("whose end does not come is lost after T4", async () => {
     const { peer, driver } = await connect(makePeer, { timers: { ...patientTimers, t4Ms: 300 } });
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -253,7 +253,7 @@ describe.each([
     expect(peer.log.filter((apdu) => apdu.startsWith("0601"))).toEqual([]);
   });
 
-  test("that an abort reaches in time is cancelled by the terminal's own end", async () => {
+  test("that an abort reaches in time ends as cancelled by the terminal", async () => {
     const { peer, driver } = await connect(makePeer);
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -267,7 +267,7 @@ describe.each([
     expect(await paying).toMatchObject({ end: "aborted", code: "6C", reason: "cancelled" });
   });
 
-  test("that was too far for an abort goes on to its good end", async () => {
+  test("that an abort reaches too late goes on, and is completed", async () => {
     const { peer, driver } = await connect(makePeer);
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -281,7 +281,7 @@ describe.each([
     expect(await paying).toMatchObject({ end: "completed" });
   });
 
-  test("whose end overtakes the answer to an abort keeps that answer apart", async () => {
+  test("whose end comes before the answer to an abort still gets that answer", async () => {
     const { peer, driver } = await connect(makePeer);
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -299,7 +299,7 @@ describe.each([
     expect(await checking).toMatchObject({ cr: "1" });
   });
 
-  test("is refused while another one runs", async () => {
+  test("is refused while another payment runs", async () => {
     const { peer, driver } = await connect(makePeer);
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -311,7 +311,7 @@ describe.each([
     await paying;
   });
 
-  test("a report with no payment running is refused and told", async () => {
+  test("a report with no payment running is refused and becomes an event", async () => {
     const { peer, driver } = await connect(makePeer);
     peer.send(good);
     await peer.expect("846600");
@@ -319,7 +319,7 @@ describe.each([
     expect(driver.events.at(-1)).toMatchObject({ report: { amountMinor: 1000, good: true } });
   });
 
-  test("that was lost is asked about: status, registration, last transaction", async () => {
+  test("that was lost is probed by status, registration and last transaction", async () => {
     const { peer, driver } = await connect(makePeer, { timers: { ...patientTimers, t4Ms: 300 } });
     const paying = pay(driver, new Observer());
     await peer.expect(payCommand);
@@ -342,7 +342,7 @@ describe.each([
   });
 });
 
-test("a prompt whose lines make a card number together is masked", async () => {
+test("a prompt with a card number broken across two lines is masked", async () => {
   const { peer, driver } = await connect(tcpPeer);
   const observer = new Observer();
   const paying = pay(driver, observer);
@@ -356,7 +356,7 @@ test("a prompt whose lines make a card number together is masked", async () => {
   expect(observer.prompts.map(({ text }) => text)).toEqual(["4111 11XX XXXX 1111"]);
 });
 
-test("nothing that a log shows holds a card number, a password or a track", async () => {
+test("the log holds no card number, no password and no track", async () => {
   const { peer, driver } = await connect(tcpPeer);
   const paying = pay(driver, new Observer());
   await peer.expect(payCommand);

@@ -6,7 +6,7 @@ import { introduce, type Peer, terminalId, withLength } from "./peer.ts";
 const tcp = bothLines[0][1];
 const container = "0501050000000306";
 const plain = "050103000000";
-/** Version 1.0 and the status byte, nothing else (docs/zvt.md 6.5). */
+/** Only version 1.0 and the status byte (docs/zvt.md 6.5). */
 const ready = withLength("060f00 f0f0f3 312e30 00");
 const registered = `060f 0a 1910 29${terminalId} 490978`;
 
@@ -46,7 +46,7 @@ describe.each(["848300", "849a00", "061e0183"])("a status enquiry that is answer
     await repeats(peer, goodSale, "060f00");
   }
 
-  test("is asked in its plain form, for everything", async () => {
+  test("is repeated in its plain form, now and from then on", async () => {
     const { peer, driver } = await connect(tcp, {}, introduced);
     expect(driver.terminal.state).toMatchObject({
       identity: { version: "1.0", terminalId },
@@ -78,7 +78,7 @@ describe("a registration that the terminal does not understand", () => {
   test.each([
     ["the currency", [bare], "848300"],
     ["not even a currency", [bare, barest], "849a00"],
-  ])("ends with %s, and without a container", async (_name, forms, no) => {
+  ])("is repeated with less until only this is left, without a container: %s", async (_name, forms, no) => {
     const play = async (peer: Peer): Promise<void> => {
       await peer.expect(/^0600.*1f7303000000$/);
       peer.send(no);
@@ -99,7 +99,7 @@ describe("a registration that the terminal does not understand", () => {
   });
 });
 
-test("a tip is never asked for, and an amount with one is told as it is", async () => {
+test("no tip is asked for, and an amount with a tip is reported as it is", async () => {
   const { peer, driver } = await connect(tcp);
   const observer = new Observer();
   observer.verdict = () => "refuse";
@@ -131,7 +131,7 @@ describe("a refusal", () => {
   test.each([
     ["51", "initialisation needed"],
     ["62", "clock not set"],
-  ])("06 1E %s without a result is the terminal's lock, not the bank", async (code, words) => {
+  ])("06 1E %s without a result is a lock of the terminal, no decline of the bank", async (code, words) => {
     const { peer, driver } = await connect(tcp);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
@@ -140,7 +140,7 @@ describe("a refusal", () => {
     expect(await paying).toMatchObject({ end: "aborted", text: words, reason: "terminal-fault" });
   });
 
-  test("06 1E 51 after the bank's result 51 is the bank's", async () => {
+  test("06 1E 51 after the bank's result 51 is a decline of the bank", async () => {
     const { peer, driver } = await connect(tcp);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
@@ -149,7 +149,7 @@ describe("a refusal", () => {
     expect(await paying).toMatchObject({ end: "aborted", reason: "declined" });
   });
 
-  test("of the question for the last transaction names the lock too", async () => {
+  test("to repeat the last transaction names the lock too", async () => {
     const { peer, driver } = await connect(tcp);
     const looking = driver.terminal.lastTransaction(never);
     await peer.expect(container);
@@ -186,7 +186,7 @@ describe("a terminal that has nothing to repeat (docs/zvt.md 9.2)", () => {
     await peer.tell(...told);
   }
 
-  test.each(nothing)("and says so with %s has none when its totals are empty", async (_n, says) => {
+  test.each(nothing)("and says so with %s is empty when its totals are empty", async (_n, says) => {
     const play = async (peer: Peer): Promise<void> => {
       await registers(peer);
       await peer.expect(container);
@@ -204,7 +204,7 @@ describe("a terminal that has nothing to repeat (docs/zvt.md 9.2)", () => {
 
   const notProven: Array<[string, string[]]> = [
     ["name a sale", [totals("0001", "0001", "01", "1000"), "060f00"]],
-    ["are not told", ["060f00"]],
+    ["are not reported", ["060f00"]],
     ["are a sum without counts", [withLength("040f00 2700 04000000000000"), "060f00"]],
     ["are refused", ["061e0183"]],
   ];
@@ -219,7 +219,7 @@ describe("a terminal that has nothing to repeat (docs/zvt.md 9.2)", () => {
     expect((await preparing).last).toMatchObject({ kind: "not-told" });
   });
 
-  test("that tells its last transaction is asked nothing more", async () => {
+  test("that shows its last transaction is asked for no totals", async () => {
     const { peer, driver } = await connect(tcp);
     const preparing = driver.terminal.prepare(never);
     await repeats(peer, goodSale, "060f00");
@@ -227,7 +227,7 @@ describe("a terminal that has nothing to repeat (docs/zvt.md 9.2)", () => {
     expect(peer.pending).toEqual([]);
   });
 
-  test("that does not know the question is not asked for totals", async () => {
+  test("that does not know the command to repeat is not asked for totals", async () => {
     const { peer, driver } = await connect(tcp);
     const preparing = driver.terminal.prepare(never);
     await peer.expect("062005 000000 0303");

@@ -14,10 +14,10 @@ import { statusCompletion, terminalId } from "./peer.ts";
 
 type Line = "serial" | "tcp";
 const STEP_MS = 50;
-/** What the terminal says before it goes down has left it by then. */
+/** The time in which the terminal sends its last answer before it goes down. */
 const LAST_WORD_MS = 100;
 
-/** A terminal on the test's clock that can be told to restart, with the setup file's own times. */
+/** A terminal on the test's clock that restarts by command, with the setup file's own times. */
 class RestartingTerminal {
   readonly clock = new TestClock();
   readonly asked: string[] = [];
@@ -116,18 +116,18 @@ test.each<[Line, number]>([
   ["serial", 300],
   ["serial", 20_000],
   ["tcp", 20_000],
-])("a restart over %s that takes %i ms is over soon after it", async (line, awayMs) => {
+])("a restart over %s that takes %i ms ends soon after that", async (line, awayMs) => {
   const terminal = new RestartingTerminal(line, awayMs);
   const ms = await terminal.resetMs();
   expect(ms).toBeGreaterThan(awayMs);
   expect(ms).toBeLessThanOrEqual(awayMs * 1.3 + 3_000);
-  // Registration, questions, and the one restart that was asked for.
+  // Registration, status, last transaction, and one restart.
   expect([...new Set(terminal.asked)].toSorted()).toEqual(["0501", "0600", "0618", "0620"]);
   expect(terminal.asked.filter((command) => command === "0618")).toHaveLength(1);
 });
 
 test.each<Line>(["serial", "tcp"])(
-  "a terminal that does not go down is given its time over %s, and no more",
+  "a terminal that does not go down is waited for no longer than the silence over %s",
   async (line) => {
     const terminal = new RestartingTerminal(line, 0);
     const ms = await terminal.resetMs();
@@ -148,7 +148,7 @@ test("the last answer stays on the line until the terminal has acknowledged it",
   expect(terminal.lastAnswers).toBe(3);
 });
 
-test("a terminal that answers slowly is not taken for one that is back", async () => {
+test("a terminal that answers slowly does not count as restarted before it went down", async () => {
   const clock = new TestClock();
   const beganMs = clock.monotonicMs();
   const isDown = () => {

@@ -14,7 +14,7 @@ function reverse(driver: Driver, observer: Observer): Promise<PaymentEnd> | unde
 }
 
 describe.each(bothLines)("a reversal over %s", (_kind, makePeer) => {
-  test("names receipt and amount, and tells the trace that was reversed", async () => {
+  test("sends receipt and amount, and reports the trace that was reversed", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     const reversing = reverse(driver, observer);
@@ -28,7 +28,7 @@ describe.each(bothLines)("a reversal over %s", (_kind, makePeer) => {
     expect(observer.happened).toEqual(["report 00", "acknowledged"]);
   });
 
-  test("that prints before its report is understood", async () => {
+  test("that prints before its report is completed", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     const reversing = reverse(driver, observer);
@@ -48,7 +48,7 @@ describe.each(bothLines)("a reversal over %s", (_kind, makePeer) => {
     expect(await reversing).toMatchObject({ end: "aborted", code: "B5", reason: "declined" });
   });
 
-  test("whose line breaks is lost and never leaves again", async () => {
+  test("whose line breaks is lost and never sent again", async () => {
     const { peer, driver } = await connect(makePeer);
     const reversing = reverse(driver, new Observer());
     await peer.expect(command);

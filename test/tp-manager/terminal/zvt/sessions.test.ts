@@ -42,7 +42,7 @@ const commands: Readonly<Record<string, (steps: readonly Step[]) => Command>> = 
   }),
 };
 
-/** Not sent by the driver itself; its session carries them like any other. */
+/** A command that the driver itself does not send; its session carries it like any other. */
 function judged(name: Command["name"], fields: FieldInputs): Command {
   return {
     name,
@@ -53,17 +53,17 @@ function judged(name: Command["name"], fields: FieldInputs): Command {
   };
 }
 
-/** The register asks for time, 84 9C: it sells goods. */
+/** Whether the register asks for time with 84 9C, because it sells goods. */
 function sellsGoods(steps: readonly Step[]): boolean {
   return steps.some((step) => apduOf(step) === "849c00");
 }
 
-/** The shortest one; its first 84 9C leaves after a second. */
+/** The shortest window for goods, whose first 84 9C is sent after a second. */
 function windowOf(steps: readonly Step[]): { goodsWindowSeconds?: number } {
   return sellsGoods(steps) ? { goodsWindowSeconds: 2 } : {};
 }
 
-/** One source left out every answer of both sides (04 FF right behind the command). */
+/** Whether the source left out every answer of both sides (04 FF right after the command). */
 function leavesOutAnswers(steps: readonly Step[]): boolean {
   return steps.some(isCommand) && !steps.some(isAnswerStep);
 }
@@ -157,7 +157,7 @@ class Player {
       return;
     }
     const control = controlOf(step);
-    // The same frame again is a repeat, which the link sends by itself.
+    // The same frame again is a repeat, which the link sends without the session.
     if (this.#lastCommand !== step.hex) {
       const command = commands[control];
       if (!command) throw new Error(`no command ${control}`);
@@ -168,7 +168,7 @@ class Player {
     if (leavesOutAnswers(this.#steps)) this.#peer.send("800000");
   }
 
-  /** What the kiosk says about the goods, before the answer that tells it. */
+  /** Makes the kiosk's decision about the goods, before the answer that carries it. */
   #decide(answer: string): void {
     if (!sellsGoods(this.#steps)) return;
     const amount = /^849d0704(\d{12})$/.exec(answer)?.[1];
@@ -181,7 +181,7 @@ class Player {
   async #terminal(step: Step): Promise<void> {
     this.#peer.sendRaw(step.hex as string);
     if (isAnswerStep(step)) this.#lastCommand = "";
-    // This receiver always says NAK; one recorded register stayed silent.
+    // Our receiver always sends NAK; one recorded register stayed silent.
     if (step.crcOk === false) await this.#lineAnswer("nak");
     if (leavesOutAnswers(this.#steps)) await this.#peer.expect("800000");
   }
@@ -208,7 +208,7 @@ async function play(vector: Vector, makePeer: () => Promise<Peer>): Promise<stri
   }
   let previous: Step | undefined;
   for (const step of steps) {
-    // A recorded register sent its NAK itself; ours was seen with the broken frame already.
+    // The recorded register's NAK; ours was checked with the broken frame already.
     const isSeenNak = step.what === "nak" && previous?.crcOk === false;
     if (!isSeenNak) await player.step(step);
     previous = step;

@@ -33,7 +33,7 @@ async function answerStatus(peer: Peer, completion: string): Promise<void> {
   await peer.tell(completion);
 }
 
-/** Up to the moment at which the end of day is on its way. */
+/** Plays the terminal until the end of day was sent. */
 async function begin(peer: Peer, open = noneOpen): Promise<void> {
   await peer.expect(enquiry);
   peer.send("800000");
@@ -42,7 +42,7 @@ async function begin(peer: Peer, open = noneOpen): Promise<void> {
 }
 
 describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
-  test("refuses and tells a sale that comes within it, and ends with its totals", async () => {
+  test("refuses and reports a sale that comes within it, and ends with its totals", async () => {
     const { peer, driver } = await connect(makePeer);
     const ending = telecollect(driver);
     await begin(peer);
@@ -55,7 +55,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     expect(driver.events).toContainEqual({ type: "unmatched-report", report });
   });
 
-  test("asks for open pre-authorisations, and tells schemes and receipt", async () => {
+  test("asks for open pre-authorisations, and reports schemes and receipt", async () => {
     const { peer, driver } = await connect(makePeer);
     const ending = telecollect(driver);
     await begin(peer);
@@ -72,7 +72,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     });
   });
 
-  test("that the terminal had demanded is followed by asking whether it is met", async () => {
+  test("that the terminal had demanded is followed by a status enquiry", async () => {
     const said = statusCompletion("f0");
     const { peer, driver } = await connect(makePeer, {}, async (terminal) => {
       await terminal.expect(/^0600/);
@@ -122,7 +122,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     });
   });
 
-  test("that the terminal could not do has failed", async () => {
+  test("that the terminal cannot complete has failed", async () => {
     const { peer, driver } = await connect(makePeer);
     const ending = telecollect(driver);
     await begin(peer);
@@ -139,7 +139,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
     expect(await ending).toEqual({ end: "refused", code: "CC", text: "printer not ready" });
   });
 
-  test("whose end is not heard is lost, and does not leave again", async () => {
+  test("whose end does not come is lost, and is not sent again", async () => {
     const { peer, driver } = await connect(makePeer);
     const ending = telecollect(driver);
     await begin(peer);
@@ -150,7 +150,7 @@ describe.each(bothLines)("an end of day over %s", (_kind, makePeer) => {
   });
 });
 
-test("an end of day that is not waited for any longer is lost, and goes on", async () => {
+test("an end of day is lost when its caller gives up, and the terminal goes on", async () => {
   const { peer, driver } = await connect(tcpPeer);
   const patience = new AbortController();
   const ending = driver.terminal.telecollect?.(patience.signal);
@@ -189,7 +189,7 @@ describe("a restart", () => {
     expect(driver.terminal.state.link).toBe("connected");
   });
 
-  test("that the terminal refuses says so and keeps the connection", async () => {
+  test("that the terminal refuses is reported as out of order and keeps the connection", async () => {
     const { peer, driver } = await connect(tcpPeer, quick);
     const restarting = driver.terminal.reset?.(never);
     await peer.expect("061800");
@@ -198,7 +198,7 @@ describe("a restart", () => {
     expect(driver.terminal.state.link).toBe("connected");
   });
 
-  test("from which the terminal is not back in time says so", async () => {
+  test("from which the terminal is not back in time is reported as no answer", async () => {
     const { peer, driver } = await connect(tcpPeer, quick);
     const patience = new AbortController();
     const restarting = driver.terminal.reset?.(patience.signal);

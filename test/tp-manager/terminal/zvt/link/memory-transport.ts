@@ -10,7 +10,7 @@ import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
 export class MemoryTransport implements ByteTransport {
   readonly kind: "serial" | "tcp";
   readonly address = "memory";
-  /** Every write since the last look. */
+  /** Every write since the last call of `take`. */
   written: string[] = [];
   #listener: TransportListener | undefined;
 

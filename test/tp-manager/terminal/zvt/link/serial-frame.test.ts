@@ -35,7 +35,7 @@ test.each([
   expect(read(frame)).toEqual([`frame ${apdu}`]);
 });
 
-test("acknowledgements are bytes of their own, before and after frames only", () => {
+test("an acknowledgement is a single byte before or after a frame, not inside one", () => {
   expect(read(`06${accepted}15`)).toEqual(["ack", "frame 800000", "nak"]);
   const inside = toHex(encodeFrame(fromHex("0601020615")));
   expect(read(inside)).toEqual(["frame 0601020615"]);
@@ -48,19 +48,19 @@ test("noise is counted, and the next frame is found", () => {
   expect(read(`1006${accepted}`)).toEqual(["ack", "frame 800000"].toSpliced(0, 0, "noise 1"));
 });
 
-test("a frame that begins inside another one is read, the first one is noise", () => {
+test("a frame that begins inside another frame is read, and the first one is noise", () => {
   expect(read(`1002060112${accepted}`)).toEqual(["noise 5", "frame 800000"]);
 });
 
-test("a single 10 breaks the frame, and what looks like a NAK in its rest is none", () => {
+test("a single 10 makes the frame bad, and a 15 in its rest is no NAK", () => {
   expect(read("1002060110aa1506" + "1003f51f")).toEqual(["bad-frame"]);
 });
 
-test("a wrong checksum makes a bad frame, one after the other", () => {
+test("a wrong checksum makes a bad frame, and the next frame is read", () => {
   expect(read("10028000001003f51e", "10028000001003f51f")).toEqual(["bad-frame", "frame 800000"]);
 });
 
-test("silence inside a frame makes it bad, silence between frames is nothing", () => {
+test("silence inside a frame makes it bad, silence between frames has no effect", () => {
   const reader = new FrameReader();
   expect(reader.timeout()).toEqual([]);
   reader.push(fromHex("10028000"));
@@ -70,7 +70,7 @@ test("silence inside a frame makes it bad, silence between frames is nothing", (
   expect(reader.push(fromHex(accepted)).map(show)).toEqual(["frame 800000"]);
 });
 
-test("a line that babbles without an end does not fill the memory", () => {
+test("a frame without an end does not fill the memory", () => {
   const reader = new FrameReader();
   reader.push(fromHex("1002"));
   const chunk = new Uint8Array(60_000).fill(0x41);

@@ -67,7 +67,7 @@ describe("sending", () => {
     expect(outcomes).toEqual(["delivered"]);
   });
 
-  test("after a NAK the same bytes leave again", () => {
+  test("after a NAK the same bytes are sent again", () => {
     send(pay);
     line.arrive(NAK);
     expect(line.take()).toEqual([frame(pay), frame(pay)]);
@@ -75,7 +75,7 @@ describe("sending", () => {
     expect(outcomes).toEqual(["delivered"]);
   });
 
-  test("without an acknowledgement the frame leaves three times in all, T2 apart", async () => {
+  test("without an acknowledgement the frame is sent three times in all, T2 apart", async () => {
     send(pay);
     await clock.advance(4_999);
     expect(line.take()).toHaveLength(1);
@@ -91,14 +91,14 @@ describe("sending", () => {
     expect(line.take()).toEqual([]);
   });
 
-  test("three NAKs end it as well", () => {
+  test("after three NAKs the frame is given up as well", () => {
     send(pay);
     line.arrive(NAK + NAK + NAK);
     expect(outcomes).toEqual(["unacknowledged"]);
     expect(line.take()).toHaveLength(3);
   });
 
-  test("an answer without an acknowledgement before it is an implied one", () => {
+  test("an answer without an ACK before it counts as the acknowledgement", () => {
     send(pay);
     line.arrive(frame(yes));
     expect(outcomes).toEqual(["delivered"]);
@@ -108,7 +108,7 @@ describe("sending", () => {
     expect([outcomes, line.take(), events]).toEqual([["delivered"], [], [yes]]);
   });
 
-  test("a new message implies that our answer to the last one arrived", () => {
+  test("a new message shows that our answer to the previous message arrived", () => {
     answer = yes;
     line.arrive(frame("04ff010a"));
     expect(outcomes).toEqual([]);
@@ -116,28 +116,28 @@ describe("sending", () => {
     expect(outcomes).toEqual(["delivered"]);
   });
 
-  test("on a closed line nothing leaves", async () => {
+  test("on a closed line nothing is sent", async () => {
     await link.close();
     send(pay);
     expect(outcomes).toEqual(["not-begun"]);
     expect(line.take()).toEqual([]);
   });
 
-  test("a line that breaks before the acknowledgement leaves it open what arrived", () => {
+  test("a line that breaks before the acknowledgement leaves the outcome broken", () => {
     send(pay);
     line.end();
     expect(outcomes).toEqual(["broken"]);
     expect(events).toEqual(["down memory broke"]);
   });
 
-  test("a second command while one is under way is a fault of the caller", () => {
+  test("a second command while one is under way throws", () => {
     send(pay);
     expect(() => send(status)).toThrow("under way");
   });
 });
 
 describe("receiving", () => {
-  test("a good frame is acknowledged before anybody hears of it", () => {
+  test("a good frame is acknowledged before it is passed on", () => {
     answer = yes;
     line.arrive(frame(report));
     expect(line.take()).toEqual([ACK, frame(yes)]);
@@ -151,7 +151,7 @@ describe("receiving", () => {
     expect(events).toEqual([]);
   });
 
-  test("a frame that falls silent is refused after T1", async () => {
+  test("a frame that stops midway is refused after T1", async () => {
     line.arrive("100280");
     await clock.advance(199);
     line.arrive("00");
@@ -163,7 +163,7 @@ describe("receiving", () => {
     expect(events).toEqual([yes]);
   });
 
-  test("a repeat within T2 is acknowledged and answered again, and acted on once", async () => {
+  test("a repeat within T2 is acknowledged and answered again, and passed on once", async () => {
     answer = yes;
     line.arrive(frame(report));
     await clock.advance(5_000);
@@ -172,7 +172,7 @@ describe("receiving", () => {
     expect(line.take()).toEqual([ACK, frame(yes), frame(yes), ACK, frame(yes)]);
   });
 
-  test("two equal print lines are two lines when our first answer was acknowledged", () => {
+  test("two equal print lines are both passed on when our first answer was acknowledged", () => {
     answer = yes;
     line.arrive(frame("06d10140"));
     line.arrive(ACK);
@@ -182,13 +182,13 @@ describe("receiving", () => {
     expect(outcomes).toEqual(["delivered", "delivered"]);
   });
 
-  test("the second of three equal messages is no repeat, its own repeat is one", () => {
+  test("of three equal messages the third, which follows no ACK, is a repeat", () => {
     answer = yes;
     line.arrive(frame("06d10140") + ACK + frame("06d10140") + frame("06d10140"));
     expect(events).toEqual(["06d10140", "06d10140"]);
   });
 
-  test("an equal message long after all repeats is a new one", async () => {
+  test("an equal message after the time of all repeats is a new message", async () => {
     answer = yes;
     line.arrive(frame(report));
     await clock.advance(20_000);
@@ -197,7 +197,7 @@ describe("receiving", () => {
     expect(events).toEqual([report, report]);
   });
 
-  test("a repeated answer to our command is passed on once; to the next command again", () => {
+  test("a repeated answer to one command is passed on once, to the next one again", () => {
     send(status);
     line.arrive(ACK + frame(yes) + frame(yes));
     expect(events).toEqual([yes]);
@@ -206,12 +206,12 @@ describe("receiving", () => {
     expect(events).toEqual([yes, yes]);
   });
 
-  test("noise is counted and told, and disturbs nothing", () => {
+  test("noise is counted and reported, and the frame after it is read", () => {
     line.arrive(`fffefd${frame(report)}`);
     expect(events).toEqual(["noise 3", report]);
   });
 
-  test("a good frame around a wrong length is acknowledged, then told as malformed", () => {
+  test("a good frame around a wrong length is acknowledged, then reported as malformed", () => {
     line.arrive(frame("060005123456ba0978"));
     expect(line.take()).toEqual([ACK]);
     expect(events).toEqual(["malformed 060005123456ba0978"]);
@@ -219,7 +219,7 @@ describe("receiving", () => {
 });
 
 describe("both sides send at once (docs/zvt.md 2.5)", () => {
-  test("the message is acknowledged and answered, our command stands back", () => {
+  test("the message is acknowledged and answered, and our command is given up", () => {
     answer = yes;
     send("06b000");
     line.arrive(frame(report));
@@ -229,7 +229,7 @@ describe("both sides send at once (docs/zvt.md 2.5)", () => {
     expect(outcomes).toEqual(["collided", "delivered"]);
   });
 
-  test("a command that nobody else disturbs is repeated and given up after the third", async () => {
+  test("a command without a collision is sent three times and then given up", async () => {
     send("06b000");
     await clock.advance(15_000);
     expect(line.take()).toHaveLength(3);

@@ -35,40 +35,40 @@ function blocks(...printed: readonly (readonly RawTag[])[]) {
 }
 
 describe("print lines", () => {
-  test("are joined, empty ones kept inside and dropped at both ends", () => {
+  test("are joined, with empty lines kept inside and dropped at both ends", () => {
     expect(lines([0x40], [0x40, "Shop "], [0x00], [0x00, "Total 10,00"], [0x40], [0x81])).toBe(
       "Shop||Total 10,00",
     );
   });
 
-  test("the attribute 80 alone is a line like others, 81 with a text is the last one", () => {
+  test("with the attribute 80 are lines like others, with 81 the last one", () => {
     expect(lines([0x80, "a"], [0x81, "b"], [0x00, "c"], [0x81])).toBe("a|b||c");
   });
 
-  test("line feeds are as many empty lines", () => {
+  test("with a line feed count become as many empty lines", () => {
     const collector = new PrintCollector();
     const add = (hex: string) => collector.add(decodeMessage(decodeApdu(fromHex(hex))));
     for (const hex of ["06d1020061", "06d102ff02", "06d1020062"]) add(hex);
     expect(collector.ticket).toBe("a|||b");
   });
 
-  test("of the customer's copy only, when its type is told", () => {
+  test("are of the customer's copy only, when its type is reported", () => {
     expect(lines([0, "merchant", 1], [0x81, "", 1], [0, "customer", 2], [0x81, "", 2])).toBe(
       "customer",
     );
   });
 
-  test("of the copy that calls itself the customer's", () => {
+  test("are of the copy whose text says that it is the customer's", () => {
     expect(lines([0, "** Händlerbeleg **"], [0x81], [0, "** Kundenbeleg **"], [0x81])).toBe(
       "** Kundenbeleg **",
     );
   });
 
-  test("separator and control characters do not break the ticket", () => {
+  test("have separator and control characters replaced by spaces", () => {
     expect(lines([0, "a|b\nc"])).toBe("a b c");
   });
 
-  test("card numbers are masked", () => {
+  test("have their card numbers masked", () => {
     expect(lines([0, "Karte 4111111111111111"])).toBe(`Karte 411111${"X".repeat(6)}1111`);
   });
 });
@@ -77,7 +77,7 @@ describe("text blocks", () => {
   const text = (line: string): RawTag => tag("textLine", line);
   const attribute = (value: number): RawTag => tag("attribute", value);
 
-  test("a card number over three lines, or around an empty one, is masked", () => {
+  test("have a card number masked over three lines or around an empty line", () => {
     expect(lines([0, "Karte 4111 1111"], [0, "  1111"], [0, "1111 ok"])).toBe(
       "Karte 4111 11XX|  XXXX|1111 ok",
     );
@@ -118,7 +118,7 @@ describe("text blocks", () => {
   });
 });
 
-test("a terminal that prints for ever fills no memory: what is far too much is left out", () => {
+test("a terminal that prints for ever does not fill the memory", () => {
   const collector = new PrintCollector();
   const line = { parts: { attribute: 0, text: "x".repeat(1_000) } };
   const message = decodeMessage(encodeMessage("print-line", line));

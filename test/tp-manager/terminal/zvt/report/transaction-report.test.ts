@@ -49,7 +49,7 @@ const full: MessageInput = {
   ],
 };
 
-test("a complete report fills every field that ZVT tells", () => {
+test("a complete report fills every field that ZVT knows", () => {
   const report = read(full);
   expect(report).toMatchObject({
     good: true,
@@ -123,7 +123,7 @@ test("a ticket can be made from the fields alone", () => {
   );
 });
 
-test("nothing at all is told as nothing, and is not good", () => {
+test("an empty report has null fields and is not good", () => {
   expect(read({})).toMatchObject({
     good: false,
     resultCode: null,
@@ -137,7 +137,7 @@ test("nothing at all is told as nothing, and is not good", () => {
   });
 });
 
-test("empty card number and name, as some terminals send them, are nothing", () => {
+test("an empty card number or name, as some terminals send them, is null", () => {
   const empty = new Uint8Array(0);
   expect(read({ fields: { pan: empty, cardName: empty } })).toMatchObject({
     maskedPan: null,
@@ -145,7 +145,7 @@ test("empty card number and name, as some terminals send them, are nothing", () 
   });
 });
 
-describe("good", () => {
+describe("whether a report is good", () => {
   test.each([
     [{ resultCode: 0 }, true],
     [{ resultCode: 0, resultCodeAs: 1 }, true],
@@ -182,14 +182,14 @@ test("a text about time makes an abort the customer's time-out", () => {
   });
 });
 
-test("a host's refusal keeps its number beside the terminal's own words", () => {
+test("a host's refusal keeps its number and the terminal's own text", () => {
   expect(read({ fields: { resultCode: 51, additionalText: "Declined" } })).toMatchObject({
     resultCode: "33",
     resultText: "declined by the bank (51): Declined",
   });
 });
 
-test("a long trace stands in for a zero one, never for another", () => {
+test("a long trace replaces a missing or zero trace, never another one", () => {
   const tags = [tag("longTrace", "10015008")];
   expect(read({ fields: { trace: "000000" }, tags }).traceNumber).toBe("10015008");
   expect(read({ fields: {}, tags }).traceNumber).toBe("10015008");
@@ -197,7 +197,7 @@ test("a long trace stands in for a zero one, never for another", () => {
   expect(read({ fields: {}, tags: [tag("longTrace", "")] }).traceNumber).toBeNull();
 });
 
-test("an original trace makes it a reversal", () => {
+test("an original trace makes the report a reversal", () => {
   expect(read({ fields: { originalTrace: "000041" } })).toMatchObject({
     originalTrace: "000041",
     receipt: { transactionType: "reversal" },

@@ -33,13 +33,13 @@ function agreed(): MessageIds {
 }
 
 describe("message sequence ids (docs/zvt.md 9.4)", () => {
-  test("are counted from 000001, behind what the container holds already", () => {
+  test("are counted from 000001, and follow the tags that the container already holds", () => {
     const ids = agreed();
     expect(hex(ids.numbered(apdu("0670 05 06 03 1b0102")))).toBe("06700b06091b01021f7303000001");
     expect(hex(ids.numbered(apdu("0602 00")))).toBe("06020806061f7303000002");
   });
 
-  test("are one row for both sides, which starts again behind 999999", () => {
+  test("are one sequence for both sides, which starts again after 999999", () => {
     const ids = agreed();
     ids.heard("000011", "a");
     expect(hex(ids.numbered(apdu("0501 00")))).toBe("05010806061f7303000012");
@@ -50,7 +50,7 @@ describe("message sequence ids (docs/zvt.md 9.4)", () => {
     expect(hex(ids.numbered(apdu("0501 00")))).toBe("05010806061f7303000001");
   });
 
-  test("go into an answer beside its fields, and only when its message had one", () => {
+  test("go into an answer with its fields, and only when its message had a number", () => {
     const ids = agreed();
     const partly = apdu("849d 07 04 000000000100");
     expect(hex(ids.answering(partly, "000003"))).toBe("849d0f0400000000010006061f7303000003");
@@ -77,7 +77,7 @@ describe("message sequence ids (docs/zvt.md 9.4)", () => {
     expect(hex(ids.numbered(apdu("0501 00")))).toBe("050100");
   });
 
-  test("tell an answer to an earlier message from one to the message under way", () => {
+  test("show whether an answer belongs to an earlier message", () => {
     const ids = agreed();
     ids.numbered(apdu("0601 00"));
     ids.numbered(apdu("06b0 00"));
@@ -86,11 +86,11 @@ describe("message sequence ids (docs/zvt.md 9.4)", () => {
       false,
       false,
     ]);
-    // Never ours: a terminal that counts its answers otherwise.
+    // We never sent this number: the terminal counts its answers otherwise.
     expect(ids.isLate("000047")).toBe(false);
   });
 
-  test("keep no more of the past than can still come", () => {
+  test("are kept only for messages whose answers can still come", () => {
     const ids = agreed();
     for (let i = 0; i < 100; i++) ids.numbered(apdu("0501 00"));
     expect([ids.isLate("000001"), ids.isLate("000069")]).toEqual([false, true]);

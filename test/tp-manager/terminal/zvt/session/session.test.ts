@@ -54,7 +54,7 @@ const listener: ExchangeListener = {
   unjudged: () => told.push("unjudged"),
 };
 
-/** Starts the payment and remembers its end. */
+/** Starts the payment and stores its end. */
 function pay(): { end: string | undefined } {
   const seen: { end: string | undefined } = { end: undefined };
   void session.run(payment, listener).then(({ end }) => {
@@ -79,7 +79,7 @@ describe("timers", () => {
     expect(seen.end).toBe("lost");
   });
 
-  test("T4 runs from the answer, and every message of the terminal starts it anew", async () => {
+  test("T4 runs from the answer, and every message of the terminal restarts it", async () => {
     const seen = pay();
     line.arrive("800000");
     for (const apdu of ["04ff010a", report, "06d10140", "04ff01ff"]) {
@@ -92,7 +92,7 @@ describe("timers", () => {
     expect(seen.end).toBe("lost");
   });
 
-  test("the time-out byte of 04 FF sets T4 in minutes, and it holds until the end", async () => {
+  test("the time-out byte of 04 FF sets T4 in minutes until the end", async () => {
     const seen = pay();
     line.arrive("800000 04ff020a15");
     await clock.advance(15 * 60_000 - 1);
@@ -137,7 +137,7 @@ describe("reports", () => {
     expect(told.filter((entry) => entry === "acknowledged")).toHaveLength(1);
   });
 
-  test("the end itself proves it", () => {
+  test("the end itself proves that our acknowledgement arrived", () => {
     pay();
     line.arrive(`800000 ${report} 060f00`);
     expect(told).toEqual(["judge", "acknowledged"]);
@@ -154,7 +154,7 @@ describe("reports", () => {
     }
   });
 
-  test("one that cannot be read is refused without being judged", () => {
+  test("an unreadable report is refused without being judged", () => {
     pay();
     line.arrive("800000");
     line.take();
@@ -163,7 +163,7 @@ describe("reports", () => {
     expect(told).toEqual([expect.stringContaining("unreadable status-information"), "unjudged"]);
   });
 
-  test("one before the terminal accepted the command is refused", () => {
+  test("a report before the terminal accepted the command is refused", () => {
     pay();
     line.take();
     line.arrive(report);
@@ -171,7 +171,7 @@ describe("reports", () => {
     expect(told).toEqual(["unexpected", "unjudged"]);
   });
 
-  test("one in a status enquiry is refused, as no payment runs", () => {
+  test("a report in a status enquiry is refused, as no payment runs", () => {
     void session.run(statusEnquiry("000000", "container"), listener);
     line.arrive("800000");
     line.take();
@@ -182,14 +182,14 @@ describe("reports", () => {
 });
 
 describe("an end", () => {
-  test("that cannot be read to its last byte is an end all the same", async () => {
+  test("with unreadable last bytes counts as an end", async () => {
     const seen = pay();
     line.arrive("800000 060f0204ff");
     await clock.advance(0);
     expect(seen.end).toBe("completed");
   });
 
-  test("is never made of an answer, whatever the terminal answers to an abort", async () => {
+  test("is not an answer to an abort, but the 06 1E that follows it", async () => {
     const seen = pay();
     line.arrive("800000");
     const aborting = session.abort();
@@ -201,7 +201,7 @@ describe("an end", () => {
     expect(seen.end).toBe("aborted");
   });
 
-  test("of the link is a lost one", async () => {
+  test("of the link makes the payment lost", async () => {
     const seen = pay();
     line.arrive("800000");
     line.end();
@@ -210,7 +210,7 @@ describe("an end", () => {
     expect(told).toEqual(["down memory broke"]);
   });
 
-  test("before anything left is none: the command was not sent", async () => {
+  test("of the link before anything was sent makes the payment not sent", async () => {
     line.end();
     const seen = pay();
     await clock.advance(0);
@@ -228,14 +228,14 @@ describe("an abort", () => {
     expect(line.take()).toEqual(["06b000"]);
   });
 
-  test("of a command that is refused meanwhile has nothing to end", async () => {
+  test("of a command that is refused meanwhile finds nothing running", async () => {
     pay();
     const aborting = session.abort();
     line.arrive("84b100");
     expect(await aborting).toEqual({ answer: "nothing-running" });
   });
 
-  test("that nobody answers is given up after T3, the payment goes on", async () => {
+  test("that is not answered is given up after T3, and the payment goes on", async () => {
     const seen = pay();
     line.arrive("800000");
     const aborting = session.abort();
@@ -244,7 +244,7 @@ describe("an abort", () => {
     expect(seen.end).toBeUndefined();
   });
 
-  test("that is still due after the end keeps the session from the next command", async () => {
+  test("that is still unanswered after the end stops the next command", async () => {
     pay();
     line.arrive("800000");
     void session.abort();
@@ -272,7 +272,7 @@ describe("an abort", () => {
     expect(told).toEqual([outOfSync]);
   });
 
-  test("that is answered late, but before the end, leaves the session in step", async () => {
+  test("that is answered late, but before the end, leaves the session in sync", async () => {
     pay();
     line.arrive("800000");
     void session.abort();
@@ -281,7 +281,7 @@ describe("an abort", () => {
     expect(told).toEqual(["an answer without a command: negative-acknowledgement"]);
   });
 
-  test("may be asked for twice, and both hear the one answer", async () => {
+  test("may be called twice, is sent once, and gives both calls its answer", async () => {
     pay();
     line.arrive("800000");
     line.take();
@@ -295,7 +295,7 @@ describe("an abort", () => {
 describe("on a serial line", () => {
   beforeEach(() => open("serial"));
 
-  test("a payment that is never acknowledged leaves three times and is lost", async () => {
+  test("a payment that is never acknowledged is sent three times and is lost", async () => {
     const seen = pay();
     await clock.advance(15_000);
     expect(line.take()).toHaveLength(3);
@@ -304,7 +304,7 @@ describe("on a serial line", () => {
     expect(line.take()).toEqual([]);
   });
 
-  test("a refusal after a repeat is lost: the first copy may be carried out", async () => {
+  test("a refusal after a repeat is lost, as the first copy may be carried out", async () => {
     const seen = pay();
     await clock.advance(5_000);
     expect(line.take()).toHaveLength(2);
@@ -313,14 +313,14 @@ describe("on a serial line", () => {
     expect(seen.end).toBe("lost");
   });
 
-  test("a refusal of the only copy that left is a refusal", async () => {
+  test("a refusal of the only copy that was sent is a refusal", async () => {
     const seen = pay();
     line.arrive(`06 ${frame("849c00")}`);
     await clock.advance(0);
     expect(seen.end).toBe("refused");
   });
 
-  test("an abort waits for our own line, and leaves again after a collision", () => {
+  test("an abort waits for our own answer's ACK, and is sent again after a collision", () => {
     pay();
     line.arrive(`06 ${frame("800000")} ${frame("04ff010a")}`);
     line.take();
