@@ -207,7 +207,7 @@ describe("a partial refund without a key", () => {
     expect(refunded(at)).toEqual(["3.00"]);
   });
 
-  test.each(["wrong-code", "not-found-404"] as const)("can follow a %s answer", async (kind) => {
+  test.each(["wrong-code", "not-found-404"] as const)("can follow a %s error", async (kind) => {
     const at = await known();
     at.fault(kind);
     expect((await at.refund({ amount: 3 })).http).not.toBe(200);

@@ -237,7 +237,7 @@ describe("an idle terminal", () => {
     expect(driver.events.filter(({ type }) => type === "unmatched-report")).toEqual([]);
   });
 
-  test("that falls silent is reconnected, and asked for its status before it registers", async () => {
+  test("that falls silent is reconnected, and reports its status before it registers", async () => {
     const timers = { ...patientTimers, t3Ms: 60 };
     const { peer, driver } = await connect({ pollIntervalMs: 20, timers });
     await peer.expect("0501050000000306");
@@ -261,7 +261,7 @@ describe("an idle terminal", () => {
     await driver.connected();
   });
 
-  test("on a serial line gets silence after a lost command, and a late report is refused", async () => {
+  test("on a serial line gets silence after a lost command; a late report is refused", async () => {
     const timers = { ...patientTimers, t3Ms: 300 };
     const { peer, driver } = await connect({ timers, silenceMs: 300 }, serialPeer);
     const paying = driver.terminal.pay(tenEuro, new Observer());

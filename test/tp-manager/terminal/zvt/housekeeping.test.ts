@@ -93,7 +93,7 @@ describe("maintenance demands of a terminal", () => {
     expect(jobs(driver)).toMatchObject([{ problem: null }]);
   });
 
-  test("for an end of day become an event, and the driver begins no end of day itself", async () => {
+  test("for an end of day become an event, and the driver itself begins none", async () => {
     const said = { registration: "10", status: statusCompletion("f0") };
     const { peer, driver } = await begin(said);
     expect(driver.events).toContainEqual({ type: "demand", demand: "end-of-day" });

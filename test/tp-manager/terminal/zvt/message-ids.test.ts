@@ -84,7 +84,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
     expect(observer.happened).toEqual(["prompt 0A", "report 00", "acknowledged"]);
   });
 
-  test("with the previous number are repeats, which are answered again and not passed on", async () => {
+  test("with the previous number are repeats, answered again and not passed on", async () => {
     const { driver, terminal } = await begin(makePeer);
     const { peer } = terminal;
     const observer = new Observer();

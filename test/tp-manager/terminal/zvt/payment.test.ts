@@ -149,7 +149,7 @@ describe.each([
     expect(driver.logged.join("\n")).toContain("could not be stored");
   });
 
-  test("with a good report that could not be stored is lost in spite of a wrong PIN before", async () => {
+  test("with a good report after a wrong PIN that could not be stored is lost", async () => {
     const { peer, driver } = await connect(makePeer);
     const observer = new Observer();
     observer.verdict = ({ resultCode }) => {
@@ -178,7 +178,7 @@ describe.each([
     expect(observer.happened).toEqual([]);
   });
 
-  test("with a bad completion is lost without a report, and aborted with a bad report", async () => {
+  test("with a bad completion is lost without a report, aborted with a bad report", async () => {
     const { peer, driver } = await connect(makePeer);
     const first = pay(driver, new Observer());
     await peer.expect(payCommand);

@@ -78,7 +78,7 @@ describe("a registration that the terminal does not understand", () => {
   test.each([
     ["the currency", [bare], "848300"],
     ["not even a currency", [bare, barest], "849a00"],
-  ])("is repeated with less until only this is left, without a container: %s", async (_name, forms, no) => {
+  ])("is repeated with fewer fields, in the end with %s", async (_name, forms, no) => {
     const play = async (peer: Peer): Promise<void> => {
       await peer.expect(/^0600.*1f7303000000$/);
       peer.send(no);
@@ -131,7 +131,7 @@ describe("a refusal", () => {
   test.each([
     ["51", "initialisation needed"],
     ["62", "clock not set"],
-  ])("06 1E %s without a result is a lock of the terminal, no decline of the bank", async (code, words) => {
+  ])("06 1E %s without a result is the terminal's lock and no decline", async (code, words) => {
     const { peer, driver } = await connect(tcp);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
