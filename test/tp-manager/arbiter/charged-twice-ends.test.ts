@@ -154,7 +154,7 @@ describe("an operator's later decision", () => {
   });
 });
 
-/** Names the trace of the sale that it takes back, under a number of its own. */
+/** Makes each reversal name the trace of its sale, under a number of its own. */
 function reversesByNumber(at: House): void {
   at.terminal.remembers = true;
   at.terminal.reversal = (order, observer) => {

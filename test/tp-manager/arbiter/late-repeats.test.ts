@@ -24,7 +24,7 @@ async function soldLate(at: House, told = report()): Promise<void> {
   await at.clock.advance(30_000);
 }
 
-describe("a late sale of an order that was tried again in vain (docs/rules/19-late.md)", () => {
+describe("a late sale of an order whose next attempt is never sent (docs/rules/19-late.md)", () => {
   test("charges the order, and no second payment is sent", async () => {
     const at = await repeatedInVain();
     await soldLate(at);

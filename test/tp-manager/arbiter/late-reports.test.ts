@@ -36,7 +36,7 @@ function reportedLate(at: House, told = late, kept: TransactionReport = told): v
   at.terminal.tell({ type: "unmatched-report", report: told });
 }
 
-/** Order A-1 was sold, and nobody can say whether it was reversed. */
+/** Order A-1 was sold, and its reversal is in doubt. */
 async function reversalInDoubt(): Promise<House> {
   const at = house();
   at.start();

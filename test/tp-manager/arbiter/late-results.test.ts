@@ -66,7 +66,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
   test.each([
     ["the same order", "A-1", "charged"],
     ["another order", "B-1", "in-doubt"],
-  ])("without a reference, when %s was refused before", async (_, refused, phase) => {
+  ])("without a reference may be of an order refused before: %s", async (_, refused, phase) => {
     const at = unasked();
     at.terminal.script = (_order, observer) => {
       observer.report({ ...declined(), ...nameless, localDate: null });

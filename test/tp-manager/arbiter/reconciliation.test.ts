@@ -319,8 +319,8 @@ test("a comparison that a crash prevented is made at the next start, once", asyn
 });
 
 const numbers: readonly (readonly [what: string, numbersDeclines: boolean, jumps: number])[] = [
-  ["numbers only sales names the order before a jump of the receipt numbers", false, 1],
-  ["numbers declines too names no order after a jump of the receipt numbers", true, 0],
+  ["numbers only sales: the order before a receipt jump is named", false, 1],
+  ["numbers declines too: no order is named after a receipt jump", true, 0],
 ];
 
 test.each(numbers)("a terminal that %s", async (_what, numbersDeclines, jumps) => {

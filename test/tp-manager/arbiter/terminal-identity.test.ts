@@ -27,7 +27,7 @@ test.each([
   ["serial number", { serialNumber: "" }, { serialNumber: "SN-2" }],
   ["terminal id", { terminalId: "" }, { terminalId: "52500002" }],
 ])(
-  "a %s reported once still counts after the terminal left it out",
+  "a %s that was reported once still counts after a terminal has left it out",
   async (...given) => {
     const [, silent, another] = given;
     const at = house();

@@ -82,7 +82,7 @@ describe("an unmatched transaction (docs/rules/04-approval.md)", () => {
     ["was lost", { end: "lost", code: "no-end", text: "no line" }, "unclear"],
     ["was refused", { end: "refused", code: "77", text: "not possible" }, "gone"],
   ];
-  test.each(closings)("that is reported while an end of day %s", async (_how, end, finding) => {
+  test.each(closings)("reported during an end of day that %s", async (_how, end, finding) => {
     const at = house();
     const id = at.journal.terminalLog.beginTelecollection(at.clock.now(), "operator");
     surprised(baseline.last, at);

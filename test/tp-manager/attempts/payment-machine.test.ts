@@ -107,7 +107,7 @@ describe("how an attempt ends", () => {
     expect(advance(acknowledged, good)).toMatchObject({ last: { acknowledged: false } });
   });
 
-  test("the acknowledgement and the terminal's abort stay known in doubt", () => {
+  test("an attempt in doubt keeps the acknowledgement and the terminal's abort", () => {
     const state = run(good, { input: "acknowledged" }, end(aborted));
     expect(state).toMatchObject({
       phase: "in-doubt",

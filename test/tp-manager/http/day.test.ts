@@ -33,7 +33,7 @@ test("GET /day adds up payments by hour, money, and how long the kiosk was ready
   expect(before).toMatchObject({ successShare: null, sums: [], endsOfDay: [] });
 });
 
-test("GET /day shows returned with charged money, also from the archive", async () => {
+test("GET /day shows what was returned next to what was charged, also archived", async () => {
   const { at, call } = await api();
   at.terminal.script = approves;
   await call("POST", "/payment", { amount: 5, orderId: "A-1" });

@@ -134,7 +134,7 @@ test("a GET reads only when its record says so", () => {
   expect(isActing("POST", reads)).toBe(true);
 });
 
-/** Every GET that an address bar may send; nobody adds another one here without a decision. */
+/** Every GET that an address bar may send; another one is added only by a decision. */
 const readingPaths: readonly string[] = [
   "/acts",
   "/check",

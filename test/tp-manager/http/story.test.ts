@@ -96,7 +96,7 @@ test.each([
   ["authorized", true],
   ["captured", false],
   ["unknown", false],
-])("of an order that is %s at the gateway a capture is offered: %s", async (state, offered) => {
+])("a capture is offered for an order that is %s at the gateway: %s", async (state, offered) => {
   const history = { known: true, state, fraudReported: false, transactionPublicIds: [] };
   const ask = () => Promise.resolve({ ...history, events: [], operations: [] });
   const { call } = await sold(["A-1", "A-2"], { supervisor: { ask } as never });

@@ -143,7 +143,7 @@ test.skipIf(!hasPrevious)("the previous release goes on with a journal of this o
   expect(at.orders.latest("unknown").state.phase).toBe("not-charged");
 });
 
-/** The kinds and details of steps, as answers publish them; words for people may change. */
+/** The kinds and details of steps, as answers publish them; texts for people may change. */
 function published(path: string): object[] {
   const database = new DatabaseSync(path);
   const rows = database

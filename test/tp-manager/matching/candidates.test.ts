@@ -33,7 +33,7 @@ test("a command whose time limit was over before the next one is no candidate", 
   expect(await statusOf(at, "B-1")).toBe("charged");
 });
 
-test("a command is a candidate when the terminal refused to show its storage since", async () => {
+test("a sale after the next baseline can still belong to an unproved earlier command", async () => {
   const at = house();
   await isLost(at, "A-1", refuses);
   await at.clock.advance(LIMIT_MS + 5_000);

@@ -18,7 +18,7 @@ describe("two reports (docs/rules/01-baseline.md)", () => {
     ["a receipt number without its zeros", "same", { receiptNumber: "2" }],
     ["a receipt number that one of them leaves out", "same", { receiptNumber: null }],
     ["a trace that one of them leaves out", "same", { traceNumber: null }],
-    ["a trace of seven digits told by its last six", "same", { traceNumber: "7000012" }],
+    ["a trace of seven digits shown by its last six", "same", { traceNumber: "7000012" }],
     ["a reversal that one of them does not call one", "same", { originalTrace: "000001" }],
     ["no currency, another card name", "same", { currencyNumeric: null, cardName: null }],
     ["another receipt, trace and time", "different", other()],

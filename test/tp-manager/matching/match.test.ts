@@ -19,7 +19,7 @@ function whose(
 }
 
 describe("a new record belongs to an order", () => {
-  test("before a later command that was never sent", async () => {
+  test("although a later command was begun and never sent", async () => {
     const at = house();
     await ends(at, "A", aborted);
     await ends(at, "B", { end: "not-sent", code: "", text: "no link" });

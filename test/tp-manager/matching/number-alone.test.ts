@@ -88,7 +88,7 @@ test.each([
   ["never", 0],
   ["after A", 1],
   ["after Q", 2],
-])("A's number, stored after Q, may be that of B, the clock set back %s", async (_when, behind) => {
+])("A's number stored after Q may belong to B, the clock set back %s", async (_when, behind) => {
   const at = house();
   const bareOf = (receiptNumber: string, amountMinor = 999) =>
     report({ receiptNumber, amountMinor, ...bare });

@@ -244,13 +244,13 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       "unsettled",
     ],
     [
-      "the second sale taken back, the first acknowledged",
+      "the second sale reversed, the first acknowledged",
       { ...sale, heard: two },
       [takenBack({ originalTrace: "50" })],
       "charged",
     ],
     [
-      "the second taken back, the first not acknowledged",
+      "the second sale reversed, the first not acknowledged",
       { ...sale, heard: { ...two, acknowledged: false } },
       [takenBack({ originalTrace: "50" })],
       "unsettled",
@@ -267,7 +267,7 @@ describe("a payment in doubt (docs/rules/02-proof.md, docs/rules/22-heard-end.md
       [stored(another()), stored(another())],
       "charged",
     ],
-    ["the first taken back, the second not", { ...sale, heard: two }, [takenBack()], "unsettled"],
+    ["the first reversed, the second not", { ...sale, heard: two }, [takenBack()], "unsettled"],
   ];
   test.each(table)("%s", (_name, doubt, looks, expected, known = {}) => {
     expect(seen(doubt, known, ...looks)).toBe(expected);

@@ -185,7 +185,7 @@ test("a result with no payment running raises an alarm", () => {
   expect(alarms).toEqual([expect.stringContaining('"traceNumber":"000012"')]);
 });
 
-describe("an order that comes again (docs/design.md 5.11)", () => {
+describe("an order that comes again or during another payment (docs/design.md 5.11)", () => {
   test("is answered from the journal when it was charged, and nothing is sent", async () => {
     const at = house();
     const first = await pay(at, request("A-1"));
@@ -252,7 +252,7 @@ describe("an order that comes again (docs/design.md 5.11)", () => {
     expect(outcome(await pay(at, request("A-1")))).toBe("Success");
   });
 
-  test("gets 409 with charged no when it is new and another order is paid", async () => {
+  test("gets 409 with charged no when it is new and another order is being paid", async () => {
     const at = house();
     at.terminal.script = () => new Promise(() => {});
     void pay(at, request("A-1"));

@@ -4,7 +4,7 @@ import { type House, house, outcome, pay, request } from "../../support/payment-
 import { report } from "../../support/reports.ts";
 import { approves, lost } from "../../support/scripted-terminal.ts";
 
-/** An order that recovery has probed for in vain. */
+/** An order in doubt that no probe could prove. */
 async function unknown(reported: boolean): Promise<House> {
   const at = house();
   at.terminal.last = { kind: "not-told", why: "bare completion" };

@@ -82,7 +82,7 @@ const dearer = request("A-1", { amountMinor: 1000, delivery: { withinSeconds: 30
 
 /** Repeats of a two-phase order: every row of its table in docs/design.md 5.11. */
 describe("a two-phase order that is asked for again", () => {
-  test("before the approval attaches and is answered Approved with the first", async () => {
+  test("before the approval attaches to the first payment and is answered with it", async () => {
     const at = slow();
     const first = pay(at, twoPhase);
     await at.clock.advance(0);

@@ -276,7 +276,7 @@ test.each([
   await expectSold(at, "E", 100);
 });
 
-test("no journal gap begins by the reversal of a sale that the journal knows", async () => {
+test("the reversal of a sale that the journal knows begins no journal gap", async () => {
   const at = await kiosk();
   await expectSold(at, "A");
   await expectSold(at, "B", 420);
@@ -289,7 +289,7 @@ test("no journal gap begins by the reversal of a sale that the journal knows", a
 test.each([
   ["a decline", declines],
   ["an order in doubt", () => Promise.resolve(lost("the line broke"))],
-] as const)("no journal gap begins by a reversal of the amount of %s", async (_, script) => {
+] as const)("a reversal of the amount of %s begins no journal gap", async (_, script) => {
   const at = await kiosk();
   await expectSold(at, "A");
   await notSold(at, script);
@@ -303,7 +303,7 @@ test.each([
   expect(guard.open).toBeUndefined();
 });
 
-test("no journal gap begins again by the reversal of an imported sale", async () => {
+test("the reversal of an imported sale begins no second journal gap", async () => {
   const at = await kiosk();
   const copies = temporaryFolder();
   await expectSold(at, "A");

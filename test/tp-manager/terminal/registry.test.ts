@@ -64,7 +64,7 @@ test("a setting that two drivers add to the setup file means the same to both", 
   }
 });
 
-test("a mistyped setting of a driver is warned of with the nearest name", () => {
+test("a mistyped setting of a driver gets a warning with the nearest name", () => {
   expect(parse(`${setupText()}ZVT_T5_MS=1\n`).warnings).toEqual([
     expect.stringMatching(/^line 12: ZVT_T5_MS is not a known name, did you mean ZVT_T\d_MS\?$/),
   ]);

@@ -153,7 +153,7 @@ test("a result counts although what it shows of the terminal cannot be stored", 
   expect(await made.paid()).toBe("Success");
 });
 
-test("another register's number from the first sale on alarms, and sales go on", async () => {
+test("another register's number from the first sale on raises only an alarm", async () => {
   const made = await oneWayHouse({ peer: (clock: TestClock) => new SessionPeer(clock), messages });
   made.peer.change = { posNumber: "07" };
   for (const id of ["A-1", "A-2"]) {
@@ -216,7 +216,7 @@ describe("a Caisse-AP terminal that has always returned CF, and then", () => {
     expect(await sells("B-1", {})).toBe("Success");
   });
 
-  test("cancels without CF as always before: the order is cancelled", async () => {
+  test("cancels without CF, which no cancellation ever had: the order is cancelled", async () => {
     const { at, sells, driver } = await honest();
     at.journal.terminalLog.acceptTerminal(driver.state.identity, 0);
     for (const [number, kind] of [{}, declined].entries()) await sells(`Y-${number}`, kind);

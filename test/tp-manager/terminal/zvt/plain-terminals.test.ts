@@ -117,7 +117,7 @@ test("no tip is asked for, and an amount with a tip is reported as it is", async
 });
 
 describe("a refusal", () => {
-  test("84 9C to a payment is busy", async () => {
+  test("of a payment with 84 9C means busy", async () => {
     const { peer, driver } = await connect(tcp);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
@@ -131,7 +131,7 @@ describe("a refusal", () => {
   test.each([
     ["51", "initialisation needed"],
     ["62", "clock not set"],
-  ])("06 1E %s without a result is the terminal's lock and no decline", async (code, words) => {
+  ])("by 06 1E %s without a result is a lock and no decline", async (code, words) => {
     const { peer, driver } = await connect(tcp);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);
@@ -140,7 +140,7 @@ describe("a refusal", () => {
     expect(await paying).toMatchObject({ end: "aborted", text: words, reason: "terminal-fault" });
   });
 
-  test("06 1E 51 after the bank's result 51 is a decline of the bank", async () => {
+  test("by 06 1E 51 after the bank's result 51 is a decline of the bank", async () => {
     const { peer, driver } = await connect(tcp);
     const paying = driver.terminal.pay(tenEuro, new Observer());
     await peer.expect(/^0601/);

@@ -127,7 +127,7 @@ test.each<[Line, number]>([
 });
 
 test.each<Line>(["serial", "tcp"])(
-  "a terminal that does not go down is waited for no longer than the silence over %s",
+  "a terminal that does not go down is waited for only as long as the silence over %s",
   async (line) => {
     const terminal = new RestartingTerminal(line, 0);
     const ms = await terminal.resetMs();

@@ -189,7 +189,7 @@ describe("a restart", () => {
     expect(driver.terminal.state.link).toBe("connected");
   });
 
-  test("that the terminal refuses is out-of-order and keeps the connection", async () => {
+  test("that the terminal refuses throws out-of-order and keeps the connection", async () => {
     const { peer, driver } = await connect(tcpPeer, quick);
     const restarting = driver.terminal.reset?.(never);
     await peer.expect("061800");
