@@ -334,7 +334,7 @@ describe("a late result of a one-way terminal (docs/rules/25-one-way.md)", () =>
     expect(at.journal.attempts.ofOrder("A-1")).toMatchObject([{ state: { phase: "charged" } }]);
   });
 
-  test("that comes while another amount is refused makes that answer charged yes", async () => {
+  test("that comes while another amount is begun makes its refusal charged yes", async () => {
     const at = unasked();
     await doubtful(at);
     const reference = referenceAt(at);

@@ -131,7 +131,7 @@ describe("what the next command shows (docs/rules/02-proof.md)", () => {
     expect(judgeByNext(doubt, all)?.verdict ?? "unsettled").toBe(expected);
   });
 
-  test("a sale that shows up after it read no storage can be its own", () => {
+  test("a sale that shows up after the next command read no storage can be its own", () => {
     expect(seen(sale, next(notTold), stored(), stored())).toBe("unsettled");
   });
 

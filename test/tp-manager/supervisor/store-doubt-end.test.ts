@@ -179,7 +179,7 @@ test("a last transaction without a result code begins no journal gap by itself",
   expect(at.manager.guard.open).toBeUndefined();
 });
 
-test("an end of day does not end the wait for an unmatched sale to be settled", async () => {
+test("after an end of day an unmatched sale still stops payments of its amount", async () => {
   const at = await journalLost();
   await endOfDay(at);
   await expectRefused(at, "B", "TERMINAL_SALE_UNMATCHED", 420);
