@@ -46,9 +46,9 @@ test("a thousand wrong logins at once do not delay the right one", async () => {
   expect(await goodAnswerMs()).toBeLessThan(500);
   expect((await at.pay(9, "A-1")).one.status).toBe("Success");
   await Promise.all(ended);
-  // A wrong login is answered late, refused at once or cut off to make room, never let in. On a busy
-  // machine the time limit of a request is over for some sockets before the last one is open, which
-  // is answered with 408.
+  // A wrong login is answered late, refused at once or cut off to make room, never let in. On a
+  // busy machine the time limit of a request is over for some sockets before the last one is open,
+  // which is answered with 408.
   expect([...new Set(answers)].filter((http) => http !== "408").sort()).toEqual(["401", "429"]);
 });
 
