@@ -45,7 +45,7 @@ async function blockedMs(at: House): Promise<number> {
   return at.clock.monotonicMs() - begun;
 }
 
-describe("a heard end (docs/rules/22-heard-end.md)", () => {
+describe("a terminal's own end of a payment (docs/rules/22-heard-end.md)", () => {
   const heard: ReadonlyArray<readonly [string, PaymentEnd, readonly TransactionReport[]]> = [
     ["good, then not good, then aborted", aborted, [report(), bad]],
     ["good, then not good, then completed", completed, [report(), bad]],
@@ -219,7 +219,7 @@ describe("a second good report in one payment (docs/rules/20-second-sale.md)", (
   });
 });
 
-describe('"not yet" is no answer (docs/rules/15-not-yet.md)', () => {
+describe("recovery at a terminal that cannot answer yet (docs/rules/15-not-yet.md)", () => {
   const locked = new TerminalUnavailable("out-of-order", "end of day required");
 
   function chargedUnheard(): House {
