@@ -1,8 +1,8 @@
 /**
  * Measures the cost that a hanging broker of the fleet has for a payment (docs/fleet.md 4.1):
  *   node scripts/bench-fleet.ts [--pairs 1000]
- * Two whole installations of real processes pay in turn, in changing order. One of them tells a
- * fleet, whose broker accepts the connection and then answers nothing; the other has no fleet.
+ * Two whole installations of real processes pay in turn, in changing order. One of them reports to
+ * a fleet, whose broker accepts the connection and then answers nothing; the other has no fleet.
  * Prints the median of the ratios of the pairs, with the bounds of its two-sided 95 % interval.
  */
 import { createServer, type Socket } from "node:net";

@@ -1,7 +1,7 @@
 /**
  * Requests per second of `GET /version` with all its checks, in turn with the same answer of a bare
- * fastify with @fastify/basic-auth, and the time of `GET /payments` beside that of reading and
- * serialising the same rows:
+ * fastify with @fastify/basic-auth, and the time of `GET /payments` compared with that of reading
+ * and serialising the same rows:
  *   node scripts/bench-http.ts DATA [--seconds 5] [--connections 8]
  * DATA is a folder with a journal of scripts/large-journal.ts.
  */

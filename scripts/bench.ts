@@ -1,5 +1,5 @@
 /**
- * Measures a whole installation of real processes beside its floor, one payment each in turn:
+ * Measures a whole installation of real processes and its floor, one payment each in turn:
  *   npm run bench -- [--payments 1000] [--warm-up 1000] [--simulators] [--line tcp|pty]
  *     [--markdown]
  * The floor is the least that two programs can do for a payment (scripts/bench/floor.ts). Terminal
@@ -78,7 +78,7 @@ try {
     row("POST to answer, p99", (one) => quantile(one.times, 0.99), sides),
     row("processor time of both programs", ({ cpuMs }) => cpuMs / payments, sides),
     ["synced commits before the answer", counted.before.commits.toFixed(1), "5", ""],
-    ["synced commits, with those behind it", counted.all.commits.toFixed(1), "5", ""],
+    ["synced commits, with those after it", counted.all.commits.toFixed(1), "5", ""],
     ["page writes", counted.all.pages.toFixed(1), "5", ""],
     ["launch to both ready", `${readyMs.toFixed(0)} ms`, "", ""],
     ["memory idle", idle, "", ""],

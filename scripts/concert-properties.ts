@@ -148,7 +148,7 @@ const reason = fc.oneof(
 );
 
 export const concertProperties = {
-  "a frame leaves once for each wish to send it, and again only after NAK": fc.property(
+  "a frame is sent once for each request to send it, and again only after NAK": fc.property(
     fc.array(sessionInput, { maxLength: 100 }),
     (inputs) => {
       let session = idleSession;

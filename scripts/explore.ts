@@ -1,6 +1,6 @@
 /**
- * The exhaustive small scope: every order of messages, losses, crashes and tellings for one order
- * and for two, over the pure machines and the ladder of evidence.
+ * The exhaustive small scope: every order of messages, losses, crashes and reports for one order
+ * and for two, over the pure machines and the decision table.
  *   npm run explore -- [--only TEXT] [--states-max N]
  * Prints the states of each scope, and each law that was broken with the shortest way to it; then
  * the faults that the product once had, put back, each of which must be found. Exits with 1 when a

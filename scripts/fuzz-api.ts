@@ -11,8 +11,8 @@ import { misused, readArguments } from "./command-line.ts";
 
 const MARKS = 8;
 /**
- * Behind the first quarter nothing may grow by more than this. What does grow then is code that
- * is compiled late; eight bytes kept of each of 200 000 requests would be more.
+ * After the first quarter memory may not grow by more than this. Code that is compiled late does
+ * grow; eight bytes kept of each of 200 000 requests would be more.
  */
 const GROWTH_MAX_BYTES = 1.5 * 1024 * 1024;
 

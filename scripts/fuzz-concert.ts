@@ -1,5 +1,5 @@
 /**
- * Random and spoilt messages through the codec of Concert, many more than in `npm test`:
+ * Random and malformed messages through the codec of Concert, many more than in `npm test`:
  *   npm run fuzz:concert -- [--runs 1000000] [--seed 1]
  * Ends with 1 on any problem, whose text names the seed.
  */

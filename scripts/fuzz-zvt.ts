@@ -1,5 +1,5 @@
 /**
- * Random and spoilt bytes against both ends of ZVT, many more than in `npm test`:
+ * Random and malformed bytes against both ends of ZVT, many more than in `npm test`:
  *   npm run fuzz:zvt -- [--runs 1000000] [--seed 1] [--only driver|simulator]
  * Prints how the memory grew; ends with 1 on any problem, whose text names the seed.
  */

@@ -5,10 +5,10 @@
  *                        [--worlds N | --hours N] [--seed N]
  *   npm run knowledge -- --shop [--payments N] [--seed N]
  * Walks the worlds that are at most N faults from normal life, the near ones first, at most so many
- * in each scope; with --hours so long in all, and behind them worlds at random that are further
- * away. Prints the scopes as a table, and beside each way to a violation a world that looks alike.
- * Exits with 1 when there is a violation. --shop lets N customers pay at a terminal of
- * our own, and at one that staff uses too, and prints how many orders are unknown.
+ * in each scope; with --hours so long in all, and after them worlds at random that are further
+ * away. Prints the scopes as a table, and with each way to a violation a world that looks like it.
+ * Exits with 1 when there is a violation. --shop lets N customers pay at a terminal of our own, and
+ * at one that staff uses too, and prints how many orders are unknown.
  */
 import { join } from "node:path";
 import { systemClock } from "../src/shared/time.ts";

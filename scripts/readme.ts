@@ -1,6 +1,6 @@
 /**
  * Writes the generated parts of the reference and of the operator's book: the tables of settings
- * from the schema, of calls from their records, of events, errors, metrics and troubles.
+ * from the schema, of calls from their records, of events, errors, metrics and conditions.
  * `npm run readme` writes, the tidy test compares.
  */
 import { readFileSync, writeFileSync } from "node:fs";

@@ -128,7 +128,7 @@ async function beforeTheStart(config: Record<string, string | number>): Promise<
   });
   await step("status before the first start", async () => {
     const { output } = await expectRun("launch.cmd status", 69, /^tp-manager +stopped$/m);
-    check("launch.cmd is what it tells to call", /^launch\.cmd doctor/m.test(output));
+    check("launch.cmd is the command that its output names", /^launch\.cmd doctor/m.test(output));
     return output;
   });
   await step("a wrong setup file ends with 78 and the faulty line", async () => {
@@ -188,7 +188,7 @@ async function keepingAlive(pay: (order: string) => Promise<string>, call: Call)
     );
     return `${looks.map(({ output }) => output).join("")}${oneOfEach()}`;
   });
-  await step("after /stop through the API the next look starts it again", async () => {
+  await step("after /stop through the API the next run of always-up.cmd starts both", async () => {
     const { one } = await call("POST", "/stop");
     await until("tp-manager has ended", () => machine.pids(PROGRAMS[0]).length === 0 || undefined);
     const { output } = await expectRun("always-up.cmd", 0, /^tp-manager was not running: relau/m);

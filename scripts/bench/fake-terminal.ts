@@ -36,7 +36,7 @@ const receipt: ReadonlyArray<readonly [attribute: string, left: string, right: s
 
 const PRINT_BLOCK = printBlock();
 
-/** One sale, as 04 0F tells it. */
+/** The report of one sale: a ZVT status information (04 0F). */
 function statusOf(number: number, at: Date): string {
   const trace = String(number % 1_000_000).padStart(6, "0");
   const number4 = String(number % 10_000).padStart(4, "0");
@@ -111,7 +111,7 @@ export async function startFakeTerminal(): Promise<FakeTerminal> {
     let sales = 1;
     let last = statusOf(sales, new Date(systemClock.now()));
 
-    /** What is said to a command; each message behind the first waits for its acknowledgement. */
+    /** The messages that answer a command; each after the first waits for its acknowledgement. */
     function answersTo(control: string): string[] {
       const at = new Date(systemClock.now());
       switch (control) {

@@ -36,5 +36,5 @@ for (let i = first; i < first + count; i++) {
   link.set(state);
   link.start();
 }
-// Whoever started this one is gone.
+// The process that started this one is gone.
 process.stdin.on("close", () => process.exit()).resume();

@@ -48,7 +48,7 @@ export async function crowdAtBroker(crowd: Crowd): Promise<CrowdCount> {
     const port = await freePort();
     const config = join(folder, "mosquitto.conf");
     const lines = [`listener ${port} 127.0.0.1`, "allow_anonymous true", "persistence false"];
-    // Without a limit of its own the broker keeps few messages for a reader that is behind.
+    // Without this setting the broker keeps only few messages for a slow reader.
     writeFileSync(config, [...lines, "max_queued_messages 0", ""].join("\n"));
     const startBroker = () => start(crowd.mosquitto, ["-c", config]);
     const subscribe = () => new Subscriber((words) => start("mosquitto_sub", words), port);

@@ -80,7 +80,7 @@ export class Repository {
   publish(role: Role, document: Documents[Role]): void {
     const { version } = document.signed;
     const name = role === "timestamp" ? "timestamp.json" : `${version}.${role}.json`;
-    // A file that has a version in its name never changes: others tell its hash.
+    // A file that has a version in its name never changes: other files contain its hash.
     if (role !== "timestamp" && existsSync(join(this.#metadata, name))) return;
     this.#put(this.#metadata, name, document.toJSON());
   }
@@ -89,7 +89,7 @@ export class Repository {
     rmSync(join(this.#staged, `${role}.json`), { force: true });
   }
 
-  /** Length and hash of a published file, as the role above it tells them. */
+  /** Length and hash of a published file, as the role above it lists them. */
   metaOf(role: "targets" | "snapshot", document: Documents["targets" | "snapshot"]) {
     const { version } = document.signed;
     const bytes = readFileSync(join(this.#metadata, `${version}.${role}.json`));

@@ -12,7 +12,7 @@ import { daysLeft, type Repository, type Role } from "./repository.ts";
 
 type Tell = (line: string) => void;
 
-/** Fewer days than these before metadata expire are told with a warning. */
+/** With fewer days than these before metadata expire a warning is printed. */
 const daysToWarn: Readonly<Record<Role, number>> = {
   timestamp: 7,
   snapshot: 8,

@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import { rowsOf } from "../support/scope.ts";
 import { webServer } from "./web-server.ts";
 
-/** All that a page can try against another origin; tells what it could read. */
+/** Everything that a page can try against another origin; returns what the page could read. */
 const attack = (base: string, script: string): string => `(async () => {
   const read = [];
   const tried = async (name, work) => {
@@ -89,7 +89,7 @@ export async function besieged(
     hosts.map(async (host) => {
       const other = await context.newPage();
       await other.goto(`http://${host}:${attacker.port}/`);
-      // On the same name the two are one site: only the port tells them apart.
+      // On the same host name the two are one site: only the port distinguishes them.
       const name = host === "evil.test" ? at.hostname : host;
       const base = `http://${name}:${at.port}`;
       const found = (await other.evaluate(attack(base, script))) as unknown[];

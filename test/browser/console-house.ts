@@ -73,7 +73,7 @@ async function logIn(page: Page, { login, password } = operator): Promise<void> 
 
 const screenshots = process.env["SCREENSHOTS"];
 
-/** Every state of a view is looked at, not only those that differ most. */
+/** Every state of a view is checked, not only those that differ most. */
 export const everyState = isWhole || screenshots !== undefined;
 
 const looks = [
@@ -116,7 +116,7 @@ async function faultsOfView(page: Page, scheme: "light" | "dark"): Promise<strin
 
 /**
  * What a page in another language says in English, or as a code, outside of what is marked as such:
- * the connector's own words (lang="en"), tickets, commands, and names that somebody gave.
+ * the connector's own texts (lang="en"), tickets, commands, and names that a person gave.
  */
 export async function untranslated(page: Page): Promise<string[]> {
   return (await page.evaluate(`(() => {

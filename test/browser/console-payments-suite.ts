@@ -257,7 +257,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     expect(faults).toEqual([]);
   });
 
-  test("a day is told in charts with tables, closed, and saved for a spreadsheet", async () => {
+  test("a day is shown in charts with tables, closed, and saved for a spreadsheet", async () => {
     const { page, faults, url } = await opened("day");
     await say(page).toMatch(/Sales\s+5/);
     expect(await body(page)).toMatch(/Share that was paid\s+83.3%/);
@@ -283,7 +283,7 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     expect(faults).toEqual([]);
   });
 
-  test("the day is easy to use in light and dark, wide and narrow", async () => {
+  test("the page of the day is easy to use in light and dark, wide and narrow", async () => {
     const at = await busyHouse();
     await at.upkeep.telecollect();
     const { url } = await consoleHouse(atGateway(at, []), at);

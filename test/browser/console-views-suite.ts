@@ -14,7 +14,7 @@ import { consoleHouse, consolePage, easyForAll } from "./console-house.ts";
 /** Would run, if it ever became a part of the page. */
 const hostile = (name: string): string => `<img src=x onerror="stolen='${name}'">`;
 
-/** An order that nobody knows the end of: the terminal tells nothing any more. */
+/** Leaves an order whose outcome nobody knows: the terminal reports nothing more. */
 async function leaveInDoubt(at: House, orderId: string): Promise<void> {
   at.terminal.script = () => Promise.resolve(lost("line broken"));
   const paying = at.orders.pay(request(orderId));
@@ -25,7 +25,7 @@ async function leaveInDoubt(at: House, orderId: string): Promise<void> {
   await paying;
 }
 
-/** What the doctor finds by itself, a trouble of the table, and a refusal of payments. */
+/** A doctor's report with a finding of its own, a condition and a not-ready reason. */
 function doctorReport(): string {
   const { check, todo } = conditionTable["transactions-parked"];
   const parked = { check, code: "transactions-parked", says: "2 transactions parked", todo };
@@ -39,7 +39,7 @@ function doctorReport(): string {
   return JSON.stringify({ version: "1", well: false, findings });
 }
 
-/** Answers the dialogue of acts. */
+/** Fills in and confirms the dialogue that asks for the operator's name and reason. */
 async function agree(page: Page, name = "Anna", reason = "seen in the journal"): Promise<void> {
   await page.getByLabel("Your name").fill(name);
   await page.getByLabel("Reason").fill(reason);
@@ -50,7 +50,7 @@ async function agree(page: Page, name = "Anna", reason = "seen in the journal"):
 describe.skipIf(!haveChromium)("the views of the console", () => {
   const browser = browserForSuite();
 
-  test("an order in doubt shows its evidence, and a person's word settles it", async () => {
+  test("an order in doubt shows its evidence, and an operator's decision settles it", async () => {
     const at = house();
     await leaveInDoubt(at, hostile("order"));
     const { url } = await consoleHouse({}, at);
@@ -78,7 +78,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     expect(await page.evaluate("typeof stolen")).toBe("undefined");
   });
 
-  test("nothing is done without name and reason, and the dialogue can be left", async () => {
+  test("no command is sent without name and reason, and Escape closes the dialogue", async () => {
     const { url, at } = await consoleHouse();
     const { page } = await consolePage(browser(), url);
     await page.getByRole("link", { name: "Maintenance" }).click();
@@ -93,7 +93,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     expect(at.journal.auditEntries.list(99, 9)).toEqual([]);
   });
 
-  test("care: each act asks and is listed; logs and configuration are shown", async () => {
+  test("maintenance: each command asks and is listed; logs and settings are shown", async () => {
     const data = temporaryFolder(onTestFinished);
     mkdirSync(join(data, "logs"));
     const time = "2026-01-15T12:00:00.000Z";

@@ -17,7 +17,7 @@ async function agree(page: Page): Promise<void> {
 describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
   const browser = browserForSuite();
 
-  test("a refused hand-over is sent again or closed; a new terminal is accepted", async () => {
+  test("a refused hand-off is sent again or closed; a new terminal is accepted", async () => {
     const at = house();
     at.supervisor.refuse = () => {
       throw new IpcError("refused", "no such field", { status: 422 });
@@ -86,7 +86,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     ]);
   });
 
-  test("a lost answer of the gateway is told, looked up, and settled by a person", async () => {
+  test("a lost answer of the gateway is shown, looked up, and settled by a person", async () => {
     const gateway = await chargedAtGateway({ lost: "before-commit" });
     const { at, sandbox } = gateway;
     const parts = { gateway: gateway.gateway, supervisor: gateway.supervisor };
@@ -120,7 +120,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     ]);
   });
 
-  test("a page that is opened in mid-payment shows the prompt in its language", async () => {
+  test("a page opened in the middle of a payment shows the prompt in its language", async () => {
     const at = house();
     const gate = Promise.withResolvers<void>();
     at.terminal.script = async (order, observer) => {
@@ -142,7 +142,7 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await paying;
   });
 
-  test("a page shows no prompt of an earlier try of the same order", async () => {
+  test("a page shows no prompt of an earlier attempt of the same order", async () => {
     const at = house();
     const gate = Promise.withResolvers<void>();
     at.terminal.script = async (_order, observer) => {

@@ -169,7 +169,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     expect(faults).toEqual([]);
   });
 
-  test("hostile names, texts and sizes change nothing but a count", async () => {
+  test("hostile names, texts and sizes change only the count of refused messages", async () => {
     const page = await emptyPage();
     const { kiosks, faults, open, url } = await boardOn(page);
     await kiosks.tell("good", "state", state());
@@ -188,7 +188,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     await publish("connector/1/good/alarm", `[${"[".repeat(9_000)}`);
     await publish("connector/1/good/state", JSON.stringify({ ...whole, x: "x".repeat(65_536) }));
     await said(page, "#refused").toBe("messages not understood: 9");
-    // A newer connector may tell more; a name that all objects have is a name.
+    // A newer connector may send more; a kiosk may have a name that every object has as a member.
     await publish("connector/1/good/state", JSON.stringify({ ...whole, more: hostile }));
     await kiosks.tell("constructor", "state", state({ connection: "stopped", now: null }));
     await kiosks.tell("__proto__", "state", state());
@@ -211,7 +211,7 @@ describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", 
     }
   });
 
-  test("a broker that wants a login is given one; one that goes away is waited for", async () => {
+  test("the board logs in where the broker wants it, and waits for a lost broker", async () => {
     const page = await emptyPage();
     const guarded = `user root\nallow_anonymous false\npassword_file ${passwordFile()}`;
     const { broker, kiosks, url } = await boardOn(page, (rules) =>
@@ -240,7 +240,7 @@ function passwordFile(): string {
   return path;
 }
 
-/** All that a kiosk may tell beside its state. */
+/** Publishes every document that a kiosk may publish in addition to its state. */
 async function tellAll(kiosks: Kiosks, kiosk: string): Promise<void> {
   const transactionId = randomUUID();
   const twin = { phase: "raised", alarm: "fleet-twin", source: "supervisor", transactionId: null };

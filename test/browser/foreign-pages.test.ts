@@ -151,14 +151,14 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
   test.each([
     ["ahead of time", "speculate"],
     ["in the background", "fetchInBackground"],
-  ])("what the browser fetches for a page %s acts on nothing", async (_, way) => {
+  ])("a prefetch that the browser makes for a page %s changes nothing", async (_, way) => {
     const page = await context.newPage();
     await page.goto(`http://localhost:${plain.port}`);
     seen.length = 0;
     const refused = await house.answered(403);
     await harmless(async () => {
       await page.evaluate(`${way}("http://localhost:${api}", "http://localhost:${decoy.port}")`);
-      // As if somebody had typed the address: with the pair, and without a page to blame.
+      // Like an address that a user typed: with the password, and without a page that it came from.
       const typed = { method: "GET", mark: "", authorized: true, site: "none" };
       await expect.poll(() => seen).toContainEqual({ ...typed, path: "/stop" });
       await expect.poll(() => house.answered(403)).toBeGreaterThan(refused);
@@ -167,7 +167,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     await page.close();
   });
 
-  test("a foreign host reaches nothing", async () => {
+  test("a page of a foreign host reaches nothing", async () => {
     const refused = await attackFrom(`http://evil.test:${plain.port}`, "127.0.0.1", others);
     expect(signed()).toContain("window");
     expect(refused).toBeGreaterThan(OTHERS_REFUSED_MIN);
@@ -184,7 +184,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     expect(refused).toBeGreaterThan(OTHERS_REFUSED_MIN);
   });
 
-  test("a running payment is neither cancelled nor joined by another", async () => {
+  test("a foreign page can neither cancel a running payment nor join it", async () => {
     const paying = house.pay(7, "A-1");
     await house.waitsForCard();
     await attackFrom(`http://localhost:${plain.port}`, "localhost", oneOfEach);
@@ -197,7 +197,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     return (await page.goto(url))?.status();
   }
 
-  test("going there, reloading, going back and redirects act on nothing", async () => {
+  test("navigating to the API, reloading, going back and redirects change nothing", async () => {
     const page = await context.newPage();
     const base = `http://127.0.0.1:${api}`;
     await harmless(async () => {
@@ -219,7 +219,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     await page.close();
   });
 
-  test("a host name that turns to this machine is not ours", async () => {
+  test("a page whose host name was made to resolve to this machine counts as foreign", async () => {
     const page = await context.newPage();
     const name = `http://rebinding.test:${api}`;
     // The page still comes from the attacker's server; then the name becomes 127.0.0.1.
@@ -266,7 +266,7 @@ describe.skipIf(!haveChromium)("pages in a browser that is signed in", () => {
     expect((await house.ledger()).charged - before).toBe(900);
   });
 
-  test("a page that is not listed gets nothing by knowing the pair", async () => {
+  test("a page that is not listed gets nothing by knowing the name and the password", async () => {
     const origin = `http://localhost:${plain.port}`;
     await harmless(() => expect(session(origin, "B-3")).rejects.toThrow("Failed to fetch"));
   });

@@ -60,7 +60,7 @@ export class GuardedHouse extends TestInstallation {
     }
   }
 
-  /** What the gateway has taken is written, which may come behind the payment's answer. */
+  /** Waits until the gateway's answers are written, which may be after the payment's answer. */
   async delivered(): Promise<void> {
     await until("the journal knows that all is at the gateway", () => {
       const database = openForReading(join(this.data, "journal.db"));

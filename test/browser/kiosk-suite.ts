@@ -23,7 +23,7 @@ const asOperator = { headers: { authorization: `Basic ${btoa(pair)}` } };
 const app = join(projectRoot, "examples/kiosk");
 const byHand = ["--customer", "manual", "--host-delay-ms", "0"];
 
-test("the sample's words for the customer are those of the client", async () => {
+test("the sample's messages for the customer are those of the client", async () => {
   const sample = await import(pathToFileURL(join(app, "customer-messages.js")).href);
   expect(sample.customerMessages).toEqual(customerMessages);
   for (const code of [...Object.keys(customerMessageOfCode), "OTHER"]) {
@@ -107,7 +107,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   test.each([
     ["of today", { charged: "unknown", retry: "same_order" }],
     ["of an older connector", { charged: "no", retry: "safe" }],
-  ])("a 401 %s to the word about the goods is no word about the money", async (_, word) => {
+  ])("a 401 %s to the delivery call says nothing about the money", async (_, word) => {
     await press(/^Airport/);
     await at.waitsForCard();
     const error = { code: "UNAUTHORIZED", ...word };
@@ -119,7 +119,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press("OK");
   });
 
-  test("a declined customer is told so, and tries the same order again", async () => {
+  test("a declined customer is informed, and tries the same order again", async () => {
     await press(/^Old town/);
     await say("decline");
     await shows(/Your card was refused[\s\S]*not been charged/);
@@ -159,7 +159,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await at.waitsForCard();
     const before = await orderId();
     await page.reload();
-    // Its prompt was told before the reload.
+    // The prompt of the payment came before the reload.
     await shows(/Day ticket, 7\.00 EUR\s+[^.]*card/i);
     expect(await orderId()).toBe(before);
     await say("approve");
@@ -168,7 +168,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press("OK");
   });
 
-  test("two presses in one moment begin one order", async () => {
+  test("two presses at the same moment begin one order", async () => {
     const paid: string[] = [];
     const note = (request: Request) => {
       if (/api.payment$/.test(request.url())) paid.push(request.postDataJSON().orderId);
@@ -216,7 +216,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     page = second;
   });
 
-  test("an order that may be among lost ones is never told as not charged", async () => {
+  test("an order that may be lost is never shown as not charged", async () => {
     await page.route("**/api/payment", (route) => route.abort(), { times: 1 });
     const error = { code: "ORDER_NOT_FOUND", charged: "unknown", retry: "same_order" };
     let asked = 0;
@@ -241,7 +241,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press("OK");
   });
 
-  test("without a ticket of the start script it shows nothing to buy", async () => {
+  test("without a ticket of the start script the sample offers nothing to buy", async () => {
     const other = await (await browser().newContext()).newPage();
     onTestFinished(() => other.close());
     await other.goto(url);
@@ -249,7 +249,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     expect(await other.getByRole("button", { name: /Airport/ }).isVisible()).toBe(false);
   });
 
-  test("it is easy to use, and its own policy stops nothing of it", async () => {
+  test("the sample is easy to use, and its own content policy blocks no part of it", async () => {
     const fresh = await (await browser().newContext()).newPage();
     onTestFinished(() => fresh.close());
     await fresh.goto(`${url}#ticket=${writeTicket(openRunDirectory(at.data))}`);
@@ -271,7 +271,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
   });
 
   // The last one: a program that a test has started ends with it.
-  test("after a power cut an unknown order stays until an operator says what it is", async () => {
+  test("after a power cut an unknown order stays until an operator settles it", async () => {
     await press(/^Old town/);
     await at.waitsForCard();
     const before = await orderId();

@@ -2,9 +2,9 @@ import type { Page } from "playwright-core";
 import { rowsOf } from "../support/scope.ts";
 
 /**
- * What keeps somebody from using the page as it stands: text with too little contrast (WCAG 1.4.3),
- * fields and buttons without a name (4.1.2), targets below 24 pixels (2.5.8), anything cut off at
- * the side (1.4.10). Empty when all is well.
+ * What makes the page hard to use as it stands: text with too little contrast (WCAG 1.4.3), fields
+ * and buttons without a name (4.1.2), targets below 24 pixels (2.5.8), anything cut off at the side
+ * (1.4.10). Empty when all is well.
  */
 export async function hardToUse(page: Page): Promise<string[]> {
   return (await page.evaluate(source)) as string[];
@@ -68,7 +68,7 @@ const source = `(() => {
   return found;
 })()`;
 
-/** A desk, in the whole scope an upright kiosk, a phone. */
+/** A desktop screen, in the whole scope an upright kiosk, a phone. */
 export const sizes = rowsOf(
   [
     { width: 1280, height: 900 },

@@ -50,7 +50,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
   const press = (name: string | RegExp) => page.getByRole("button", { name }).first().click();
   const pay = async (amountMinor: number) =>
     (await register.run(authorisation(amountMinor))).at(-1);
-  test("a person pays with each kind of card, and sees it on the display", async () => {
+  test("a person pays with each kind of card, and the display shows it", async () => {
     await display(/Welcome/);
     await press("is you");
     await expect.poll(() => terminal.terminal.parts.customer.plays).toBe("manual");
@@ -89,7 +89,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("behind other pages it keeps no connection, and in front it follows again", async () => {
+  test("a hidden page closes its connection, and opens it again when it is shown", async () => {
     const events = (request: { url(): string }) => request.url().endsWith("/events");
     const ended = page.waitForEvent("requestfailed", events);
     await page.evaluate(turn(true));
@@ -99,7 +99,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await again;
   });
 
-  test("cable, power, paper and locks do what they say; a fault is armed and let go", async () => {
+  test("cable, power, paper and locks act as labelled; a fault is armed and disarmed", async () => {
     const condition = (word: string) =>
       expect.poll(() => page.locator(".condition").innerText()).toBe(word);
     const pressed = async (name: string, word: string) => {
@@ -146,7 +146,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     await expect.poll(told).toContain("./launch.sh simulate reset");
   });
 
-  test("it is easy to use on desk and phone, in light and dark, at rest and at work", async () => {
+  test("the page is easy to use on desktop and phone, light and dark, idle and busy", async () => {
     const faultsIn = async (what: string, ...schemes: ("light" | "dark")[]) => {
       for (const colorScheme of schemes) {
         await page.emulateMedia({ colorScheme });
@@ -178,7 +178,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("with Caisse-AP the wire is read tag by tag, and nothing is offered in vain", async () => {
+  test("with Caisse-AP the wire is shown tag by tag, and no button lacks an effect", async () => {
     const bare = { transport: "tcp", family: "caisse-ap", sessions: false } as const;
     const french = await startFrench(bare, { controlPort: 0 });
     await page.goto(`${french.simulator.controlUrl}/`);
@@ -203,7 +203,7 @@ describe.skipIf(!haveChromium)("the terminal to touch", () => {
     expect(await axeFaults(page)).toEqual([]);
   });
 
-  test("other pages can open it, and can neither read nor do anything", async () => {
+  test("pages of other origins can open the page, but neither read nor do anything", async () => {
     const other = await (await browser().newContext()).newPage();
     onTestFinished(() => other.close());
     await other.goto(`${terminal.controlUrl?.replace("127.0.0.1", "localhost")}/`);

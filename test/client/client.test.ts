@@ -13,13 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => at.stop());
 
-/** What was told of a payment, in order. */
+/** The states that the events reported about a payment, in order. */
 const statesOf = (orderId: string, seen: readonly ConnectorEvent[]): unknown[] =>
   seen.flatMap(({ name, data }) =>
     name === "payment" && data.orderId === orderId ? data.state : [],
   );
 
-test("pays, looks up, replays, listens and is refused, against running programs", async () => {
+test("the client pays, looks up, replays, listens and is refused by real programs", async () => {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   const seen: ConnectorEvent[] = [];
@@ -58,7 +58,7 @@ test("pays, looks up, replays, listens and is refused, against running programs"
   expect((await at.ledger()).charged).toBe(900);
 });
 
-test("goes on behind the last event after tp-manager was started again", async () => {
+test("the events continue after the last one received when tp-manager is restarted", async () => {
   const stop = new AbortController();
   onTestFinished(() => stop.abort());
   const seen: ConnectorEvent[] = [];
@@ -78,7 +78,7 @@ test("goes on behind the last event after tp-manager was started again", async (
   await listening;
 });
 
-test("a wrong pair ends the events with what is wrong, whatever letters it has", async () => {
+test("a wrong login ends the events with the reason, whatever characters it has", async () => {
   const stranger = new ConnectorClient({ url: at.url, login: "kiosk", password: "pässwörd ☃" });
   const events = stranger.events({ signal: AbortSignal.timeout(PATIENCE_MS) });
   const failure = await events.next().catch((error: unknown) => error);

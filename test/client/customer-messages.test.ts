@@ -13,7 +13,7 @@ const codes = Object.keys(errorTable) as ErrorCode[];
 const words = ["no", "yes", "unknown"] as const;
 
 describe("what the customer is shown", () => {
-  test("says of the money what the answer says, whatever the code", () => {
+  test("says of the money what the answer says, whatever the error code is", () => {
     for (const code of [...codes, "A_CODE_OF_TOMORROW"]) {
       for (const charged of words) {
         const name = customerMessageName({ status: "Failed", error: { code, charged } });
@@ -22,14 +22,14 @@ describe("what the customer is shown", () => {
     }
   });
 
-  test("a payment without an error is told by its status", () => {
+  test("is chosen by the status of the answer when the payment has no error", () => {
     const named = (status: string) => customerMessageName({ status, error: null });
     expect(["Success", "Approved", "Reversed"].map(named)).toEqual(["paid", "collect", "returned"]);
     expect(["Declined", "Cancelled"].map(named)).toEqual(["declined", "cancelled"]);
     expect(["Unknown", "SomethingNew"].map(named)).toEqual(["unknown", "unknown"]);
   });
 
-  test("has three whole sentences of each, none twice in a language", () => {
+  test("has three whole sentences of each message, and no sentence twice in a language", () => {
     for (const language of customerLanguages) {
       const all = Object.values(customerMessages).map((message) => message[language]);
       expect(all.filter((text) => !/^\p{Lu}.{20,}[.]$/u.test(text))).toEqual([]);
@@ -42,18 +42,18 @@ describe("what the customer is shown", () => {
     );
   });
 
-  test("promises no moment where an operator may have to act first", () => {
+  test("promises no short wait where an operator may have to act first", () => {
     const error = { code: "TERMINAL_IN_DOUBT", charged: "no" } as const;
     const text = customerMessage({ status: "Failed", error });
     expect(text).toMatch(/ask the staff/);
     expect(text).not.toMatch(/moment/);
   });
 
-  test("names codes that there are", () => {
+  test("is chosen only by error codes that exist", () => {
     expect(Object.keys(customerMessageOfCode).filter((code) => !(code in errorTable))).toEqual([]);
   });
 
-  test("the document tells the same choice", () => {
+  test("follows the same choice as the OpenAPI document describes", () => {
     const told = openApiDocument()["x-customer-messages"] as {
       readonly [part in "messages" | "byStatus" | "byCharged" | "byCode"]: Record<string, unknown>;
     } & { readonly otherwise: string };

@@ -49,7 +49,7 @@ const request: FixedRequest = {
 };
 
 describe("fixed frames", () => {
-  test("a reply with a ticket is told from one with a report", () => {
+  test("a reply with a ticket is distinguished from a reply with a report", () => {
     const base: FixedReply = {
       posNumber: "01",
       status: "0",
@@ -81,13 +81,13 @@ describe("fixed frames", () => {
     ["a control byte", { private: "\u0003" }],
     ["a currency by its letters", { currency: "EUR" }],
     ["an option of another letter", { options: { variant: "e-ticket", ticket: "X012" } }],
-  ])("%s never leaves", (_what, changed) => {
+  ])("a request with %s is not encoded", (_what, changed) => {
     expect(codeOf(() => encodeFixedRequest({ ...request, ...changed }))).toBe("value");
   });
 });
 
 describe("tagged messages", () => {
-  test("line ends behind a message are ignored, those inside a value kept", () => {
+  test("line ends after a message are ignored, and those inside a value are kept", () => {
     const bytes = Buffer.from("CZ0040300AE00210AK004a\r\nb\r\n");
     expect(decodeTagged(bytes).at(-1)).toEqual(["AK", "a\r\nb"]);
   });
@@ -97,7 +97,7 @@ describe("tagged messages", () => {
     ["a value of a thousand characters", ["CF", "x".repeat(1_000)]],
     ["a tag in small letters", ["cf", "x"]],
     ["a character outside of Latin-1", ["CF", "€"]],
-  ])("%s never leaves", (_what, tagged) => {
+  ])("a message with %s is not encoded", (_what, tagged) => {
     expect(codeOf(() => encodeTagged([tagged]))).toBe("value");
   });
 });

@@ -16,7 +16,7 @@ import { bytesHex, hasAny, hexBytes, rowsOf, type Vector } from "./vectors.ts";
 
 const [ENQ, ACK, NAK, EOT, STX] = ["05", "06", "15", "04", "02"] as const;
 
-/** A register's side of a line, step by step, with what it wrote and told. */
+/** A register's side of a line, step by step, with what it wrote and which news it reported. */
 class Side {
   state = idleSession;
   written: string[] = [];
@@ -69,7 +69,7 @@ describe.skipIf(!hasAny("session"))(
   "as the register of published sessions (CONFORMANCE_VECTORS)",
   () => {
     const serial = rowsOf("session").filter(([, { transport }]) => transport === "serial");
-    test.each(serial)("%s goes as it went there", (_id, vector) => {
+    test.each(serial)("%s runs as published", (_id, vector) => {
       const side = new Side();
       const isProbe = !vector.steps.some(({ name }) => name === "frame");
       for (const [at, { from, name, hex = "" }] of vector.steps.entries()) {
@@ -81,7 +81,7 @@ describe.skipIf(!hasAny("session"))(
         if (name === "ENQ") side.do({ input: "ask" });
         if (name === "frame") side.do({ input: "send", frame: hexBytes(hex) });
         if (name === "EOT" && isProbe && isOwn) side.do({ input: "leave" });
-        // Ours asks for a spoilt reply again, where that register gave up.
+        // Our session asks for a malformed reply again, where the register of the vector gave up.
         if (side.written[0] === NAK && hex !== NAK) side.written.shift();
         expect(side.written.shift()).toBe(hex);
       }
@@ -100,7 +100,7 @@ function acceptedOf({ steps }: Vector): number {
 }
 
 describe("our session", () => {
-  test("asks three times, with EOT and a pause between, and nothing was asked for then", () => {
+  test("asks three times, with EOT and a pause between, then reports that it did not open", () => {
     const side = new Side();
     side.do({ input: "ask" });
     for (let time = 1; time < 2 * ENQ_TRIES; time++) side.do({ input: "timer" });
@@ -109,7 +109,7 @@ describe("our session", () => {
     expect(side.state).toEqual(idleSession);
   });
 
-  test("takes NAK to ENQ for busy", () => {
+  test("reads a NAK to ENQ as busy", () => {
     const side = new Side();
     side.do({ input: "ask" });
     side.hear(NAK);
@@ -133,11 +133,11 @@ describe("our session", () => {
   });
 
   test.each([
-    ["an ACK is an answer too many: the terminal may have it", ACK, ["unanswered"]],
-    ["noise is none", `41${EOT}${NAK}`, []],
-    ["its own session leaves it open", ENQ + replyHex + EOT, ["unanswered", "body"]],
+    ["an ACK leaves it open whether the terminal has the frame", ACK, ["unanswered"]],
+    ["noise leaves the frame refused", `41${EOT}${NAK}`, []],
+    ["a session of the terminal leaves it open", ENQ + replyHex + EOT, ["unanswered", "body"]],
     ["a reply without ENQ leaves it open", replyHex + EOT, ["unanswered", "body"]],
-  ])("behind the last NAK to its frame, %s", (_, hex, told) => {
+  ])("reports after the last NAK to its frame: %s", (_, hex, told) => {
     const side = Side.sending();
     side.hear(NAK.repeat(FRAME_SENDS) + hex);
     expect(side.told()).toEqual(told);
@@ -145,14 +145,14 @@ describe("our session", () => {
     expect(side.told()).toEqual(told.length === 0 ? ["refused"] : []);
   });
 
-  test("is not known when the line goes behind the last NAK", () => {
+  test("reports the frame as unanswered when the line is lost after the last NAK", () => {
     const side = Side.sending();
     side.hear(NAK.repeat(FRAME_SENDS));
     side.do({ input: "lost" });
     expect(side.told()).toEqual(["unanswered"]);
   });
 
-  test("sends nothing but EOT after a silence, and hears the result all the same", () => {
+  test("sends nothing but EOT after a silence, and still receives the result", () => {
     const side = Side.sending();
     side.do({ input: "timer" });
     expect([side.wrote(), side.told()]).toEqual([[EOT], ["unanswered"]]);
@@ -163,7 +163,7 @@ describe("our session", () => {
     ]);
   });
 
-  test("lapses when nothing is sent in it", () => {
+  test("lapses when no frame is sent in it", () => {
     const side = new Side();
     side.do({ input: "ask" });
     side.hear(ACK);
@@ -175,7 +175,7 @@ describe("our session", () => {
     ]);
   });
 
-  test("sees another parity setting", () => {
+  test("recognises another parity setting of the terminal", () => {
     const side = new Side();
     side.do({ input: "ask" });
     side.hear("95");
@@ -187,7 +187,7 @@ describe("our session", () => {
 });
 
 describe("the terminal's session", () => {
-  test("is taken first where it comes in the place of ACK to ENQ", () => {
+  test("is served first where its ENQ comes instead of the ACK to our ENQ", () => {
     const side = new Side();
     side.do({ input: "ask" });
     side.hear(ENQ + replyHex + EOT);
@@ -197,14 +197,14 @@ describe("the terminal's session", () => {
     expect(side.told()).toEqual(["body", "opened"]);
   });
 
-  test("is of something earlier where it comes in the place of ACK to the frame", () => {
+  test("brings an earlier result where it comes instead of the ACK to our frame", () => {
     const side = Side.sending();
     side.hear(ENQ + replyHex + EOT);
     expect(side.wrote()).toEqual([ACK, ACK]);
     expect(side.news).toMatchObject([{ news: "unanswered" }, { news: "body", isEarly: true }]);
   });
 
-  test("is asked to repeat a spoilt reply, three times at most", () => {
+  test("is asked to repeat a malformed reply, three times at most", () => {
     const side = new Side();
     side.hear(ENQ + spoiltHex + spoiltHex + spoiltHex + spoiltHex + EOT);
     expect(side.wrote()).toEqual([ACK, NAK, NAK, NAK]);
@@ -213,7 +213,7 @@ describe("the terminal's session", () => {
     expect(side.wrote()).toEqual([ACK, NAK, ACK]);
   });
 
-  test("is not acknowledged for a reply that could not be stored", () => {
+  test("is answered with NAK for a reply that could not be stored", () => {
     const side = new Side();
     side.isStoring = false;
     side.hear(ENQ + replyHex);
@@ -223,7 +223,7 @@ describe("the terminal's session", () => {
     expect(side.told()).toEqual(["body", "body"]);
   });
 
-  test("needs neither ENQ before a reply nor EOT behind it", () => {
+  test("needs neither ENQ before a reply nor EOT after it", () => {
     const side = new Side();
     side.hear(replyHex);
     side.do({ input: "timer" });
@@ -232,7 +232,7 @@ describe("the terminal's session", () => {
   });
 
   test.each([ENQ, ACK, NAK, EOT, STX])(
-    "takes no check byte %s of a spoilt reply for a word of the terminal",
+    "reads the check byte %s of a malformed reply as no control byte of its own",
     (checkByte) => {
       const side = new Side();
       side.hear(`${ENQ}${STX}3031013903${checkByte}`);
@@ -244,7 +244,7 @@ describe("the terminal's session", () => {
     },
   );
 
-  test("begins anew, or ends, where a reply breaks off", () => {
+  test("begins again, or ends, where a reply breaks off", () => {
     const side = new Side();
     side.hear(`${ENQ}${STX}3031${ENQ}`);
     side.do({ input: "timer" });
@@ -254,7 +254,7 @@ describe("the terminal's session", () => {
     expect([side.wrote(), side.state]).toEqual([[ACK, ACK], idleSession]);
   });
 
-  test("ends a cut frame with NAK after a silence, a spoilt one when the line is quiet", () => {
+  test("gets NAK for a cut frame after a silence, for a malformed one on a quiet line", () => {
     const side = new Side();
     side.hear(ENQ + replyHex.slice(0, 20));
     side.do({ input: "timer" });
@@ -282,7 +282,7 @@ const input: fc.Arbitrary<SessionInput> = fc.oneof(
 );
 
 describe("whatever comes", () => {
-  test("a frame leaves once for each wish to send it, and again only after NAK", () => {
+  test("a frame is sent once for each request to send it, and again only after NAK", () => {
     const law = (inputs: readonly SessionInput[]) => {
       const side = new Side();
       let [asked, naks] = [0, 0];
@@ -304,7 +304,7 @@ describe("whatever comes", () => {
     });
   });
 
-  test("a terminal that repeats its session is heard in the end", () => {
+  test("a terminal that repeats its session is received in the end", () => {
     const law = (noise: readonly SessionInput[]) => {
       const side = new Side();
       for (const one of noise) side.do(one);

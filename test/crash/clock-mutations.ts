@@ -1,6 +1,6 @@
 import { type Mutation, oneEdit } from "./mutation.ts";
 
-/** What must not be told by a clock that can be set. */
+/** What a clock that can be set must not decide. */
 export const clockMutations: readonly Mutation[] = [
   oneEdit(
     "the probes of a silent connection to the terminal",
@@ -13,7 +13,7 @@ export const clockMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the place of an order behind a loss",
+    "the rule that a clock decides nothing about an order from after a database loss",
     ["29-supervisor-loss", "Any other one may have been in the lost database"],
     ["test/supervisor/intake/intake.test.ts"],
     ["src/supervisor/outbox/item-rows.ts", "iif(?4, 0, ifnull(", "iif(?4 AND 0, 0, ifnull("],
@@ -29,7 +29,7 @@ export const clockMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the orders that a lost journal took over from those whose keys it knows",
+    "the rule that a journal knows the return keys only of orders that it did not import",
     ["26-return-keys", "after a loss"],
     ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
     ["src/tp-manager/journal/return-rows.ts", "(event.kind = 'taken-over'", "(false"],
@@ -51,7 +51,7 @@ export const clockMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the hours that a doubt lasts at least",
+    "the hours that a journal gap lasts at least",
     ["17-loss", "A clock that is set shortens nothing"],
     ["test/tp-manager/supervisor/store-doubt-end.test.ts"],
     [

@@ -25,14 +25,14 @@ test("the same seed gives the same kills", () => {
   expect(killPlan(7, 3, true)).not.toEqual(killPlan(8, 3, true));
 });
 
-test("of 1 000 kills each terminal that cannot be asked has at least 40", () => {
+test("of 1 000 kills each kind of terminal that cannot be asked gets at least 40", () => {
   const terminals = Array.from({ length: 1_000 }, (_, index) => terminalOf(index));
   for (const name of terminalNames) {
     expect(terminals.filter((each) => each === name).length).toBeGreaterThanOrEqual(40);
   }
 });
 
-test("of 1 000 kills each kind of command has at least 80, of restores three kinds", () => {
+test("of 1 000 kills each command gets at least 80, and the restores vary in their parts", () => {
   const plans = Array.from({ length: 1_000 }, (_, index) => killPlan(1, index, true));
   for (const command of commands) {
     expect(plans.filter((plan) => plan.command === command).length).toBeGreaterThanOrEqual(80);
@@ -57,12 +57,12 @@ test.each<[string, Partial<Evidence>]>([
   ["answered not-charged is not charged", { found: "Failed" }],
   ["does not stay unknown", { found: "Unknown" }],
   ["no report is acknowledged before it is stored", { eventKinds: [] }],
-])("the comparison of the ledgers sees: %s", (sentence, change) => {
+])("the comparison of the ledgers finds the violation: %s", (sentence, change) => {
   expect(violationsOf(clean)).toEqual([]);
   expect(violationsOf({ ...clean, ...change }).join()).toContain(sentence);
 });
 
-test("an order may stay unknown only where nothing can tell it, and is told so", () => {
+test("an order may stay unknown only where nothing can prove it, and is answered Unknown", () => {
   const unknown = { ...clean, found: "Unknown", mayStayUnknown: true };
   expect(violationsOf(unknown)).toEqual([]);
   const answers = [{ one: { status: "Failed", error: { code: "", charged: "no" } } }];

@@ -81,13 +81,13 @@ const ofFreshness: readonly Mutation[] = [
     [fresh, "if ([...later, ...given].some(", "if ([...later].some("],
   ),
   oneEdit(
-    "the newest command of a terminal that tells nothing",
+    "the check that a sale is the newest command of a terminal that reports no last sale",
     ["16-fresh", "the sale is the newest command on this terminal"],
     safety,
     [fresh, "if (touched.length > 0) {", "if (touched.length > 1) {"],
   ),
   oneEdit(
-    "the sales of staff behind the newest command",
+    "the rule that staff may have sold after the newest command",
     ["16-fresh", "the newest command proves nothing: staff may have closed the day"],
     ofStaff,
     [fresh, "  if (isShared) return stale(", "  if (isShared && unmatched) return stale("],
@@ -157,7 +157,7 @@ const ofFold: readonly Mutation[] = [
     [machine, "if (second && !last.acknowledged) {", "if (second && last.report.good === false) {"],
   ),
   oneEdit(
-    "the look behind a cancel of ours",
+    "the read of the storage after a cancel of ours",
     ["22-heard-end", "the terminal's end is believed only after one more read"],
     [...folds, "test/tp-manager/arbiter/heard-ends.test.ts"],
     [machine, "if (!cancelled || after.phase", "if (cancelled || after.phase"],
@@ -222,7 +222,7 @@ const ofFold: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the reversal that was told before a refusal",
+    "the reversal that the terminal had reported before a refusal",
     ["07-returns", "A reversal whose end was not heard makes the order `Unknown`"],
     folds,
     [

@@ -21,8 +21,8 @@ const PARTS = 2;
 const refusals = ["GATEWAY_REFUSED", "GATEWAY_NOT_SENT", "GATEWAY_OPERATION_OPEN"];
 
 /**
- * Confirm, cancel or refund of an order that the gateway has: carried out once at most, and told
- * truly. What stays unknown is settled by a lookup, or by an operator who knows the truth.
+ * Confirm, cancel or refund of an order that the gateway has: carried out once at most, and
+ * answered truly. What stays unknown is settled by a lookup, or by an operator who knows the truth.
  */
 export class GatewayAttack implements Attack {
   readonly orderId: string;

@@ -26,7 +26,7 @@ export const inquiryMutations: readonly Mutation[] = [
     "if (assumptions.size > 0) return end;",
   ]),
   oneEdit(
-    "the doubt when the terminal does not show what it keeps",
+    "the order that becomes unknown when the terminal does not show whether it keeps a sale",
     ["19-late", "The terminal does not show whether it keeps the one that fits"],
     inquiries,
     [
@@ -36,7 +36,7 @@ export const inquiryMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the other orders that a look concerns",
+    "the check of the other orders that a probe concerns",
     ["19-late", "and whenever the storage is read"],
     inquiries,
     ["src/tp-manager/arbiter/inquiries.ts", "    this.#parts.probed(probe);\n", ""],
@@ -48,7 +48,7 @@ export const inquiryMutations: readonly Mutation[] = [
     ["src/tp-manager/matching/matcher.ts", "isStoredSince || id === null", "id === null"],
   ),
   oneEdit(
-    "the second sale of an order that a look has shown",
+    "the alarm for the second sale of an order that a probe has shown",
     ["19-late", "when one of them is charged, or may be, the alarm is `order-charged-twice`"],
     inquiries,
     [
@@ -68,7 +68,7 @@ export const inquiryMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the declined order beside the one in doubt",
+    "the declined order that fits as well as the order in doubt",
     ["30-whose-result", "well, which was answered as not charged"],
     late,
     ["src/tp-manager/matching/one-way.ts", "orders.size === 1 &&", "orders.size > 0 &&"],
@@ -84,7 +84,7 @@ export const inquiryMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the attempt in doubt behind the charged one",
+    "the attempt in doubt that an operator's decision is about when another one is charged",
     ["19-late", "about the attempt that it names, else about the one in doubt"],
     twice,
     [

@@ -13,7 +13,7 @@ const recovery = "test/tp-manager/arbiter/recovery.test.ts";
 /** Whose a record is, and what follows. */
 export const matchingMutations: readonly Mutation[] = [
   oneEdit(
-    "the match of a record that cannot be told from a known one",
+    "the match of a record that may equal a known record",
     ["matching", "leaves no alarm out"],
     answers,
     [
@@ -39,13 +39,13 @@ export const matchingMutations: readonly Mutation[] = [
     [match, "|| isShared || !isNew ? others", "|| isShared ? others"],
   ),
   oneEdit(
-    "the look before an order's payment that was refused",
+    "the rule that a storage which was not read before the payment proves nothing",
     ["matching", "what was stored before is not known"],
     answers,
     [match, 'if (!isNew) return "never probed";', ""],
   ),
   oneEdit(
-    "the doubt about what was seen before an order's payment",
+    "the rule that an undecided record from before the payment may be the same",
     ["matching", "what was stored before is not known"],
     answers,
     [match, 'isNew ||= asStored === "different" ||', 'isNew ||= asStored !== "same" ||'],
@@ -90,7 +90,7 @@ export const matchingMutations: readonly Mutation[] = [
       "view.records.nextCommand(attempt.transactionId) === lostSince && first === undefined;",
     ],
   ),
-  oneEdit("the doubt about a record without a time", ["matching", "it names no time"], answers, [
+  oneEdit("the rule for a record that names no time", ["matching", "it names no time"], answers, [
     match,
     'if (left.some(({ candidacy }) => candidacy === "untimed")) return "untimed";',
     "",
@@ -150,7 +150,7 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the command behind a record, when the clock was set back",
+    "the later command that counts for a record although the clock was set back",
     ["matching", "Once a later command has been charged, has found another record stored"],
     ["test/tp-manager/matching/number-alone.test.ts"],
     [match, "sentAtMs >= atMs || sentAtMs < begunAtMs", "sentAtMs >= atMs"],
@@ -166,7 +166,7 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the record that stood before the command that told it",
+    "the check that a record equals the one from before the command that reported it",
     ["matching", "The attempt's own command reported it, and nothing of it is charged yet"],
     answers,
     [
@@ -186,7 +186,7 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the oldest attempt that a record was told for",
+    "the match with the oldest attempt for which a record was reported",
     ["matching", "| payment | known, of another attempt;"],
     answers,
     [
@@ -204,13 +204,13 @@ export const matchingMutations: readonly Mutation[] = [
     [match, "? by !== null : by !== running", "? by !== null : true"],
   ),
   oneEdit(
-    "the match of a record that was told when nothing ran",
+    "the match of a record that was reported when nothing ran",
     ["19-late", "Exactly one order fits: it becomes charged"],
     [late],
     [match, "running === undefined ? by !== null :", "running === undefined ? true :"],
   ),
   oneEdit(
-    "the order whose own result another payment told again",
+    "the order whose own result another payment reported again",
     ["matching", "The attempt's own command reported it, and nothing of it is charged yet"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
@@ -220,13 +220,13 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the doubt about an open order's own result told anew",
+    "the rule that an undecided repeat of an open order's result charges nothing",
     ["matching", "proves no charge, disproves none"],
     answers,
     [match, "if (attempt && isCertain && isOpenTo(", "if (attempt && isOpenTo("],
   ),
   oneEdit(
-    "the charge of the attempt that told the record",
+    "the charge of an attempt by the record that its command reported",
     ["matching", "and nothing of it is charged yet"],
     answers,
     [match, "return saleOf(state) === undefined && record.good &&", "return record.good &&"],
@@ -321,7 +321,7 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the attempt of before a loss that explains nothing",
+    "the rule that an attempt from before a loss explains no record",
     ["17-loss", "An attempt that was begun before the loss explains nothing"],
     sees,
     [
@@ -331,7 +331,7 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the other doubts beside a late report",
+    "the rule that a late report decides nothing while another attempt is in doubt",
     ["19-late", "when no other is in doubt at that terminal"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
@@ -341,7 +341,7 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the doubt about which order's an unmatched transaction is",
+    "the rule that an unmatched transaction is known only when its order is certain",
     ["matching", "proves no charge, disproves none"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [knowledge, 'answer.answer === "known" && answer.isCertain ?', 'answer.answer === "known" ?'],
@@ -369,7 +369,7 @@ export const matchingMutations: readonly Mutation[] = [
     [candidates, "byClock === false && isNear && isStoredSince()", "byClock === false"],
   ),
   oneEdit(
-    "the charge of an attempt behind which another was charged",
+    "the charge of an attempt after which another attempt of the order was charged",
     ["19-late", "late whatever became of the others of its order"],
     ["test/tp-manager/arbiter/charged-twice.test.ts"],
     [
@@ -379,7 +379,7 @@ export const matchingMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the earlier attempt that stands behind one whose money went back",
+    "the charged earlier attempt that stands when the money of a later one went back",
     ["19-late", "or their money went back"],
     ["test/tp-manager/arbiter/late-repeats.test.ts"],
     [
@@ -405,7 +405,7 @@ export const matchingMutations: readonly Mutation[] = [
     ["src/tp-manager/arbiter/corrections.ts", "if (!other) return;", "if (other) return;"],
   ),
   oneEdit(
-    "the orders of several that were told as not charged",
+    "the orders that were answered as not charged, when several fit",
     ["matching", "each order that was answered as not charged and fits is unknown"],
     [late],
     [

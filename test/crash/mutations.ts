@@ -137,7 +137,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "docs/rules/05-evidence.md: no sale before the doubtful one was asked about",
+    removes: "docs/rules/05-evidence.md: no sale before the one in doubt was asked about",
     breaks: [
       "05-evidence",
       "no sale, reversal, end of day or reset begins before one complete recovery run has ended",
@@ -278,7 +278,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "the check for returns under the turn, and the journal's guard behind it",
+    removes: "the check for returns while the lease is held, and the journal's own guard",
     breaks: ["07-returns", "the command that holds it keeps the others out"],
     tests: ["test/tp-manager/journal/return-reservation.test.ts"],
     edits: [

@@ -12,7 +12,7 @@ const takesEar: readonly Victim[] = ["tp-manager", "both programs", "the kiosk's
 
 /**
  * A sale at a terminal that cannot be asked (docs/rules/25-one-way.md). An order may stay unknown
- * when nothing can tell its result any more: the terminal has lost its power, the bare connection
+ * when nothing can report its result any more: the terminal has lost its power, the bare connection
  * that would have brought it is gone, or tp-manager died before the terminal had its request. An
  * operator settles it then, as the bank's statement has it.
  */

@@ -15,10 +15,10 @@ const mutation = (
   edit: readonly [file: string, from: string, to: string],
 ): Mutation => oneEdit(removes, [rule, sentence], tests, edit);
 
-/** Whose result a one-way terminal tells. */
+/** The order to which a result of a one-way terminal belongs. */
 export const oneWayMutations: readonly Mutation[] = [
   mutation(
-    "the doubt about the last result once more",
+    "the rule that the last result once more decides nothing",
     "30-whose-result",
     "or when it carries none and is byte for byte the last result",
     [lies],
@@ -36,7 +36,7 @@ export const oneWayMutations: readonly Mutation[] = [
     ],
   ),
   mutation(
-    "the doubt about somebody else's word in the place of our reference",
+    "the rule that a foreign reference in the place of ours decides nothing",
     "30-whose-result",
     "decides nothing when it carries a foreign reference",
     [lies],
@@ -58,7 +58,7 @@ export const oneWayMutations: readonly Mutation[] = [
     [rule, "line.isShared || echoes || !holds", "line.isShared || !holds"],
   ),
   mutation(
-    "the doubts of before in a payment's result",
+    "the earlier attempts in doubt to which a payment's result may belong",
     "30-whose-result",
     "is not taken for the current payment's while it can be that of an earlier attempt in doubt",
     [kept],
@@ -86,14 +86,14 @@ export const oneWayMutations: readonly Mutation[] = [
     [rule, '&& learned.has("echoes-register"));', ");"],
   ),
   mutation(
-    "the doubt about an approval behind a refusal",
+    "the rule that an approval after a refusal decides nothing",
     "31-result-effects",
     "an approval after a refusal of the same payment",
     [lies],
     [rule, "...(wasRefused && !isOutweighed ?", "...(wasRefused && isOutweighed ?"],
   ),
   mutation(
-    "the look at what a nameless refusal contradicts",
+    "the check of the orders in doubt that a refusal without a name contradicts",
     "31-result-effects",
     "or of such a register, that carries no reference of ours ends nothing",
     [lies],
@@ -137,7 +137,7 @@ export const oneWayMutations: readonly Mutation[] = [
     ],
   ),
   mutation(
-    "the result of before a doubt, once more",
+    "the comparison of a late result with the last one before the payment in doubt",
     "30-whose-result",
     "or the last result before that payment, or the last that was no order's, was the very same",
     [late],
@@ -155,7 +155,7 @@ export const oneWayMutations: readonly Mutation[] = [
     [rule, "  const denied = report.good ? denied", "  const denied = !report.good ? denied"],
   ),
   mutation(
-    "the result that an order of a person's word still waits for",
+    "the result that an order settled by a person still waits for",
     "30-whose-result",
     "A person who settles such an order brings no result of it",
     [kept],
@@ -166,7 +166,7 @@ export const oneWayMutations: readonly Mutation[] = [
     ],
   ),
   mutation(
-    "the person's word in what a result can be",
+    "the person's decision in what a late result can be",
     "30-whose-result",
     "but only an approval of one that was charged, and a refusal of one that was not",
     [kept],
@@ -184,7 +184,7 @@ export const oneWayMutations: readonly Mutation[] = [
     ],
   ),
   mutation(
-    "the result that agrees with a person's word",
+    "the result that agrees with a person's decision",
     "30-whose-result",
     "with a decision that a result of its time agrees with",
     [kept],
@@ -193,7 +193,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the attempts that have ended in what a reference names",
     "30-whose-result",
-    "looked for among all that are not put away",
+    "the search for a reference among the attempts that have ended",
     [late],
     [
       rule,

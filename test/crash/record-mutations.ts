@@ -12,7 +12,7 @@ const fits = "test/tp-manager/matching/candidates.test.ts";
 /** Which two records are one transaction. */
 const ofComparison: readonly Mutation[] = [
   oneEdit(
-    "the doubt about one second with other numbers",
+    "the rule that one second with other numbers is undecided",
     ["matching", "| equal | both reported, and other | equal | undecided: a terminal that spells"],
     records,
     [
@@ -22,7 +22,7 @@ const ofComparison: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the doubt about an equal trace with another receipt number within an hour",
+    "the rule that an equal trace with another receipt number within an hour is undecided",
     [
       "matching",
       "| within an hour | the trace is equal; or the receipt, where no trace is reported |",
@@ -43,13 +43,13 @@ const ofComparison: readonly Mutation[] = [
     [comparison, "    hours >= 1 &&", "    hours > 1 &&"],
   ),
   oneEdit(
-    "the doubt about equal numbers whole hours apart",
+    "the rule that equal numbers whole hours apart are undecided",
     ["matching", "| whole hours apart | equal | | undecided: a clock that was set |"],
     records,
     [comparison, 'return moment === "silent" && numbers', "return numbers"],
   ),
   oneEdit(
-    "the doubt about one number of two",
+    "the rule that one equal number of two is undecided",
     ["matching", "Receipt number, trace number and moment (date and time) together identify"],
     records,
     [comparison, '? "mixed" : "differ"', '? "agree" : "differ"'],
@@ -76,7 +76,7 @@ const ofComparison: readonly Mutation[] = [
     [comparison, "return to === 1 ? null : to === 0;", "return to === 1 || to === 0;"],
   ),
   oneEdit(
-    "the doubt about two empty storages",
+    "the rule that two empty storages may differ",
     ["28-unchanged-storage", "may have been filled and emptied between two probes"],
     records,
     [comparison, 'a.kind === b.kind ? "unsure"', 'a.kind === b.kind ? "same"'],
@@ -102,7 +102,7 @@ const ofCandidates: readonly Mutation[] = [
     [match, "if (isNeverSent(events)) continue;", "if (isNeverSent([])) continue;"],
   ),
   oneEdit(
-    "the operator's word against a late record",
+    "the operator's decision against a late record",
     ["19-late", "A person had settled the one that fits as not charged"],
     contradicted,
     [match, 'if (first.attempt.state.settled) return "settled";', ""],
@@ -114,7 +114,7 @@ const ofCandidates: readonly Mutation[] = [
     [match, "|| isNotCharged(only.attempt.state));", ");"],
   ),
   oneEdit(
-    "the sale told within a command of another amount",
+    "the sale that was reported within a command of another amount",
     ["matching", "and not as a sale of another amount than its command had asked for"],
     contradicted,
     [match, "!(attempt && isForeignTo(attempt, found))", "true"],
@@ -156,7 +156,7 @@ const ofCandidates: readonly Mutation[] = [
     ["src/tp-manager/terminal/zvt/enquiries.ts", "also.length > 0 ?", "also.length > 9 ?"],
   ),
   oneEdit(
-    "the look at the first of two transactions",
+    "the probe of the first of two transactions in one answer",
     ["19-late", "the others are checked as well"],
     contradicted,
     ["src/tp-manager/arbiter/unmatched.ts", "probesIn(probe).find(isIt) ?? probe", "probe"],
@@ -198,7 +198,7 @@ const ofCandidates: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the doubtful repeat of an attempt's own report",
+    "the undecided repeat of an attempt's own report",
     ["matching", "proves no charge, disproves none"],
     answers,
     [
@@ -208,7 +208,7 @@ const ofCandidates: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the sale behind a result that was not good",
+    "the sale that came after a result that was not good",
     ["matching", "An attempt is no candidate when its own record is another one"],
     answers,
     [
@@ -322,7 +322,7 @@ const ofCandidates: readonly Mutation[] = [
     [match, "if (wasThere || isOver(attempt, events)) continue;", "if (wasThere) continue;"],
   ),
   oneEdit(
-    "the doubt about what a later command found",
+    "the rule that an undecided record before a later command is no other one",
     ["matching", "proves no charge, disproves none"],
     answers,
     [

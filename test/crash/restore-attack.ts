@@ -8,12 +8,12 @@ import type { Attack, AttackResult } from "./attack.ts";
 import type { CrashSite } from "./crash-site.ts";
 import type { KillPlan } from "./kill-plan.ts";
 
-/** The order is known to the gateway alone, and the kiosk is told so. */
+/** The order is known to the gateway alone, and the kiosk is answered so. */
 const onlyAtGateway = ["STORES_DISAGREE", "TERMINAL_SALE_UNMATCHED"];
 
 /**
  * `launch.sh restore` of one database or of both, after a sale that the copies lack. The sale stays
- * charged once, is at the gateway once and is never told as not charged, whatever part of the
+ * charged once, is at the gateway once and is never answered as not charged, whatever part of the
  * restore was done; the same command works afterwards.
  */
 export class RestoreAttack implements Attack {
@@ -68,7 +68,7 @@ export class RestoreAttack implements Attack {
     const told = async (): Promise<string | undefined> => {
       const one = (await this.#repeat())?.one;
       const code = one?.error?.code ?? "";
-      // Before the other database has told what it has, the order is in doubt.
+      // Before the other database has reported its orders, the order is in doubt.
       if (this.#plan.share === "all" && onlyAtGateway.includes(code)) return code;
       return one?.status === "Success" ? one.status : undefined;
     };

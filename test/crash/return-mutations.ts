@@ -33,7 +33,7 @@ export const returnMutations: readonly Mutation[] = [
     "const isKnown = ",
   ]),
   oneEdit(
-    "the reversal that was told to nobody",
+    "the rule that a reversal may have been reported to nobody",
     ["17-loss", "because a reversal may have been reported to nobody"],
     lost,
     [guard, 'return returnedBy === "anybody" || !isKnown;', "return !isKnown;"],
@@ -76,7 +76,7 @@ export const returnMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the one sum of a return that was told before its end",
+    "the one sum of a return that was notified before its end",
     ["07-returns", oneSum],
     ["test/tp-manager/journal/return-reservation.test.ts"],
     [

@@ -63,7 +63,7 @@ function zvt(line: "tcp" | "pty"): TerminalKind {
   };
 }
 
-/** A result that was not acknowledged is told for as long as the terminal has power. */
+/** A result that was not acknowledged is reported again for as long as the terminal has power. */
 function unasked(
   line: "tcp" | "pty",
   switches: readonly string[],

@@ -9,7 +9,7 @@ const looks = ["test/tp-manager/matching/table.test.ts"];
 const columns = ["test/tp-manager/matching/table-columns.test.ts"];
 const unwritten = "test/tp-manager/arbiter/unwritten-evidence.test.ts";
 
-/** What the facts of a look prove. */
+/** What the facts of a probe prove. */
 export const verdictMutations: readonly Mutation[] = [
   oneEdit(
     "the moment in an unchanged storage",
@@ -34,7 +34,7 @@ export const verdictMutations: readonly Mutation[] = [
     [facts, "heard.unclear || mayHaveStored ||", "heard.unclear ||"],
   ),
   oneEdit(
-    "the number that the doubtful command had told itself",
+    "the number that the command in doubt had reported itself",
     ["02-proof", "the command in doubt had reported no number of its own"],
     columns,
     [facts, "isUnused && heard.good?.receiptNumber != null ? null", "isUnused === null ? null"],
@@ -105,19 +105,19 @@ export const verdictMutations: readonly Mutation[] = [
     "",
   ]),
   oneEdit(
-    "the sale behind the terminal's own cancel",
+    "the check for a sale of the order after the terminal's own cancel",
     ["22-heard-end", "unless a sale is stored that fits the order"],
     looks,
     [table, 'facts.end === "only-bad" && !mayHoldOurs(facts)', 'facts.end === "only-bad"'],
   ),
   oneEdit(
-    "the sale of no known time behind a cancel",
+    "the sale without a known time after a cancel",
     ["22-heard-end", "unless a sale is stored that fits the order"],
     looks,
     [table, "unfit === null && timely !== false;", "unfit === null && timely === true;"],
   ),
   oneEdit(
-    "the doubt about a report where nothing is known of before",
+    "the rule that without a baseline an undecided record proves nothing",
     ["02-proof", "Without a baseline only the very transaction that was reported counts as new."],
     looks,
     [
@@ -127,7 +127,7 @@ export const verdictMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the second look behind a bad end",
+    "the second probe after the terminal reported that the payment failed",
     ["22-heard-end", "is proved not charged by two unchanged idle reads"],
     looks,
     [
@@ -173,7 +173,7 @@ export const verdictMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the second sale beside the one that went back",
+    "the second sale of an order when the first one was reversed",
     ["20-second-sale", "the terminal is asked about both"],
     looks,
     [
@@ -218,7 +218,7 @@ export const verdictMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the record that cannot be told from the one of before",
+    "the rule that a record which may be the one from before the payment proves nothing",
     ["matching", "may be the one from before the payment | unsettled"],
     looks,
     [
@@ -228,7 +228,7 @@ export const verdictMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the record that tells no time",
+    "the rule that a record without a time proves nothing for a sale in doubt",
     ["02-proof", "and a time within the payment's own"],
     looks,
     [table, "holds: ({ timely }) => timely !== true,", "holds: ({ timely }) => timely === false,"],
@@ -290,7 +290,7 @@ export const verdictMutations: readonly Mutation[] = [
     [table, "if (!next?.served || inquiry", "if (!next || inquiry"],
   ),
   oneEdit(
-    "the bad end behind an acknowledged sale",
+    "the rule that a failed end after an acknowledged sale leaves the order in doubt",
     ["04-approval", "in doubt; a charge then takes two probes"],
     looks,
     [
@@ -333,7 +333,7 @@ export const verdictMutations: readonly Mutation[] = [
     ],
   ),
   oneEdit(
-    "the order that was told a word before a sale was found",
+    "the outcome that an order was answered with before a sale was found",
     ["19-late", "The stored reversal of the sale makes them what they were answered as."],
     ["test/tp-manager/arbiter/late-reports.test.ts"],
     [machine, "last, told: state.outcome };", "last };"],

@@ -1,4 +1,4 @@
-/** What the kiosk was told about an order by one answer. */
+/** What the kiosk was answered about an order, in one answer. */
 interface Told {
   readonly one: {
     readonly status: string;
@@ -12,17 +12,17 @@ export interface Evidence {
   readonly worth: readonly number[];
   /** The terminal's bank: movements of this order, oldest first. */
   readonly movements: ReadonlyArray<{ readonly kind: string; readonly amountMinor: number }>;
-  /** What the kiosk was told about the order, every time it got an answer, oldest first. */
+  /** What the kiosk was answered about the order each time, oldest first. */
   readonly answers: readonly Told[];
   /** What the journal answers; its status is "never begun" for an unknown order. */
   readonly found: string;
-  /** Each with its reason behind a colon, where it has one. */
+  /** The kinds of the attempt's events, each with its reason after a colon where it has one. */
   readonly eventKinds: readonly string[];
   /** The terminal has heard our acknowledgement of its report. */
   readonly acknowledged: boolean;
   /** The kiosk asked for the money back. */
   readonly reversalAsked?: boolean;
-  /** Nothing that is left can tell what became of the order. */
+  /** No source that is left can prove what became of the order. */
   readonly mayStayUnknown?: boolean;
 }
 

@@ -74,7 +74,7 @@ beforeAll(async () => {
   mkdirSync(npmFolder);
   writeFileSync(join(npmFolder, "npm"), installsOnce, { mode: 0o755 });
   again = isWhole ? release(join(folder, "again")) : undefined;
-  again?.catch(() => {}); // its test tells
+  again?.catch(() => {}); // its own test fails then
   archive = await release(join(folder, "out"));
   mkdirSync(tools);
   for (const tool of ["sh", "ls", "sort", "readlink", "cat"]) {

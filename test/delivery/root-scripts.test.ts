@@ -29,14 +29,14 @@ async function launched(script = "launch.sh", ...words: string[]): Promise<strin
 }
 
 describe("the version that is run", () => {
-  test("is the one that current names, with all words handed on", async () => {
+  test("is the one that current names, and gets all arguments unchanged", async () => {
     put("current", "1.9.0\n");
     put("previous", "1.10.1\n");
     expect(await launched("launch.sh", "status", "--data", "a b")).toBe("1.9.0 status --data a b");
     expect(await launched("always-up.sh", "--data", "x")).toBe("1.9.0 keep-alive --data x");
   });
 
-  test("is found through a link, and from any folder", async () => {
+  test("is found through a link, and from any working folder", async () => {
     put("current", "1.9.0\r\n");
     const link = join(root, "..", "link");
     symlinkSync(join(root, "launch.sh"), link);
@@ -60,20 +60,20 @@ describe("the version that is run", () => {
     expect(await launched()).toBe("1.9.0");
   });
 
-  test("is the previous one when current names one that is not whole", async () => {
+  test("is the previous one when current names a version that is incomplete", async () => {
     put("current", "1.10.1\n");
     put("previous", "1.10.0\n");
     breakVersion("1.10.1");
     expect(await launched()).toBe("1.10.0");
   });
 
-  test("is the newest whole one when neither can be run", async () => {
+  test("is the newest complete one when neither current nor previous can be run", async () => {
     put("current", "1.10.1");
     breakVersion("1.10.1");
     expect(await launched()).toBe("1.10.0");
   });
 
-  test("is missing when none is whole: that is told, with what helps", async () => {
+  test("is missing when none is complete, and the error says what helps", async () => {
     for (const version of ["1.9.0", "1.10.0", "1.10.1"]) breakVersion(version);
     await expect(launched()).rejects.toMatchObject({
       code: 69,

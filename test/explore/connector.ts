@@ -106,7 +106,8 @@ export class Connector {
     const { report } = baseline.last;
     const newest = unmatched.at(-1);
     const isKept = newest !== undefined && this.#judges.isSame(newest.report, report);
-    // Nothing more can be found out about a record that is told without a name each time.
+    // Nothing more can be found out about a record that the terminal reports without a name each
+    // time.
     if (!isKept && newest?.report === report && newest.finding !== "open") return false;
     const isInDoubt = attempts.some(({ state }) => state.phase === "in-doubt");
     if (candidatesIn(answer).length > 0 || isInDoubt) return this.#unmatched(world, report);
@@ -221,14 +222,14 @@ export class Connector {
     return ram.inquiries.length === 0 || ram.isLockedOut;
   }
 
-  /** Questions that one look answers: an unmatched transaction comes last. */
+  /** Questions that one probe answers: an unmatched transaction comes last. */
   due({ ram }: World): OpenQuestion[] {
     const open = ram.inquiries.filter(({ waits }) => waits === null);
     const isAbout = ram.inquiries.some(({ about }) => about === "attempt");
     return open.filter(({ about }) => about === "attempt" || !isAbout);
   }
 
-  /** One look at the terminal for everything that is due. */
+  /** One probe of the terminal for everything that is due. */
   look(world: World): string {
     const { device, ram } = world;
     if (device.lock !== null && !this.#judges.takesRefusals) {
@@ -310,7 +311,7 @@ export class Connector {
     if (finding === "unclear") alarm(world, "sale-without-order-unclear");
   }
 
-  /** What the terminal told before a command may settle attempts that stayed unknown. */
+  /** What the terminal reported before a command may settle attempts that stayed unknown. */
   #learn(world: World): void {
     for (const [index, { state }] of world.disk.attempts.entries()) {
       if (state.phase !== "in-doubt" || isAsked(world, index)) continue;

@@ -12,7 +12,9 @@ export type Spelling = "full" | "short" | "no receipt" | "no moment" | "time alo
 export interface Entry {
   /** The order whose command the terminal carried out. */
   readonly order: string;
-  /** Which of the order's commands it was; a walk that asks for more than one tells it. */
+  /**
+   * The number of the command among the order's commands, in a walk that asks for more than one.
+   */
   readonly attempt?: number;
   /** Absent: the amount of the small scope. */
   readonly amountMinor?: number;
@@ -25,7 +27,9 @@ export interface Entry {
   readonly money: "pending" | "standing" | "returned";
   /** Approved after the terminal had said that nothing was sold. */
   readonly late: boolean;
-  /** Told otherwise than it was at first, each time from then on. */
+  /**
+   * How the terminal reports the transaction from now on, where it differs from the first report.
+   */
   readonly toldWith?: "other numbers" | "another time" | undefined;
 }
 

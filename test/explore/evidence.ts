@@ -65,7 +65,10 @@ export class Evidence {
     return this.#of(world).matcher.newSale(baseline);
   }
 
-  /** An open unmatched that can be the late report of an order which was told as not charged. */
+  /**
+   * Whether an open unmatched transaction can be the late report of an order that was answered as
+   * not charged.
+   */
   mayBeLate(world: World, order: string): boolean {
     const { ram } = world;
     return ram.inquiries.some(
@@ -112,7 +115,7 @@ function rowOf({ disk }: World, id: number): UnmatchedRow {
 function doubtAbout({ left }: World, attempt: Attempt, matcher: Matcher): Inquiry {
   const { state } = attempt;
   if (!isInDoubt(state)) throw new Error(`asked about an attempt that is ${state.phase}`);
-  // A terminal that empties itself is out of sight for longer than a watch allows.
+  // A terminal that empties itself is unobserved for longer than a watch allows.
   const isWatched = !left.struck.some((fault) => fault.startsWith("empties"));
   return { ...matcher.inquiry(attempt, state, 0), isWatched };
 }

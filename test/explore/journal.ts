@@ -68,7 +68,8 @@ export class DiskJournal implements Attempts, Records, Unmatched {
       found: baseline.last,
       served,
       receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
-      // Tells only where no number is that of a numbering which has just begun.
+      // Counts only where every number is of the current numbering; in a walk it may have begun
+      // again.
       formerReceipt: null,
     };
   }
@@ -128,7 +129,7 @@ export class DiskJournal implements Attempts, Records, Unmatched {
   }
 }
 
-/** Receipt numbers alone name nothing where a record tells more. */
+/** Whether a receipt number alone names the record; it does not where the record has more names. */
 function isReceiptAlone(record: NamedRecord, receiptNumber: string): boolean {
   const { receiptNumber: number, traceNumber, localTime } = record;
   return traceNumber === null && localTime === null && Number(number) === Number(receiptNumber);

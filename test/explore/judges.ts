@@ -30,7 +30,7 @@ export interface Judges {
   readonly judgeReport: (report: TransactionReport) => Judgement;
   /** A good result of another sale than the good one before it. */
   readonly isSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
-  /** Perhaps one, by its time alone: told, and not refused. */
+  /** May be another sale, judged by its time alone: it raises an alarm and is not refused. */
   readonly mayBeSecondSale: (first: TransactionReport, report: TransactionReport) => boolean;
   readonly isSame: (a: TransactionReport, b: TransactionReport) => boolean;
   readonly judge: (doubt: Inquiry, look: Probe, known: Known, earlier: Probe | null) => Verdict;
@@ -43,10 +43,10 @@ export interface Judges {
 }
 
 export const T4_MS = 180_000;
-/** Shorter than the looks at an empty storage: a walk without a clock makes one look of them. */
+/** Shorter than the watch of an empty storage: a walk without a clock makes one probe of it. */
 export const CONFIRM_MS = 3_000;
 
-/** A walk has no clock: the next look comes when the pause that was asked for is over. */
+/** A walk has no clock: the next probe comes when the requested pause is over. */
 const wholePauseAgo = (earlier: Probe): EarlierProbe => ({
   ...earlier,
   sinceMs: earlier.atMs - CONFIRM_MS,

@@ -3,15 +3,17 @@ import type { Move, Scope } from "./scope.ts";
 import type { Told, World } from "./world.ts";
 
 /**
- * The oracle. Knows the bank's truth, what was told and what was heard, and none of the rules by
- * which the product decides.
+ * The oracle. Knows the bank's truth, what the kiosk was answered and what was received from the
+ * terminal, and none of the rules by which the product decides.
  */
 export interface Breach {
   readonly law: string;
   readonly what: string;
 }
 
-/** Rows in which an order may end Unknown, because the terminal cannot tell the truth any more. */
+/**
+ * Rows in which an order may end Unknown, because the terminal cannot report the truth any more.
+ */
 export const unknownRows: ReadonlyArray<{
   readonly row: string;
   readonly applies: (world: World, order: string, scope: Scope) => boolean;
@@ -109,7 +111,7 @@ export function breachOfMove(before: World, { next, waited }: Move, scope: Scope
     if (isWrong && !cannotBeKnown(next, order, scope)) {
       return {
         law: "no charge is reported as not paid",
-        what: `${order} is told as not charged while the bank has it`,
+        what: `${order} is answered as not charged while the bank has it`,
       };
     }
   }
@@ -146,7 +148,7 @@ function breachOfOrder(world: World, scope: Scope, order: string): Breach | null
   if (charges > 1 && !isAlarmed && !cannotBeKnown(world, order, scope)) {
     return {
       law: "no card is charged twice for one order",
-      what: `the bank has ${order} ${charges} times, and nobody is told`,
+      what: `the bank has ${order} ${charges} times, and no alarm names it`,
     };
   }
   switch (toldOf(attempt.state.phase)) {
@@ -174,7 +176,7 @@ function breachOfCharged(world: World, order: string): Breach | null {
   const entry = state?.phase === "charged" ? entryOf(state.report) : null;
   const paid = entry === null ? undefined : world.device.entries[entry];
   const paidBy = paid?.order;
-  // Of two equal sales that nobody was told of the terminal's word names no order.
+  // Two equal sales without a report: the terminal's record names neither order.
   const isUnheard = paid?.late === true && !world.disk.heardOf.includes(entry ?? -1);
   if (paidBy !== order && !isUnheard) {
     return {
@@ -184,14 +186,14 @@ function breachOfCharged(world: World, order: string): Breach | null {
   }
   if (entry !== null && world.device.entries[entry]?.money === "standing") return null;
   return {
-    law: "an order that is told as charged is charged",
-    what: `${order} is told as charged with a transaction that the bank does not have`,
+    law: "an order answered as charged is charged",
+    what: `${order} is answered as charged with a transaction that the bank does not have`,
   };
 }
 
 /**
- * The terminal has shown nothing of the sale and cannot any more, or people were told of a sale
- * that no order could be named for.
+ * The terminal has shown nothing of the sale and cannot any more, or an alarm reported a sale for
+ * which no order could be named.
  */
 function cannotBeKnown(world: World, order: string, scope: Scope): boolean {
   const unproved = world.disk.attempts.some(

@@ -46,7 +46,7 @@ function kioskMoves(world: World, scope: Scope, connector: Connector, add: Add):
       next.kiosk.asked[order] = asked + 1;
       connector.admit(next, order);
       const told = next.kiosk.told[order];
-      return next.kiosk.request || told === "nothing" ? undefined : `it is told "${told}"`;
+      return next.kiosk.request || told === "nothing" ? undefined : `it is answered "${told}"`;
     });
   }
 }

@@ -1,7 +1,7 @@
 import type { Connector } from "./connector.ts";
 import { copyOf, type World } from "./world.ts";
 
-/** A first request may be refused, because a doubt has come up; the second one may not. */
+/** A first request may be refused, because an attempt became in doubt; the second one may not. */
 const REQUESTS = 2;
 const LOOKS_MAX = 40;
 

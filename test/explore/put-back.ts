@@ -20,7 +20,7 @@ interface PutBack {
 type MatcherParts = ConstructorParameters<typeof Matcher>[0];
 type Told = Parameters<Matcher["whose"]> extends [unknown, ...infer Rest] ? Rest : never;
 
-/** Of a sale that was never reported an order that was told as not charged is no candidate. */
+/** For a sale that was never reported no order that was answered as not charged is a candidate. */
 class ForgetsTurnedAway extends Matcher {
   readonly #records: MatcherParts["records"];
 
@@ -41,7 +41,7 @@ class ForgetsTurnedAway extends Matcher {
   }
 }
 
-/** A record that is not told in the very same words was never told before. */
+/** A record that is not reported with the very same contents counts as new. */
 class ReadsLiterally extends Matcher {
   readonly #records: MatcherParts["records"];
 

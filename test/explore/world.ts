@@ -34,7 +34,7 @@ type Message =
 interface Disk {
   attempts: StoredAttempt[];
   unmatched: StoredUnmatched[];
-  /** Every record that was told, the oldest first. */
+  /** Every record that was reported, oldest first. */
   records: KnownRecord[];
   /** When an end of day was run. */
   closings: number[];

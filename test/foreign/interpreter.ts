@@ -12,7 +12,7 @@ interface Interpreter {
   readonly command: string;
   /** Arguments of a check that fails where something is missing. */
   readonly check: readonly string[];
-  /** What to install, for the line that tells of a skipped test. */
+  /** What to install, for the line that reports a skipped test. */
   readonly needs: string;
 }
 

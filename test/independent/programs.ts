@@ -6,7 +6,7 @@ import { until } from "../support/child-program.ts";
 import { startProcess } from "../support/own-processes.ts";
 
 const folder = join(projectRoot, "test/independent");
-/** Nothing is left beside the sources. */
+/** Python writes no compiled files next to the sources. */
 const environment = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
 
 /** Python 3.8 or newer with the module for serial lines; null where there is none. */
@@ -130,7 +130,7 @@ export interface Plan {
   readonly keep?: boolean;
   /** T4 in each 04 FF. */
   readonly minutes?: readonly [number];
-  /** Frames of the register that are refused or not acknowledged, frames that are spoilt. */
+  /** How many frames of the register are refused or not acknowledged, or arrive malformed. */
   readonly fault?: Readonly<Partial<Record<"nak" | "mute" | "corrupt", number>>>;
 }
 

@@ -68,7 +68,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     });
   }
 
-  test("tells who the terminal is and how it is", async () => {
+  test("reports the identity and the state of the terminal", async () => {
     expect((await at.call("GET", "/config")).one).toMatchObject({
       serialNumber: "12345678",
       deviceId: "MOCK",
@@ -78,7 +78,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect((await at.call("GET", "/check")).one).toMatchObject(ready);
   });
 
-  test("pays, and gives the money back once", async () => {
+  test("pays, and reverses the sale only once", async () => {
     const before = await sales();
     const { one } = await at.pay(12.5, "first");
     expect([one.status, one.receipt?.["primaryAccountNumber"], one.ticket]).toEqual([
@@ -95,7 +95,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect([await sales(), mock.count("0630")]).toEqual([before, reversals + 1]);
   });
 
-  test("hears a decline, a refusal, and a reversal that is not done", async () => {
+  test("answers a decline, a refusal, and a reversal that is not carried out", async () => {
     const before = await sales();
     mock.plan({ result: 5 });
     expect((await at.pay(1, "declined")).one).toMatchObject({
@@ -131,7 +131,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     },
   );
 
-  test("sells in two phases: goods out, out in part, not out", async () => {
+  test("charges in two phases the whole amount, a part, or nothing", async () => {
     const before = await sales();
     const decide = async (orderId: string, body: object, withinSeconds = 30) => {
       const delivery = { withinSeconds };
@@ -175,7 +175,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     expect([charged, mock.count("0601") - started]).toEqual([keep ? 400 : 0, 1]);
   });
 
-  test("closes the day, restarts, and does what the terminal demands", async () => {
+  test("closes the day, restarts, and carries out what the terminal demands", async () => {
     expect((await at.pay(7, "before the end")).one.status).toBe("Success");
     const total = await sales();
     const tlc = await at.call("POST", "/tlc");
@@ -194,7 +194,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
   });
 }
 
-/** The offences, each behind what came before it. */
+/** The problems that the terminal found, each after the events before it. */
 export function context({ events }: MockTerminal): string {
   const around = events.flatMap(({ event }, i) =>
     event === "problem" ? events.slice(Math.max(0, i - 6), i + 2) : [],

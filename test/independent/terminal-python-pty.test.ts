@@ -18,7 +18,7 @@ describe.skipIf(!possible)("tp-manager and a terminal in Python on a pty", () =>
 );
 
 describe.skipIf(!possible)("a driver on a bad line", () => {
-  test("repeats what was not taken, and has a spoilt frame repeated", async () => {
+  test("repeats a refused frame, and gets a malformed frame repeated", async () => {
     const link = join(temporaryFolder(), "python");
     const mock = await MockTerminal.start("--pty", link);
     const at = new TestInstallation({

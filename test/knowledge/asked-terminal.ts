@@ -111,7 +111,7 @@ export class AskedTerminal implements Terminal {
     this.#world.leaves("payment");
     const way = chooser.choose(`the payment of ${order}`, paymentWays(this.#world));
     await this.#wait(CARD_MS);
-    if (way.includes(" record is told: ")) {
+    if (way.includes(" record is reported: ")) {
       return await this.#toldAgain(Number(way.split(": ")[1]), observer);
     }
     switch (way) {
@@ -124,7 +124,7 @@ export class AskedTerminal implements Terminal {
         this.#declines(observer);
         this.#world.keep(this.#world.charge(order, {}, "decline-final"));
         return this.#aborts("declined", "05");
-      case "a sale of staff is told":
+      case "a sale of staff is reported":
         return await this.#toldAgain(this.#world.staffSells(amountMinor), observer);
       case "tp-manager is killed, the customer goes":
         this.#world.staff("at the terminal meanwhile");
@@ -182,17 +182,17 @@ export class AskedTerminal implements Terminal {
       this.#world.bank();
       return this.#aborts("terminal-fault", "6C");
     }
-    const way = chooser.choose("behind the report", [
+    const way = chooser.choose("after the report", [
       "it ends well",
-      "the word arrived, the line is lost",
-      "the word arrived and something is printed, the line is lost, a look is stale",
-      "the word arrived and something is printed, the line is lost",
-      "the word did not arrive, the sale is kept",
-      "the word did not arrive, the sale is taken back",
-      ["a second sale of this order is told", "second sales"],
+      "the ACK arrived, the line is lost",
+      "the ACK arrived and something is printed, the line is lost, a probe is stale",
+      "the ACK arrived and something is printed, the line is lost",
+      "the ACK did not arrive, the sale is kept",
+      "the ACK did not arrive, the sale is taken back",
+      ["a second sale of this order is reported", "second sales"],
       ["tp-manager is killed", "restarts"],
     ]);
-    if (way === "the word did not arrive, the sale is taken back") {
+    if (way === "the ACK did not arrive, the sale is taken back") {
       takeBack(device, index, storesReversals);
       this.#world.bank();
       return this.#heard(lost("line"));
@@ -200,7 +200,7 @@ export class AskedTerminal implements Terminal {
     this.#world.keep(index);
     if (way === "tp-manager is killed") return await this.#killed();
     if (way.includes("printed") || way === "it ends well") observer.acknowledged();
-    if (way.endsWith("a look is stale")) this.#staysStale();
+    if (way.endsWith("a probe is stale")) this.#staysStale();
     if (way.startsWith("a second sale")) return await this.#approves(observer);
     if (way === "it ends well") return this.#heard({ end: "completed", ticket: "" });
     this.#world.staff("at the terminal meanwhile");
@@ -223,7 +223,7 @@ export class AskedTerminal implements Terminal {
     if (way.endsWith("stored later")) {
       this.#later(WITHIN_LIMIT_MS / 5, () => this.#world.keep(sells()));
     }
-    if (way.endsWith("told late")) this.#later(CARD_MS, () => this.#tellsLate(sells()));
+    if (way.endsWith("reported late")) this.#later(CARD_MS, () => this.#tellsLate(sells()));
     return this.#aborts("cancelled", "6C");
   }
 
@@ -268,7 +268,7 @@ export class AskedTerminal implements Terminal {
     this.#world.bank();
   }
 
-  /** It answers questions, and is still with a customer of before. */
+  /** The terminal answers questions, and is still with the customer of an earlier payment. */
   get #isAlone(): boolean {
     return this.#world.device.process.at === "paying";
   }

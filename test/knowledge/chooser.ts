@@ -1,7 +1,7 @@
 import type { Assumption, Dimension } from "./assumptions.ts";
 
 export type Needs = Assumption | Dimension;
-/** A course of events; the second word must not be excluded by the scope. */
+/** A course of events, with what a scope must allow for it where it needs something. */
 export type Option = string | readonly [name: string, needs: Needs];
 
 export interface Choice {
@@ -71,7 +71,7 @@ export class PathChooser implements Chooser {
     return new Set(taken.flatMap((each) => (typeof each === "object" ? [each[1]] : [])));
   }
 
-  /** The ways that leave this one at one place behind what was given. */
+  /** The ways that differ from this one in one choice after the given ones. */
   get siblings(): Sibling[] {
     const { way } = this;
     return this.points.flatMap(({ options, isFree }, at) =>

@@ -3,8 +3,8 @@ import type { Charge, Leave, Story, Verdict } from "./story.ts";
 /**
  * The judge. A verdict may be given only where it is true in every world that looks the same. The
  * connector answers the same to the same, so each world is asked for itself whether what was said
- * in it is true in it; worlds that look alike are put together to show two of them beside each
- * other, and to see where all of them agree and the connector said "unknown" all the same.
+ * in it is true in it; worlds that look alike are compared to show two of them together, and to see
+ * where all of them agree and the connector said "unknown" all the same.
  */
 
 export interface Violation {
@@ -97,7 +97,7 @@ function judgeSilence(story: Story): Violation[] {
       isSale(charge) && charge.attempt > 0 && charge.shown !== null && standsFrom(charge, Infinity),
   );
   const tooMuch = standing.filter((charge) => {
-    // Beside a shared terminal another amount is any customer's of the staff.
+    // At a shared terminal a sale of another amount may be any customer's of the staff.
     if (!charge.isAsked) return !story.isShared;
     return standing.some(
       (other) => other !== charge && other.isAsked && other.order === charge.order,

@@ -100,11 +100,11 @@ class OneWayLine implements Dialogue {
   ): Promise<"taken" | "refused" | "unanswered" | "lapsed"> {
     const { chooser, untold, order } = this.#world;
     if (untold.length > 0 && this.isShared) {
-      const comes = chooser.choose("a result of before", [
-        "is not told",
+      const comes = chooser.choose("an earlier result", [
+        "does not come",
         "comes before the request",
       ]);
-      if (comes !== "is not told") this.#tellNext(true);
+      if (comes !== "does not come") this.#tellNext(true);
     }
     if (!mayLeave()) return Promise.resolve("lapsed");
     this.#world.leaves("payment");
@@ -121,10 +121,10 @@ class OneWayLine implements Dialogue {
       "the bank declines",
       "the customer goes",
       ["the customer goes, and the card is charged", "abort-final"],
-      ["the customer goes, and the charge is told late", "abort-final"],
+      ["the customer goes, and the charge is reported late", "abort-final"],
       ["the bank declines, and the card is charged", "decline-final"],
-      "no result is told, the bank approves",
-      "no result is told, the customer goes",
+      "no result comes, the bank approves",
+      "no result comes, the customer goes",
       "the result comes late, the bank approves",
       "the result comes late, the customer goes",
       "the request is refused",
@@ -138,9 +138,9 @@ class OneWayLine implements Dialogue {
     const ours = ["the bank approves", "the customer goes"];
     const isOther = untold.length > 0 && (this.isShared || chooser.has("own-connection"));
     for (const end of isOther ? ours : []) {
-      const comes = `a result of before comes, ${end}`;
+      const comes = `an earlier result comes, ${end}`;
       ways.push(this.isShared ? comes : [comes, "own-connection"]);
-      ways.push([`a result of before comes behind its own, ${end}`, "ordered-results"]);
+      ways.push([`an earlier result comes after its own, ${end}`, "ordered-results"]);
     }
     for (const end of lastTold ? ours : []) {
       ways.push([`the last result comes again, ${end}`, "one-result-each"]);
@@ -175,9 +175,9 @@ class OneWayLine implements Dialogue {
       this.#world.kill();
       return "taken";
     }
-    if (way.startsWith("a result of before comes behind")) {
+    if (way.startsWith("an earlier result comes after")) {
       this.#later(2 * CARD_MS, () => this.#tellNext(true));
-    } else if (way.startsWith("a result of before"))
+    } else if (way.startsWith("an earlier result"))
       this.#later(AGAIN_MS / 5, () => this.#tellNext(false));
     if (way.startsWith("the last result") && lastTold) {
       this.#later(AGAIN_MS / 5, () => this.#tell(lastTold, false));
@@ -192,16 +192,16 @@ class OneWayLine implements Dialogue {
       if (isUntold) untold.push(told);
       else if (way.startsWith("the result comes late")) this.#comesLate(told);
       else {
-        // In their order: none of before follows.
+        // Results come in their order: no earlier one follows.
         if (!chooser.has("ordered-results")) untold.length = 0;
         this.#tell({ ...told, charge: says === "approved" ? told.charge : null }, false);
       }
       if (way.startsWith("the connection")) this.#gone();
-      if (way.endsWith("told late")) {
+      if (way.endsWith("reported late")) {
         const approved = { bytes: this.#result("approved", order, reference), charge: told.charge };
         const own = this.#world.lastTold;
         this.#later(4 * CARD_MS, () => {
-          // In their order: none of before follows the result of a later payment.
+          // Results come in their order: no earlier one follows the result of a later payment.
           const isLast = this.#world.lastTold === own;
           if (isLast || chooser.has("ordered-results")) this.#tell(approved, true);
         });
@@ -237,7 +237,7 @@ class OneWayLine implements Dialogue {
     if (next) this.#tell(next, unasked);
   }
 
-  /** Told again where the line is shared, until it is acknowledged. */
+  /** Reports a result, again where the line is shared, until it is acknowledged. */
   #tell(told: Told, unasked: boolean, times = 1): void {
     const { recorder, untold, named } = this.#world;
     if (!this.#life.alive) {
@@ -247,7 +247,7 @@ class OneWayLine implements Dialogue {
     const { says, reference } = resultOf(told.bytes);
     const of = reference === null ? "" : ` of ${named.get(reference)}`;
     recorder.known(`a result: ${says}${of}${unasked ? ", unasked" : ""}`);
-    // The last result once more, as far as anybody can tell, shows nothing.
+    // A result that is byte for byte the last one shows nothing new.
     const { lastTold } = this.#world;
     const isAgain = lastTold !== undefined && Buffer.from(told.bytes).equals(lastTold.bytes);
     recorder.shows(isAgain ? null : told.charge, `${says}${of}${told.charge}`);

@@ -4,7 +4,7 @@ import { type Entry, reportOf } from "../explore/entry-reports.ts";
 import type { Option } from "./chooser.ts";
 import type { World } from "./world.ts";
 
-/** What a look tells. */
+/** What a probe shows. */
 export function look(world: World): LastTransaction {
   const { chooser, device, recorder } = world;
   const told = lastOf(device);
@@ -17,7 +17,7 @@ export function look(world: World): LastTransaction {
     );
   }
   options.push(["a sale that never was", "storage-real"]);
-  const way = chooser.choose("a look shows", options);
+  const way = chooser.choose("a probe shows", options);
   switch (way) {
     case "a refusal":
       return { kind: "not-told", why: "refused", refused: true };

@@ -30,7 +30,7 @@ const days = ["A A", "A B A", "A B B", "A C B", "A R A", "A R B"] as const;
 
 /**
  * Each assumption of a family off alone, and in a pair with the sole user; a revocable one once
- * more, broken behind the back of a product that takes it for granted.
+ * more, broken while the product still relies on it.
  */
 export function scopesOf(family: Family, faults: number): Scope[] {
   const about = { family, dimensions, days, faults };

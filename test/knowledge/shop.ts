@@ -15,15 +15,15 @@ const rates: Readonly<Record<string, number>> = {
   "the line is lost, the customer goes": 0.001,
   "the line is lost, the bank approves": 0.001,
   "the line is lost, the bank approves, the sale is taken back": 0.000_5,
-  "the line is lost, the bank approves and tells it on the new line": 0.000_2,
+  "the line is lost, the bank approves and reports it on the new line": 0.000_2,
   "the line is lost, the bank approves much later": 0.000_3,
   "tp-manager is killed, the customer goes": 0.000_2,
   "tp-manager is killed, the bank approves": 0.000_2,
-  "the word arrived, the line is lost": 0.000_5,
-  "the word arrived and something is printed, the line is lost": 0.000_3,
-  "the word arrived and something is printed, the line is lost, a look is stale": 0.000_1,
-  "the word did not arrive, the sale is kept": 0.000_2,
-  "the word did not arrive, the sale is taken back": 0.000_5,
+  "the ACK arrived, the line is lost": 0.000_5,
+  "the ACK arrived and something is printed, the line is lost": 0.000_3,
+  "the ACK arrived and something is printed, the line is lost, a probe is stale": 0.000_1,
+  "the ACK did not arrive, the sale is kept": 0.000_2,
+  "the ACK did not arrive, the sale is taken back": 0.000_5,
   "tp-manager is killed": 0.000_2,
   "it is carried out, and its end is lost": 0.02,
   "it is refused": 0.02,
@@ -51,7 +51,7 @@ interface ShopDays {
   readonly alarms: ReadonlyMap<string, number>;
 }
 
-/** Many customers, one after another, of a terminal for ourselves or beside the staff. */
+/** Many customers, one after another, at a terminal of our own or one that staff uses too. */
 export async function simulateShop(
   path: string,
   shop: { readonly payments: number; readonly isShared: boolean; readonly seed: number },

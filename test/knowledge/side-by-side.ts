@@ -2,7 +2,7 @@ import { nameOf } from "./scope.ts";
 import type { Story } from "./story.ts";
 import { twinOf, type Walked, type Walker } from "./walker.ts";
 
-/** A violation, and beside it a world that looked the same in which nothing was wrong. */
+/** A violation, and next to it a world that looked the same in which nothing was wrong. */
 export async function pairOf(
   walker: Walker,
   walked: Walked,
@@ -22,7 +22,7 @@ export async function pairOf(
       : ["No world of this scope looks the same until then."]),
     "Heard and done until then:",
     "```",
-    // With the word itself, which is written down behind it.
+    // With the line of the verdict itself, which is written after the verdict.
     ...story.lines
       .filter((_, at) => (story.lines[at - 1]?.seq ?? 0) <= seq)
       .map(({ text }) => text),

@@ -16,7 +16,7 @@ export interface Charge {
   broke: Assumption | null;
   from: number | null;
   until: number | null;
-  /** Since when the connector was told a record of it that it had not been told before. */
+  /** Since when the connector has had a record of this charge; null: it has had none. */
   shown: number | null;
 }
 
@@ -68,7 +68,7 @@ export interface Story {
   readonly fallen: readonly string[];
 }
 
-/** Writes a story down, in one order of everything. */
+/** Records a world's events, in one order of everything. */
 export class Recorder {
   readonly lines: Array<{ seq: number; text: string }> = [];
   readonly charges: Charge[] = [];
@@ -101,7 +101,7 @@ export class Recorder {
     return this.#trace.copy().digest("base64url");
   }
 
-  /** The connector is told a record of this charge. */
+  /** The terminal reports a record of this charge to the connector. */
   shows(index: number | null, words: string): void {
     const isNew = !this.#told.has(words);
     this.#told.add(words);

@@ -50,7 +50,7 @@ interface Way {
 export class Walker {
   readonly #journal: KeptJournal;
 
-  /** `path`: of a journal that is wiped behind each world. */
+  /** `path`: of a journal that is wiped after each world. */
   constructor(path: string) {
     this.#journal = new KeptJournal(path);
   }
@@ -77,7 +77,7 @@ export class Walker {
 
   /**
    * Every world of a scope until `isOver`, the near ones first, those of one distance in an order
-   * of the seed; behind the last one worlds at random that are further away.
+   * of the seed; after the last one worlds at random that are further away.
    */
   async walk(
     scope: Scope,

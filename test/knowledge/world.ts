@@ -23,7 +23,7 @@ const [SOON_MS, PATIENCE_MS, REST_MS] = [2_000, 600_000, 900_000];
 
 type House = ReturnType<typeof openHouse<Terminal, Life["clock"]>>;
 
-/** `told`: what is not taken for granted about the terminal. */
+/** `told`: the assumptions that the product knows to be off for this terminal. */
 function makeHouse(
   kept: KeptJournal,
   terminal: Terminal,
@@ -125,7 +125,7 @@ export class World {
     await this.rest();
   }
 
-  /** Nothing is left to be asked or told; the last words about all orders. */
+  /** Nothing is left to be asked or reported; returns the last answer about each order. */
   async rest(): Promise<Map<string, PaymentStatus>> {
     await this.#restart();
     await this.clock.advance(REST_MS);
@@ -199,7 +199,7 @@ export class World {
     this.#journal.kill();
   }
 
-  /** What staff may do while nobody of ours looks. */
+  /** What staff may do at a moment when the connector does not watch. */
   staff(point: string): void {
     const sold = this.chooser.choose(point, [
       "nothing",

@@ -46,7 +46,7 @@ test("an audit reads a copy while the journal is in use, and removes it", async 
   expect(await checkJournal(data)).toMatchObject([{ verdict: "ok" }]);
 });
 
-test("a broken rule is told with order and transaction, by the doctor too", async () => {
+test("a broken rule is reported with order and transaction, by the doctor too", async () => {
   const { at, path, data } = await journal();
   at.close();
   const database = new DatabaseSync(path);
@@ -59,7 +59,7 @@ test("a broken rule is told with order and transaction, by the doctor too", asyn
   expect(finding).toMatchObject({ verdict: "fail", todo: expect.stringContaining("audit") });
 });
 
-test("without a journal there is nothing to audit, and the doctor says nothing", async () => {
+test("without a journal there is nothing to audit, and the doctor reports nothing", async () => {
   const data = temporaryFolder();
   await expect(audited(data)).rejects.toThrow(ProgramExit);
   expect(await checkJournal(data)).toEqual([]);

@@ -81,7 +81,7 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
   });
   afterAll(() => launch("stop"));
 
-  test.each(cases)("%s is over by itself", async (_, change, end, why) => {
+  test.each(cases)("%s is given up without an operator", async (_, change, end, why) => {
     const version = `1.1.${cases.findIndex(([, one]) => one === change)}`;
     const bad = make(version, join(folder, version), change);
     const taken = launch("update", "--delivery", bad);
@@ -116,7 +116,7 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
     expect(audit).toMatchObject({ faults: [], attempts: 1 });
   };
 
-  test("launchers that come together: one takes it, nothing is switched twice", async () => {
+  test("is taken by several launchers at once is switched to only once", async () => {
     const delivery = good("1.2.0");
     const takers = [0, 1, 2].map(() => ended(launch("update", "--delivery", delivery)));
     const takes = Promise.all(takers);
@@ -133,7 +133,7 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
     await whole();
   });
 
-  test("a stop that comes in the middle of a switch waits for its end, and holds", async () => {
+  test("is being switched to delays a stop until the switch has ended", async () => {
     const taker = ended(launch("update", "--delivery", good("1.3.0")));
     await until(
       "the switch",
@@ -150,7 +150,7 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
     await whole();
   });
 
-  test("both ways back at once: one goes back, the other one says so", async () => {
+  test("is left by two commands at once is left once, and the other command says so", async () => {
     const before = named("previous");
     const ends = await Promise.all([0, 1].map(() => ended(launch("update", "--back"))));
     // The other one comes in the middle of the switch, or finds nothing to go back to.
@@ -160,7 +160,7 @@ describe.skipIf(!isAsked)("BROKEN_VERSIONS=1: a version that", () => {
     await whole();
   });
 
-  test("a supervisor that is gone before the switch, or killed on the probation", async () => {
+  test("finds the supervisor dead before the switch, or killed on the probation", async () => {
     const kill = async (): Promise<void> => {
       const { programs } = JSON.parse((await ended(launch("status", "--json"))).words);
       const found = programs.find((one: { program: string }) => one.program === "supervisor");

@@ -30,7 +30,7 @@ const good = {
 };
 const wholeDemo = ["tp-manager", "supervisor", "simulator/terminal", "simulator/gateway"];
 
-test("a sample payment that is not as it must be fails the demo with the reason", async () => {
+test("a sample payment with a wrong answer fails the demo with the reason", async () => {
   const data = await demoFolder(join(checkout.home, "fails"));
   const demo = async (answer: object) => {
     writeFileSync(join(data, "payment-answer.json"), JSON.stringify(answer));
@@ -59,14 +59,14 @@ describe("a demo that runs", () => {
   const ports = () => JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
   const password = () => /^GATEWAY_PWD=.*$/m.exec(readFileSync(join(data, "config.txt"), "utf8"));
 
-  test("without an answer to its payment it fails, and is left running", async () => {
+  test("fails without an answer to its payment, and is left running", async () => {
     data = await demoFolder(join(checkout.home, "runs"));
-    // The stand-in serves payments only when it is told its answer.
+    // The stand-in serves payments only when the test has given it an answer.
     expect(await checkout.launch("--demo", "--data", data)).toMatchObject({ code: 69 });
     expect(wholeDemo.map((part) => checkout.running(part, data).length)).toEqual([1, 1, 1, 1]);
   });
 
-  test("its secrets can be read by their owner only, and are on no command line", () => {
+  test("has secrets that only their owner can read, and that are on no command line", () => {
     for (const name of ["config.txt", "netrc", "gateway-account.json", "demo.json"]) {
       const mode = statSync(join(data, name)).mode & 0o777;
       expect({ name, mode }).toEqual({ name, mode: 0o600 });
@@ -82,7 +82,7 @@ describe("a demo that runs", () => {
     }
   });
 
-  test("when a part of it has died it says so before it starts all of it again", async () => {
+  test("says that a part of it has died before it starts all parts again", async () => {
     const [supervisor] = checkout.running("supervisor", data) as [number];
     process.kill(supervisor, "SIGKILL");
     const again = await checkout.launch("--demo", "--data", data);
@@ -91,7 +91,7 @@ describe("a demo that runs", () => {
     );
   });
 
-  test("ports in use are replaced by free ones, which are kept from then on", async () => {
+  test("replaces ports that are in use by free ones, which it keeps from then on", async () => {
     const [first, secret] = [ports(), password()?.[0]];
     await checkout.launch("stop", "--data", data);
     const fresh = await checkout.launch("--demo", "--data", data);
@@ -111,7 +111,7 @@ describe("a demo that runs", () => {
   });
 });
 
-test("stop and status mean the demo when nothing else runs, simulators included", async () => {
+test("is meant by stop and status when nothing else runs, simulators included", async () => {
   const own = new TemporaryCheckout("stand-ins", "own");
   onTestFinished(() => own.remove());
   await demoFolder(join(own.root, "data/demo"));
@@ -141,7 +141,7 @@ test("a port that another program takes between choice and use is replaced", asy
   let demo = { out: "", err: "" };
   while (!thief.listening) {
     await checkout.launch("stop", "--data", data);
-    // The setup file is the last word before the ports in it are used.
+    // The setup file is written last before the ports in it are used.
     const watcher = watch(data, (_, file) => {
       if (file !== "config.txt") return;
       watcher.close();
@@ -159,7 +159,7 @@ test("a port that another program takes between choice and use is replaced", asy
   expect(ports.gateway).not.toBe(chosen.gateway);
 });
 
-test("a port that another program has for a moment is tried again", async () => {
+test("a port that another program uses for a moment is tried again", async () => {
   const data = await demoFolder(join(checkout.home, "for-a-moment"));
   const chosen = JSON.parse(readFileSync(join(data, "demo.json"), "utf8"));
   const logs = join(data, "logs");
@@ -196,7 +196,7 @@ test("a port that another program has for a moment is tried again", async () => 
   expect(JSON.parse(readFileSync(join(data, "demo.json"), "utf8"))).toEqual(chosen);
 });
 
-test("the folder of an installation is never made a demo's", async () => {
+test("the folder of an installation never becomes a demo's folder", async () => {
   const data = checkout.dataFolder("precious");
   const before = readFileSync(join(data, "config.txt"), "utf8");
   const { code, err } = await checkout.launch("--demo", "--data", data);

@@ -5,7 +5,7 @@ import { protocols } from "../../src/simulator/terminal/registry.ts";
 import { protocolPart } from "../../src/tp-manager/terminal/registry.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
-/** One demo that is told to speak one protocol after the other. */
+/** One demo that speaks one protocol after the other. */
 let checkout: TemporaryCheckout;
 beforeAll(() => {
   checkout = new TemporaryCheckout("bundled", "own");
@@ -21,7 +21,7 @@ const [usual, ...others] = protocols
   .map(({ name }) => name)
   .filter((name) => known?.safeParse(name).success);
 
-test("a word that nobody knows is refused with the words that are known", async () => {
+test("an unknown protocol is refused with the names that are known", async () => {
   const { code, err } = await demo("--protocol", "abacus");
   expect(code).toBe(64);
   for (const name of [usual, ...others]) expect(err).toContain(name);
@@ -38,7 +38,7 @@ test.each(others)("the demo pays with a terminal of %s", async (name) => {
   expect(out).not.toContain("/cancel");
 });
 
-test("without a word it speaks the usual one, also when that one is named", async () => {
+test("without --protocol the demo speaks the usual one, also when that one is named", async () => {
   const first = await demo();
   expect([first.code, first.out.includes('"status": "Success"')]).toEqual([0, true]);
   expect(config()).not.toContain("TERMINAL_PROTOCOL");

@@ -6,7 +6,7 @@ import { blocksOf } from "../support/pages.ts";
 import { isWhole } from "../support/scope.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
-/** The demo as the README tells it, in order: every test goes on from the one before. */
+/** The demo as the README describes it, in order: every test goes on from the one before. */
 let checkout: TemporaryCheckout;
 let data: string;
 beforeAll(() => {
@@ -30,7 +30,7 @@ function printed(out: string) {
 
 let first: ReturnType<typeof printed>;
 
-test("on a fresh checkout it pays one order and shows it at the gateway", async () => {
+test("on a fresh checkout the demo pays one order and shows it at the gateway", async () => {
   const { code, out, err } = await demo();
   expect({ code, err }).toEqual({ code: 0, err: "" });
   first = printed(out);
@@ -51,7 +51,7 @@ test("on a fresh checkout it pays one order and shows it at the gateway", async 
   expect(pids().map((found) => found.length)).toEqual([1, 1, 1, 1]);
 });
 
-test("it can be repeated: nothing is started twice, another order is paid", async () => {
+test("a second demo starts nothing twice, and pays another order", async () => {
   // From the sources every process is compiled anew: the rest is tried on the bundles.
   if (!isWhole) checkout.bundle();
   const before = pids();
@@ -62,7 +62,7 @@ test("it can be repeated: nothing is started twice, another order is paid", asyn
   expect(pids()).toEqual(before);
 });
 
-test("the printed request can be repeated in a shell, and replays the answer", (context) => {
+test("the printed request can be sent again from a shell, and replays the answer", (context) => {
   if (spawnSync("curl", ["--version"]).error) context.skip("curl is not installed");
   const { stdout } = spawnSync("sh", ["-c", first.command], {
     cwd: checkout.root,
@@ -76,7 +76,7 @@ test("the printed request can be repeated in a shell, and replays the answer", (
   });
 });
 
-test("status sees all of it, in words and as JSON", async () => {
+test("status shows every part of the demo, as text and as JSON", async () => {
   const { code, out } = await checkout.launch("status");
   expect(code).toBe(0);
   expect(out.match(/^\S+ +running +pid \d+/gm)).toHaveLength(4);
@@ -84,14 +84,14 @@ test("status sees all of it, in words and as JSON", async () => {
   for (const page of ["console", "kiosk pages"]) {
     const [, address = "nowhere"] =
       out.match(new RegExp(`^${page} +listening +(\\S+)$`, "m")) ?? [];
-    // These bundles have no pages; only whoever serves some has such a rule for them.
+    // The test's bundles have no pages; only an installation that serves pages sends this rule.
     expect((await fetch(address)).headers.get("content-security-policy")).toBeTruthy();
   }
   const status = JSON.parse((await checkout.launch("status", "--json")).out);
   expect(status).toMatchObject({ dataDirectory: data, well: true, simulators: [{}, {}] });
 });
 
-test("the terminal is played by words, and the demo pays however it was left", async () => {
+test("simulate commands play the terminal, and the demo pays from any of its states", async () => {
   const simulate = (...words: string[]) =>
     run("./launch.sh", ["simulate", ...words], checkout.root);
   expect((await simulate()).out).toMatch(/^approve \[--card NAME\] +the customer/m);
@@ -130,7 +130,7 @@ test("no password and no card number is in any file but those made for passwords
   expect(texts.filter(({ text }) => card.test(text)).map(({ file }) => file)).toEqual([]);
 });
 
-test("stop ends all of it, and the demo starts again where it was", async () => {
+test("stop ends every part, and the demo starts again with the same data", async () => {
   const stopped = await checkout.launch("stop");
   expect(stopped.code).toBe(0);
   expect(stopped.out.match(/^\S+ +stopped$/gm)).toHaveLength(4);

@@ -85,7 +85,7 @@ test("a program that does not start gives its exit code to the launcher", async 
   expect(output()).toMatch(/^supervisor \| .*GATEWAY_URL is missing/m);
 });
 
-test("the other program may tell its own fault, however slowly the machine loads it", async () => {
+test("the other program may report its own fault, however slowly it is loaded", async () => {
   const data = checkout.dataFolder("slow-loads", "LOCAL_PORT=8765\n");
   writeFileSync(join(data, "tp-manager.behaviour"), "load for 1600 ms");
   writeFileSync(join(data, "supervisor.behaviour"), "load for 3000 ms");
@@ -95,7 +95,7 @@ test("the other program may tell its own fault, however slowly the machine loads
   expect(output()).toMatch(/^supervisor \| .*GATEWAY_URL is missing/m);
 });
 
-test("it refuses to start what runs already", async () => {
+test("start refuses when the programs run already", async () => {
   const data = checkout.dataFolder("runs");
   expect((await checkout.launch("--data", data)).code).toBe(0);
   const { ended, output } = foreground(data);

@@ -21,9 +21,9 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { run, TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 /**
- * What the handbooks tell to type, typed in a fresh checkout, in the order of somebody who installs
- * and then operates it. The terminal and the gateway are the simulators, started as the kiosk
- * developer's book says.
+ * The commands of the handbooks, typed in a fresh checkout, in the order of a technician who
+ * installs the connector and then operates it. The terminal and the gateway are the simulators,
+ * started as the kiosk developer's book says.
  */
 
 let checkout: TemporaryCheckout;
@@ -76,7 +76,7 @@ async function typed(code: string): Promise<string> {
   return out;
 }
 
-test("the simulators tell their switches", async () => {
+test("--help of the simulators lists their switches", async () => {
   const [help] = blocksOf("simulators").filter(({ code }) => code.includes("--help"));
   const told = await typed(help?.code ?? "");
   expect(told).toContain("--pty-link");
@@ -112,7 +112,7 @@ test("the simulators run in the place of hardware", async () => {
   });
 });
 
-/** A command that a sentence of a page tells. */
+/** A command that stands within a sentence of a page. */
 function inline(page: string, beginning: string): string {
   const [, command = ""] = new RegExp(`\`(${beginning}[^\`]*)\``).exec(pageText(page)) ?? [];
   expect(command).not.toBe("");
@@ -136,14 +136,14 @@ test("an installation starts, restarts and stops", async () => {
   await expect.poll(connected, { timeout: PATIENCE_MS }).toMatch(/^terminal +connected/m);
 });
 
-test("an operator looks, and nothing fails", async () => {
+test("the operator's status commands run without a failure", async () => {
   const look = block("./launch.sh status");
   expect(look).toContain("curl -u operator:secret");
   await typed(look.replaceAll("operator:secret", "operator:other-secret"));
   expect(await typed(block("./launch.sh kiosk"))).toContain("#ticket=");
 });
 
-test("databases are put back", async () => {
+test("databases are restored", async () => {
   const [stop = "", ...others] = block("./launch.sh stop").split(/(?<=\n)/);
   await typed(stop);
   const data = join(checkout.root, "data");
@@ -154,7 +154,7 @@ test("databases are put back", async () => {
   await typed(others.join(""));
 });
 
-test("the machine's schedule is told, and told no longer", async () => {
+test("the machine's schedule gets its entry, and loses it again", async () => {
   const [install = "", uninstall = ""] = block("./always-up.sh --install").split(/(?<=\n)/);
   const table = (): string => readFileSync(join(checkout.root, "bin/table"), "utf8");
   await typed(install);
@@ -163,6 +163,6 @@ test("the machine's schedule is told, and told no longer", async () => {
   expect(table()).not.toContain("always-up.sh");
 });
 
-test("no block of the handbooks is left", () => {
+test("every block of the handbooks has been typed", () => {
   expect(blocks).toEqual([]);
 });

@@ -24,7 +24,7 @@ test.skipIf(process.platform === "win32")("--help of a fresh clone installs noth
   expect(existsSync(join(clone, "node_modules"))).toBe(false);
 });
 
-test("an installation without a setup file is told that no kiosk pages are served", () => {
+test("without a setup file the help says that no kiosk pages are served", () => {
   const configFile = join(temporaryFolder(), "config.txt");
   const site = { configFile } as CommandContext;
   expect(() => kioskAddress(site)).toThrow(`KIOSK_PORT and KIOSK_APP in ${configFile}`);

@@ -26,7 +26,7 @@ test("a wrong configuration is tried less and less often, up to every half hour"
   expect(minutes("exit 78")).toEqual([0, 4, 8, 16, 30, 30, 30]);
 });
 
-test("anything else is tried at every look first, then less often, up to every ten minutes", () => {
+test("another failure is tried at every check first, later at most each ten minutes", () => {
   expect(minutes("died")).toEqual([0, 0, 0, 4, 8, 10, 10]);
 });
 
@@ -36,7 +36,7 @@ test("only failures of the same kind add up", () => {
   expect(failed(twice, "exit 78", 3_000)).toMatchObject({ kind: "exit 78", failures: 1 });
 });
 
-test("a pause ends by itself, and when the clock is set back by more than it", () => {
+test("a pause ends by itself, and when the clock is set back by more than the pause", () => {
   const record = { ...noFailure, kind: "exit 78", failures: 2, notBeforeMs: 10 * 60_000 };
   expect(isPaused(record, 10 * 60_000 - 1)).toBe(true);
   expect(isPaused(record, 10 * 60_000)).toBe(false);
@@ -46,7 +46,7 @@ test("a pause ends by itself, and when the clock is set back by more than it", (
 const now = { bootMs: 1_000_000, configMs: 5 };
 const record = failed(noFailure, "died", 2_000_000);
 
-test("what one look leaves the next one finds; nothing left is no file", () => {
+test("the next check finds what a check has written; an empty memory has no file", () => {
   writeMemory(run, { ...now, programs: { supervisor: record } });
   expect(readMemory(run, { ...now, bootMs: 1_000_900 }).programs).toEqual({ supervisor: record });
   writeMemory(run, { ...now, programs: {} });
@@ -62,7 +62,7 @@ test("a restart of the machine, a changed setup file and a damaged memory all st
   expect(readMemory(run, now).programs).toEqual({});
 });
 
-test("a disk that fills up, a wrong setup and another one at work make no loop of crashes", () => {
+test("a full disk, a wrong setup and another running launcher make no loop of crashes", () => {
   const loops = (kind: string) => isCrashLoop({ ...noFailure, failures: 3, kind });
   const whenFull = (full: boolean) =>
     (["died", "hung", "silent"] as const).map((kind) => loops(kindWithoutCode(kind, full)));

@@ -51,10 +51,10 @@ test("a program that does not answer twice in a row is replaced", async () => {
 });
 
 // One installation, on which every test goes on from the one before.
-describe("looks at what runs, is stopped and runs again", () => {
+describe("a check of what runs, is stopped and runs again", () => {
   let data: string;
 
-  alone("it says, writes and changes nothing when all is well", async () => {
+  alone("says, writes and changes nothing when all is well", async () => {
     data = checkout.dataFolder("well");
     await checkout.launch("--data", data);
     const before = { pids: pids(data), run: readdirSync(join(data, "run")).sort() };
@@ -64,7 +64,7 @@ describe("looks at what runs, is stopped and runs again", () => {
     expect(readdirSync(join(data, "logs"))).not.toContain("keep-alive.log");
   });
 
-  alone("a deliberate stop is respected, and lasts over a reboot", async () => {
+  alone("respects a deliberate stop, also after a reboot", async () => {
     await checkout.launch("stop", "--data", data);
     expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
     expect(pids(data)).toEqual([[], []]);
@@ -74,7 +74,7 @@ describe("looks at what runs, is stopped and runs again", () => {
     expect(pids(data)).toEqual([[], []]);
   });
 
-  alone("after the next start it starts both, whatever sockets and records were left", async () => {
+  alone("starts both after the next start, whatever sockets and records were left", async () => {
     await checkout.launch("start", "--data", data);
     for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
     expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
@@ -82,7 +82,7 @@ describe("looks at what runs, is stopped and runs again", () => {
   });
 });
 
-test("a stop that an older version wrote down counts, until the next start", async () => {
+test("respects a stop that an older version wrote, until the next start", async () => {
   const data = checkout.dataFolder("old-stop");
   mkdirSync(join(data, "run"));
   writeFileSync(join(data, "run/stopped"), "2026-01-01T00:00:00.000Z");
@@ -94,7 +94,7 @@ test("a stop that an older version wrote down counts, until the next start", asy
   expect(existsSync(join(data, "run/stopped"))).toBe(false);
 });
 
-test("it relaunches what is dead, says so once, and is quiet again", async () => {
+test("relaunches what is dead, says so once, and is quiet again", async () => {
   const data = checkout.dataFolder("dead");
   await checkout.launch("--data", data);
   const [[manager], supervisor] = pids(data) as [[number], number[]];
@@ -114,13 +114,13 @@ test("it relaunches what is dead, says so once, and is quiet again", async () =>
   expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
 });
 
-test("after a reboot the next look starts both, whatever the last boot has left", async () => {
+test("after a reboot the next check starts both programs, whatever files were left", async () => {
   const data = checkout.dataFolder("reboot");
   const run = (name: string) => join(data, "run", name);
   await checkout.launch("--data", data);
   for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-  // Half-written by the power cut; a socket in a temporary folder that the boot has emptied; a
-  // pause of the boot before, and the pids of processes that are somebody else's by now.
+  // A file half-written by the power cut; a socket in a temporary folder that the boot has emptied;
+  // a pause from before the boot, and process ids that belong to other processes by now.
   for (const lock of ["tp-manager.lock", "launcher.lock"]) writeFileSync(run(lock), "\0x4711");
   writeFileSync(run("supervisor.address"), "/tmp/utc-gone-since/supervisor.sock");
   writeFileSync(run("tp-manager.address"), "");
@@ -141,7 +141,7 @@ test("after a reboot the next look starts both, whatever the last boot has left"
   expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
 });
 
-alone("many looks at once start one copy of each program", async () => {
+alone("many checks at once start one copy of each program", async () => {
   const data = checkout.dataFolder("twenty");
   const looks = await Promise.all(
     Array.from({ length: AT_ONCE }, () => checkout.alwaysUp("--data", data)),
@@ -153,7 +153,7 @@ alone("many looks at once start one copy of each program", async () => {
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
-test("a program that answers again in between is not replaced", async () => {
+test("a program that answers again after a failed check is not replaced", async () => {
   const data = checkout.dataFolder("recovers");
   await checkout.launch("--data", data);
   const before = pids(data);
@@ -189,7 +189,7 @@ test("a wrong setup file is tried with pauses, and at once when it is corrected"
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
-test("a look at a running start or stop leaves the work to it", async () => {
+test("a check during a start or stop leaves the work to the running command", async () => {
   const data = checkout.dataFolder("meanwhile");
   const [started, ...looks] = await Promise.all([
     checkout.launch("--data", data),

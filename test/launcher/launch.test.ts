@@ -95,7 +95,7 @@ describe("started, looked at and stopped", () => {
     expect(pids(data)).toEqual(before);
   });
 
-  alone("stop ends both, and status tells it", async () => {
+  alone("stop ends both programs, and status shows it", async () => {
     const stopped = await checkout.launch("stop", "--data", data);
     expect(stopped).toEqual({
       code: 0,
@@ -114,7 +114,7 @@ describe("started, looked at and stopped", () => {
   });
 });
 
-test("a good start tells what is doubtful in the setup file", async () => {
+test("a good start warns of what may be wrong in the setup file", async () => {
   const data = checkout.dataFolder("doubtful", `${completeConfig}LOCALPORT=1\n`);
   chmodSync(join(data, "config.txt"), 0o644);
   const { code, out } = await checkout.launch("--data", data);
@@ -125,7 +125,7 @@ test("a good start tells what is doubtful in the setup file", async () => {
   ]);
 });
 
-test("to another user nothing is told as stopped", async (context) => {
+test("to another user no running program is shown as stopped", async (context) => {
   if (process.getuid?.() !== 0) context.skip("only root can run a program as another user");
   const data = checkout.dataFolder("of-somebody");
   await checkout.launch("--data", data);
@@ -159,7 +159,7 @@ test("to another user nothing is told as stopped", async (context) => {
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
-test("start starts what is missing and leaves the other alone", async () => {
+test("start starts the program that is missing and leaves the other alone", async () => {
   const data = checkout.dataFolder("missing");
   await checkout.launch("--data", data);
   const [[manager], [supervisor]] = pids(data) as [[number], [number]];
@@ -195,7 +195,7 @@ test("a faulty setup file ends with 78 and every fault once, and nothing runs", 
   expect(pids(data)).toEqual([[], []]);
 });
 
-test("when one program fails, its reason and code are given and the other is stopped", async () => {
+test("when one program fails, its reason and code are printed, the other is stopped", async () => {
   const data = checkout.dataFolder("one-fails");
   writeFileSync(join(data, "supervisor.behaviour"), "refuse");
   const { code, out, err } = await checkout.launch("--data", data);
@@ -227,7 +227,7 @@ test("a program that takes its time to stop is announced and waited for", async 
   expect(readFileSync(join(data, "logs/tp-manager.log"), "utf8")).toContain("has stopped");
 });
 
-test("what dead processes left behind does not hinder a start", async () => {
+test("files of dead processes do not hinder a start", async () => {
   const data = checkout.dataFolder("stale");
   await checkout.launch("--data", data);
   for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
@@ -237,7 +237,7 @@ test("what dead processes left behind does not hinder a start", async () => {
   expect({ code, started: out.match(/ started /g)?.length }).toEqual({ code: 0, started: 2 });
 });
 
-test("a stranger at a dead program's address is neither taken for it nor stopped", async () => {
+test("a foreign process at a dead program's address is not taken for it, nor stopped", async () => {
   const data = checkout.dataFolder("stranger");
   await checkout.launch("--data", data);
   for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
@@ -279,7 +279,7 @@ alone("starts from many shells at once end with one copy of each program", async
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
-test("a start whose output nobody reads is carried out all the same", async () => {
+test("a start whose output nobody reads is still carried out", async () => {
   const data = checkout.dataFolder("unread");
   const child = startProcess(join(checkout.root, "launch.sh"), ["--data", data]);
   child.stdout.destroy();
@@ -288,7 +288,7 @@ test("a start whose output nobody reads is carried out all the same", async () =
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
 });
 
-test("wrong words are refused with 64 and the way to help", async () => {
+test("wrong arguments are refused with 64 and the way to help", async () => {
   for (const args of [["frob"], ["--frob"], ["start", "stop"], ["--demo", "--foreground"]]) {
     const { code, err } = await checkout.launch(...args);
     expect({ args, code }).toEqual({ args, code: 64 });

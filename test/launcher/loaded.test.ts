@@ -24,9 +24,9 @@ function loads(file: string, seen = new Set<string>()): Set<string> {
   return seen;
 }
 
-test("a look when all is well loads five small files and three cheap modules of Node", () => {
-  // node:http or zod alone would cost more than an empty start of Node (docs/design.md 9.2), and
-  // an import of node:fs loads fourteen modules that stand behind its exports.
+test("a check when all is well loads five small files and three cheap modules of Node", () => {
+  // node:http or zod alone would cost more than an empty start of Node (docs/design.md 9.2), and an
+  // import of node:fs loads fourteen modules that its exports need.
   const files = [
     "launcher/processes/deliberate-stop.ts",
     "launcher/commands/keep-alive.ts",
@@ -70,7 +70,7 @@ test("the two programs start with few packages, and none that only some installa
   }
 });
 
-test("an operator's command loads what it needs, help and a wrong word next to nothing", () => {
+test("an operator's command loads what it needs; help and wrong arguments load little", () => {
   expect(packages("launcher/launch.ts")).toEqual([]);
   for (const file of [
     "launcher/commands/status.ts",

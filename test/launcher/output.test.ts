@@ -26,14 +26,14 @@ function onTerminal(args: string[], env: Record<string, string>): Promise<string
   });
 }
 
-test("a terminal gets colours, unless it or the operator does not want them", async () => {
+test("a terminal gets colours, unless its type or the operator refuses them", async () => {
   const red = "\u001b[31mstopped\u001b[0m";
   expect(await onTerminal(["status"], {})).toContain(`tp-manager          ${red}`);
   expect(await onTerminal(["status"], { NO_COLOR: "1" })).not.toContain("\u001b[");
   expect(await onTerminal(["status"], { TERM: "dumb" })).not.toContain("\u001b[");
 });
 
-test("durations are told as people tell them", () => {
+test("durations are printed in units that people use", () => {
   const minute = 60_000;
   const hour = 60 * minute;
   expect(
@@ -41,7 +41,7 @@ test("durations are told as people tell them", () => {
   ).toEqual(["0 s", "59 s", "1 min", "59 min", "1 h 00 min", "3 h 05 min", "2 d 4 h"]);
 });
 
-test("people are told the name of the launcher that their system has", () => {
+test("texts name the launcher of the system that they are printed on", () => {
   const text = "see ./launch.sh doctor, ./always-up.sh --install";
   expect(forThisSystem(text, "win32")).toBe("see launch.cmd doctor, always-up.cmd --install");
   expect(forThisSystem(text, "linux")).toBe(text);
@@ -56,7 +56,7 @@ test("a text is broken at its spaces, and a long word stays whole", () => {
   expect(wrap("", 10, 0, 0)).toBe("");
 });
 
-test("an entry of two columns keeps them, and what goes on below is joined", () => {
+test("an entry keeps its two columns, and a text that goes on below is joined", () => {
   const entry = "  --from DAY         puts the copy of that";
   const text = `${entry}\n                     day back\nA sentence that is longer.`;
   expect(fitted(text, 45)).toEqual([

@@ -54,7 +54,7 @@ async function kiosk() {
   return { folder, clock, server, seat, site, lines, sent };
 }
 
-test("a journal that is put back takes over what was paid since, and says so", async () => {
+test("a restored journal imports what was paid since, and says so", async () => {
   const { folder, clock, server, seat, site, lines } = await kiosk();
   expect(await restore(site, { subject: "journal", from: undefined })).toBe(0);
   expect(lines.join("\n")).toMatch(/journal.db good restored from the copy of 2026-01-15/);
@@ -71,7 +71,7 @@ test("a journal that is put back takes over what was paid since, and says so", a
   expect(manager.terminal.paid).toEqual([]);
 });
 
-test("both that are put back ask the gateway before anything is paid or sent again", async () => {
+test("after both were restored, the gateway is asked before anything is paid or sent", async () => {
   const { folder, clock, server, seat, site, sent } = await kiosk();
   expect(await restore(site, { subject: undefined, from: "2026-01-15" })).toBe(0);
   const rig = await supervisorIn(folder, { server, clock });
@@ -88,7 +88,7 @@ test("both that are put back ask the gateway before anything is paid or sent aga
   expect([sent("A"), sent("B")]).toEqual([1, 1]);
 });
 
-test("a restore after one that was cut off keeps the files of before both", async () => {
+test("a restore after an unfinished one keeps the files from before each of them", async () => {
   const { folder, site } = await kiosk();
   const target = join(folder, "journal.db");
   stageCopy(target, join(folder, "backup", "journal-2026-01-15.db"), "earlier");
@@ -109,7 +109,7 @@ test("a restore after one that was cut off keeps the files of before both", asyn
   expect(readdirSync(folder).filter((name) => name.includes(".restore-"))).toEqual([]);
 });
 
-test("nothing is touched without a whole copy of that day", async () => {
+test("no file is touched without a whole copy of that day", async () => {
   const { folder, site } = await kiosk();
   const before = readdirSync(folder).sort();
   await expect(restore(site, { subject: "journal", from: "2026-01-01" })).rejects.toThrow(
@@ -124,7 +124,7 @@ test("nothing is touched without a whole copy of that day", async () => {
   ).toEqual(before.filter((name) => name !== "run"));
 });
 
-test("nothing is touched while a program runs", async () => {
+test("no file is touched while a program runs", async () => {
   const { folder, site, server } = await kiosk();
   writeConfig(folder, server.url);
   const supervisor = new SupervisorProcess(folder);
@@ -154,7 +154,7 @@ test("a saved copy is the newest of its day, and any copy can be named", async (
   expect(readArguments(words)).toMatchObject({ from: "2026-01-15-saved-130507" });
 });
 
-test("a nightly copy that was made behind a saved one of its day is the newest", async () => {
+test("a nightly copy made after a saved one of the same day is the newest", async () => {
   const { folder, site, lines } = await kiosk();
   const nightly = join(folder, "backup", "journal-2026-01-15.db");
   const saved = join(folder, "backup", "journal-2026-01-15-saved-010507.db");
@@ -166,7 +166,7 @@ test("a nightly copy that was made behind a saved one of its day is the newest",
   expect(lines.join("\n")).toContain("restored from the copy of 2026-01-15\n");
 });
 
-test("the words of restore and stores are read, and no others", () => {
+test("the arguments of restore and stores are read, and no others", () => {
   expect(readArguments(["restore", "journal", "--from", "2026-01-15"])).toMatchObject({
     command: "restore",
     subject: "journal",

@@ -116,7 +116,7 @@ async function told(path: string): Promise<string> {
 
 const status = async (): Promise<string> => (await launch("status")).stdout;
 
-test("a version that migrates and crashes on its probation goes back, stores too", async () => {
+test("a version that migrates and crashes on its probation is undone, stores too", async () => {
   const bad = delivery("1.1.0", migratesAndCrashes);
   await expect(launch("update", "--delivery", bad)).rejects.toMatchObject({ code: 69 });
   expect(named()).toBe("1.0.0");
@@ -125,7 +125,7 @@ test("a version that migrates and crashes on its probation goes back, stores too
   expect((await launch("stores")).stdout).not.toContain("put back");
 });
 
-test("a version that is not whole is told before anything is stopped", async () => {
+test("an incomplete version is refused before any program is stopped", async () => {
   const bad = delivery("1.2.0", (at) => {
     const script = join(at, "programs", "supervisor.js");
     // Cut inside an expression: a file cut between two statements would begin to run.
@@ -141,7 +141,7 @@ test("a version that is not whole is told before anything is stopped", async () 
   expect(named()).toBe("1.0.0");
 });
 
-test("found on a web server and taken by the keep-alive, while a kiosk pays", async () => {
+test("a version found on a web server is taken by the keep-alive while a kiosk pays", async () => {
   await publisher.publish(delivery("1.3.0"));
   appendFileSync(join(data, "config.txt"), `\nUPDATE_URL=${await publisher.serve(afterAll)}\n`);
   expect((await launch("update", "--check")).stdout).toContain("1.3.0 is offered");
@@ -167,7 +167,7 @@ test("found on a web server and taken by the keep-alive, while a kiosk pays", as
   expect(kiosk.longestGapMs).toBeLessThan(GAP_MAX_MS);
 });
 
-test("an operator goes back to the version before, and that one is not offered again", async () => {
+test("after an operator goes back, the version that was left is not offered again", async () => {
   const { stdout } = await launch("update", "--back");
   expect(stdout).toContain("1.0.0 runs");
   expect(await status()).toMatch(/tp-manager +running .*version 1\.0\.0/);
@@ -286,7 +286,7 @@ const crashing = withFirstWords(`
   look();
   setInterval(look, 50).unref();`);
 
-test("crashes in the first hour bring the version before back, on the same stores", async () => {
+test("crashes in the first hour bring the previous version back, on the same stores", async () => {
   // Left by the test before this one, unless that one has failed.
   if (named() !== "1.4.0") {
     const again = delivery("1.4.0", crashing, join(folder, "1.4.0 again"));

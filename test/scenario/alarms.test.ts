@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { ConnectorClient, type ConnectorEvent } from "../../src/client/client.ts";
 import { TestInstallation } from "../support/installation.ts";
 
-test("a queue that is paused is told by /events and /health, after restarts too", async () => {
+test("a paused queue is shown by /events and /health, after restarts too", async () => {
   const at = new TestInstallation({
     terminalSwitches: ["--instant"],
     config: { GATEWAY_PWD: "not-the-password" },

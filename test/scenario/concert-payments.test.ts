@@ -93,7 +93,7 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
     await at.connected();
   });
 
-  test("bank and gateway agree with what the kiosk is told", async () => {
+  test("bank and gateway agree with what the kiosk is answered", async () => {
     const before = (await at.orders()).length;
     const { http, one } = await at.pay(12, order(1), { customData: { kiosk: "K-1" } });
     expect([http, one.status, one.error]).toEqual([200, "Success", null]);
@@ -122,7 +122,7 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
     ]);
   });
 
-  test("nothing that the terminal cannot do reaches it", async () => {
+  test("a command that the terminal cannot carry out never reaches it", async () => {
     const before = await heardBy(at);
     const idle = await lacking(at, order(5));
     expect(idle).toEqual(idle.map(({ call }) => ({ call, ...refused("no") })));
@@ -143,7 +143,7 @@ describe.each(rows)("a whole installation with $title on $line", (row) => {
       const { running } = await at.control<Controlled>("GET", "/state");
       const { events } = await at.control<Controlled>("GET", "/trace?last=10000");
       const newest = events.findLast(({ direction }) => direction === "in");
-      // The payment begins at the ACK to the frame; the EOT of the session comes behind it.
+      // The payment begins at the ACK to the frame; the EOT of the session comes after it.
       const isOver = row.title.endsWith("bare") || newest?.["what"] === "eot";
       return (running?.phase === "card" && isOver) || undefined;
     });

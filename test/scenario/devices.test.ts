@@ -17,7 +17,7 @@ import { Driver, never, Observer, tenEuro } from "../tp-manager/terminal/zvt/dri
 const lines = process.platform === "linux" ? (["tcp", "pty"] as const) : (["tcp"] as const);
 type Line = (typeof lines)[number];
 
-/** Terminals that tell nothing about their last transaction. */
+/** Terminals that report nothing about their last transaction. */
 const forgetful: readonly string[] = ["pax-a80", "empty-repeat-receipt"];
 
 const devices = deviceNames.flatMap((name) => lines.map((line) => ({ name, line })));

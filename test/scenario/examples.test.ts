@@ -38,8 +38,8 @@ async function charged(): Promise<number> {
 }
 
 /**
- * curl is told to print the status behind the answer, and to leave a stream of events, which has no
- * end of its own, after a second; later where a busy machine has brought no event by then.
+ * curl prints the status after the answer, and leaves a stream of events, which has no end of its
+ * own, after a second; later where a busy machine has brought no event by then.
  */
 const curlHere = `curl() {
   case " $* " in
@@ -55,7 +55,7 @@ const curlHere = `curl() {
 `;
 
 describe("docs/examples.md", () => {
-  test("has every language that it tells of", () => {
+  test("has an example in every language that it names", () => {
     const languages = ["sh", "js", "ts", "csharp", "python"];
     const none = languages.filter((one) => codeBlocks("docs/examples.md", one).length === 0);
     expect(none).toEqual([]);
@@ -77,15 +77,15 @@ describe("docs/examples.md", () => {
     ["JavaScript", "js", 0, "pay.mjs", [node, "pay.mjs"]],
     ["TypeScript", "ts", 0, "pay.ts", [node, "pay.ts"]],
     ["TypeScript with events", "ts", 1, "watch.ts", [node, "watch.ts"]],
-  ])("%s: pays once, and again pays no more", (_, language, index, file, command) =>
+  ])("%s: pays once, and a second call pays nothing more", (_, language, index, file, command) =>
     paysOnce(codeBlocks("docs/examples.md", language)[index], file, command),
   );
 
-  test.skipIf(!hasTool("python3"))("Python: pays once, and again pays no more", () =>
+  test.skipIf(!hasTool("python3"))("Python: pays once, and a second call pays nothing more", () =>
     paysOnce(codeBlocks("docs/examples.md", "python")[0], "pay.py", ["python3", "pay.py"]),
   );
 
-  test.skipIf(!hasCSharp())("C#: pays once, and again pays no more", () =>
+  test.skipIf(!hasCSharp())("C#: pays once, and a second call pays nothing more", () =>
     paysOnce(
       codeBlocks("docs/examples.md", "csharp")[0],
       "Pay.cs",

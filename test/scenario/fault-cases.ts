@@ -159,7 +159,10 @@ export class FaultHouse {
     };
   }
 
-  /** A late report of the fault before is asked about first, and the kiosk is told to come back. */
+  /**
+   * After a late report of the previous fault the kiosk is answered to come back, until the
+   * terminal was probed.
+   */
   async #begun(amount: number, orderId: string): Promise<Answer> {
     return await until("the payment is begun", async () => {
       const answer = await this.#at.pay(amount, orderId);
@@ -206,8 +209,9 @@ export class FaultHouse {
 
 /**
  * Resolves in the second after a reversal. The terminal gives the receipt number of a reversed sale
- * to the next sale, and the records of two sales with one number and one second are not told apart
- * (docs/matching.md), so that the second order would stay unknown. No customer is so fast.
+ * to the next sale, and the records of two sales with one number and one second cannot be
+ * distinguished (docs/matching.md), so that the second order would stay unknown. No customer is so
+ * fast.
  */
 async function secondAfterReversal(last: Ledger["entries"][number] | undefined): Promise<void> {
   if (last?.kind !== "reversal") return;

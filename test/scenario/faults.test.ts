@@ -43,7 +43,7 @@ async function arrives(orderId: string): Promise<void> {
   expect(await arrived(orderId)).toBe(1);
 }
 
-test("a stopped gateway: the answer is in time and the order arrives later by itself", async () => {
+test("with a stopped gateway the answer is in time, and the order is sent later", async () => {
   await at.sandbox?.end();
   const { one } = await at.pay(5, "A-1");
   expect([one.status, one.notificationGatewaySent]).toEqual(["Success", false]);
@@ -64,7 +64,7 @@ test("a supervisor that is killed during a payment loses nothing", async () => {
   await arrives("B-1");
 });
 
-test("the same order again, as often as it is asked for, is charged once", async () => {
+test("the same order, however often it is requested, is charged once", async () => {
   const before = (await at.ledger()).entries.length;
   await waitsForCard();
   const paying = Array.from({ length: 5 }, () => at.pay(5, "C-1"));
@@ -92,7 +92,7 @@ test("a kiosk that hangs up does not end the payment", async () => {
   expect((await at.ledger()).entries).toHaveLength(before + 1);
 });
 
-test("two programs of one installation cannot run twice", async () => {
+test("a second start of a program of one installation ends at once", async () => {
   const mains = ["tp-manager/main.ts", "supervisor/main.ts"];
   const seconds = mains.map((main) => new ChildProgram(main, ["--data", at.data]));
   for (const second of seconds) {
@@ -101,13 +101,13 @@ test("two programs of one installation cannot run twice", async () => {
   }
 });
 
-test("tp-manager killed after the approval tells the truth after its restart", async () => {
+test("tp-manager killed after the approval answers the truth after its restart", async () => {
   const before = await at.ledger();
   // The sale is acknowledged and stands, but the terminal's completion does not come.
   await at.arm("mute:at=completion,ms=500");
   const payment = at.pay(5, "E-1").catch(() => "connection lost");
   const number = before.entries.length;
-  // Killed before that, the terminal may take the sale back, and nobody could tell.
+  // Killed earlier, the terminal may take the sale back, and no test could predict the answer.
   const stands = async () => (await at.ledger()).entries[number]?.final || undefined;
   await until("the terminal has our acknowledgement", stands);
   await at.tpManager?.end("SIGKILL");

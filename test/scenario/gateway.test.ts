@@ -77,7 +77,7 @@ type AnswerFault = Exclude<FaultKind, `notification-${string}` | (typeof lookupF
  * have is looked up again a minute later and then sent (test/supervisor/sandbox-faults.test.ts).
  */
 const answerFaults: Readonly<Record<AnswerFault, readonly [state: string, ambiguous: boolean]>> = {
-  // These strike later than the order that is handed over here.
+  // These strike later than the order that is handed off here.
   "capture-nok": ["sent", false],
   "refund-nok": ["sent", false],
   "cancellation-nok": ["sent", false],

@@ -76,7 +76,7 @@ test.each(Object.entries(ways))(
       expect((await at.pay(9, orderId)).one).toMatchObject({ status: "Success", replayed: true });
     }
     await until(
-      "the sale that nobody else knew is handed over",
+      "the sale that nobody else knew is handed off",
       async () =>
         (await at.orders()).some(({ merchantReference }) => merchantReference === "B") || undefined,
     );
@@ -84,7 +84,7 @@ test.each(Object.entries(ways))(
   },
 );
 
-test("a supervisor's database that was deleted in use is told, saved, and put back", async () => {
+test("a supervisor's database deleted in use is reported, saved, and restored", async () => {
   const at = new TestInstallation();
   onTestFinished(() => at.stop());
   await at.start();
@@ -111,7 +111,7 @@ test("a supervisor's database that was deleted in use is told, saved, and put ba
   await until("B is sent", async () => (await at.orders()).length === sent + 1 || undefined);
 });
 
-test("a journal that an older copy, as large, is written over takes no payment", async () => {
+test("a journal that was overwritten with an older copy of its size takes no payment", async () => {
   const at = new TestInstallation();
   onTestFinished(() => at.stop());
   await at.start();

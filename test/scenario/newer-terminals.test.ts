@@ -66,7 +66,7 @@ describe.each(linesOr("pty"))(
       return { status: settled.status, since };
     }
 
-    test("and does not tell it reverses it with the next sale, as the journal has it", async () => {
+    test("reverses the hidden sale with the next one: the order is not charged", async () => {
       const at = await installed({
         line,
         terminalSwitches: [...keeping, "--hides-unacknowledged"],
@@ -80,7 +80,7 @@ describe.each(linesOr("pty"))(
       });
     });
 
-    test("and hides it for good: the end of day names the order", async () => {
+    test("hides the sale for good: the end of day names the order", async () => {
       const at = await installed({
         line,
         terminalSwitches: [...keeping, "--hides-unacknowledged"],
@@ -101,7 +101,7 @@ describe.each(linesOr("pty"))(
       expect((await at.call("GET", "/reconciliation")).one).toEqual(reconciliation);
     });
 
-    test("and tells it has it charged, in the journal too: nothing is reversed", async () => {
+    test("reports the sale: the order is charged, and nothing is reversed", async () => {
       const at = await installed({
         line,
         terminalSwitches: keeping,

@@ -51,7 +51,7 @@ const situations: Record<
       at.terminal.unavailable = disconnected();
     },
   },
-  "somebody in the terminal's own menu": {
+  "a person in the terminal's own menu": {
     code: "TERMINAL_BUSY",
     cr: "1",
     make(at) {
@@ -103,7 +103,7 @@ const situations: Record<
       Object.assign(at.probation, { isOn: true });
     },
   },
-  "a journal in doubt, and a supervisor that does not tell its orders": {
+  "a journal gap, and a supervisor that does not report its orders": {
     code: "STORES_DISAGREE",
     cr: "2",
     make(at) {
@@ -120,7 +120,7 @@ const situations: Record<
       expect(body.error?.code).toBe("TERMINAL_NO_ANSWER");
     },
   },
-  "a line that is open, and nobody behind it": {
+  "a line that is open, and no terminal on it": {
     code: "TERMINAL_DISCONNECTED",
     cr: "9",
     async make(at) {
@@ -131,7 +131,7 @@ const situations: Record<
   "a stop": { code: "STOPPING", cr: "2", make: (at) => at.arbiter.lease.close() },
 };
 
-describe("what a payment would get is what every face shows", () => {
+describe("what a payment would be answered is what every face shows", () => {
   test.each(Object.entries(situations))("%s", async (_name, { code, cr, make }) => {
     const faces = await openFaces();
     const { call, at } = faces;
@@ -155,7 +155,7 @@ describe("what a payment would get is what every face shows", () => {
     expect(at.journal.attempts.latest("NEW")?.state.phase ?? "not-charged").toBe("not-charged");
   });
 
-  test("a disk that takes nothing is told without a payment, as long as that is so", async () => {
+  test("a read-only disk is shown without a payment, as long as it lasts", async () => {
     const faces = await openFaces();
     const { at, call } = faces;
     expect((await faces.faces()).health.status).toBe("Ready");
@@ -177,13 +177,13 @@ describe("what a payment would get is what every face shows", () => {
   });
 
   test.each([
-    ["a word of the terminal", (at: Faces["at"]) => at.terminal.become({ status: ready })],
+    ["a message of the terminal", (at: Faces["at"]) => at.terminal.become({ status: ready })],
     [
       "a good answer to /check",
       (at: Faces["at"]) => at.arbiter.lastAnswer.ask(AbortSignal.timeout(9_000)),
     ],
     ["a minute", (at: Faces["at"]) => at.clock.advance(60_000)],
-  ])("that the terminal did not answer is over with %s", async (_name, ends) => {
+  ])("that the terminal did not answer is shown no more after %s", async (_name, ends) => {
     const faces = await openFaces();
     const { at } = faces;
     at.terminal.unavailable = new TerminalUnavailable("no-answer", "not a word");
@@ -194,7 +194,7 @@ describe("what a payment would get is what every face shows", () => {
     expect((await faces.faces()).health.reasons).toEqual([]);
   });
 
-  test("a supervisor that is down keeps no payment away, and the status tells of it", async () => {
+  test("a supervisor that is down refuses no payment, and the status shows it", async () => {
     const faces = await openFaces();
     await faces.stopSupervisor();
     const shown = await faces.faces();
@@ -205,7 +205,7 @@ describe("what a payment would get is what every face shows", () => {
     expect(paid.one.status).toBe("Success");
   });
 
-  test("a supervisor that cannot write keeps no payment away; every face tells it", async () => {
+  test("a supervisor that cannot write refuses no payment; every face shows it", async () => {
     const faces = await openFaces();
     const { rig, at, call } = faces;
     rig.database.exec("PRAGMA query_only = 1");
@@ -224,7 +224,7 @@ describe("what a payment would get is what every face shows", () => {
     await expectConditions(faces, []);
   });
 
-  test("nothing: ready, and the payment is taken", async () => {
+  test("without a reason: ready, and the payment is taken", async () => {
     const faces = await openFaces();
     const shown = await faces.faces();
     expect([shown.health.reasons, shown.exitCode]).toEqual([[], exitCodes.ok]);

@@ -196,12 +196,12 @@ function wordOf({ one }: Answer): string {
   return one.status === "Failed" ? `Failed ${one.error?.code}` : one.status;
 }
 
-/** Why an order is told otherwise than bank and gateway have it; undefined: all agree. */
+/** Why an order is answered otherwise than bank and gateway have it; undefined: all agree. */
 export function lie({ answer, end, bank, gateway }: Told): string | undefined {
   const [charged, paid] = [bank > 0, end === "Success"];
   if (bank > AMOUNT_MINOR + 1) return "charged twice";
-  if (charged && !paid && end !== "Unknown") return "a charge is told as not paid";
-  if (!charged && paid) return "no charge is told as paid";
+  if (charged && !paid && end !== "Unknown") return "a charge is answered as not paid";
+  if (!charged && paid) return "no charge is answered as paid";
   if (gateway.length !== (paid ? 1 : 0)) return "the gateway has another number of orders";
   if (paid && gateway[0] !== bank) return "the gateway has another amount";
   return answer === end || answer === "Unknown" ? undefined : "the answer was not kept";

@@ -44,7 +44,7 @@ async function started(
 }
 
 test.concurrent.for(rows)(
-  "a late result counts, a sale that nobody asked for does not, with $protocol on $line",
+  "a late result counts, an unmatched sale does not, with $protocol on $line",
   async (row, { expect, onTestFinished }) => {
     const house = await started(row, onTestFinished);
     const gatewayHas = async () =>
@@ -81,7 +81,7 @@ test.concurrent.for(rows)(
       const sale = { amountMinor: 700, private: "nobody" };
       return await house.control<object>("POST", "/sale", sale).catch(() => undefined);
     });
-    await until("the terminal has told it", async () => {
+    await until("the terminal has reported it", async () => {
       const { entries } = await house.ledger();
       const { running } = await house.control<State>("GET", "/state");
       return (entries.length === 3 && running === null) || undefined;

@@ -9,7 +9,7 @@ import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts
 import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 
-/** What the liar tells for one request: whole messages, one after the other. */
+/** What the liar answers to one request: whole messages, one after the other. */
 type Says = (request: string) => readonly Uint8Array[];
 
 const [ENQ, ACK, EOT] = [0x05, 0x06, 0x04].map((byte) => Buffer.from([byte])) as [
@@ -18,7 +18,7 @@ const [ENQ, ACK, EOT] = [0x05, 0x06, 0x04].map((byte) => Buffer.from([byte])) as
   Buffer,
 ];
 
-/** A terminal on a real socket that tells whatever a test wants. */
+/** A terminal on a real socket that reports whatever a test wants. */
 export abstract class Liar {
   readonly #server: Server;
   protected line: Socket | undefined;
@@ -35,7 +35,7 @@ export abstract class Liar {
   }
 
   protected abstract heard(bytes: Buffer, socket: Socket): void;
-  /** Tells messages without being asked. */
+  /** Sends messages without a request. */
   abstract tell(messages: readonly Uint8Array[]): void;
 
   async listen(): Promise<string> {

@@ -25,7 +25,7 @@ async function lied<L extends Liar>(
 const zeros = { private: ZEROS };
 const refused = { status: "7" };
 
-/** The last result that was told for another order, and then whatever `behind` says. */
+/** The last result, which was reported for another order, and then whatever `behind` says. */
 const again =
   (before: Uint8Array, behind: (request: string) => readonly Uint8Array[] = () => []) =>
   (request: string) => [before, ...behind(request)];
@@ -34,7 +34,7 @@ test.concurrent.for([
   ["a refusal", refused, "Declined PAYMENT_DECLINED"],
   ["an approval", {}, "Success"],
 ] as const)(
-  "%s that comes again byte for byte behind the next request decides nothing (C1)",
+  "%s that comes again byte for byte after the next request decides nothing (C1)",
   async ([_, kind, word], { expect, onTestFinished }) => {
     const { pays, liar, alarms } = await lied(new ConcertLiar(), "concert", onTestFinished);
     let last: Uint8Array = new Uint8Array();

@@ -53,7 +53,7 @@ describe.each(linesOr("tcp"))("a whole installation with the terminal on %s", (l
     expect([http, other.error?.code, other.error?.charged]).toEqual([422, "ORDER_MISMATCH", "yes"]);
   });
 
-  test("tells a decline with the bank's code", async () => {
+  test("answers a decline with the bank's code", async () => {
     for (const [amount, code] of [
       [9.05, "05"],
       [9.51, "51"],
@@ -65,7 +65,7 @@ describe.each(linesOr("tcp"))("a whole installation with the terminal on %s", (l
     expect((await at.orders()).map((order) => order.merchantReference)).toEqual(["A-1"]);
   });
 
-  test("tells a customer who walks away", async () => {
+  test("answers that the customer has walked away", async () => {
     const { http, one } = await at.pay(9.68, "slow");
     expect([http, one.status, one.error?.charged]).toEqual([200, "Cancelled", "no"]);
     expect(one.error?.code).toBe("CUSTOMER_TIMEOUT");
@@ -98,7 +98,7 @@ describe.each(linesOr("tcp"))("a whole installation with the terminal on %s", (l
     expect((await first).one.status).toBe("Success");
   });
 
-  test("tells the terminal's identity and state", async () => {
+  test("answers the terminal's identity and state", async () => {
     const config = (await at.call("GET", "/config")).one;
     expect(config.terminalId).not.toBe("");
     expect(config.serialNumber).not.toBe("");

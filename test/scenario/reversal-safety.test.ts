@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { TestInstallation } from "../support/installation.ts";
 
-test("a terminal that gave a receipt number again is not told to reverse by it", async () => {
+test("a terminal that gave a receipt number again is not asked to reverse by it", async () => {
   const at = new TestInstallation({
     line: "tcp",
     terminalSwitches: ["--instant"],

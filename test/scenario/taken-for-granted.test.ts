@@ -67,7 +67,7 @@ const echoes = (kind: string, shown: "has not shown yet that it gives" | "gives"
 const register = (shown: "has not shown yet that it gives" | "gives") =>
   `echoes-register: this terminal ${shown} our register number back`;
 
-test("an own terminal that can be asked: each assumption, and what it has not shown yet", () => {
+test("each assumption about an own ZVT terminal is printed, with what it has not shown yet", () => {
   const alone = "sole-user: nobody else sells at this terminal (off with TERMINAL_SHARED=yes)";
   expect(printed()).toEqual([alone, ...ofAsked, ...learns]);
   const { findings } = JSON.parse(doctor("--json")) as { findings: { check: string }[] };
@@ -83,7 +83,7 @@ test("an own terminal that can be asked: each assumption, and what it has not sh
   expect(others).toHaveLength(ofAsked.length + learns.length);
 });
 
-test("a terminal that is not there is told as one of which nothing was learned", async () => {
+test("of a terminal that is away nothing is printed as learned", async () => {
   await at.killTerminal();
   await until("the terminal is away", () => !/^terminal +ok/m.test(doctor()) || undefined);
   expect(printed()).not.toContain(learns[0]);
@@ -91,7 +91,7 @@ test("a terminal that is not there is told as one of which nothing was learned",
   await at.connected();
 });
 
-test("a stored reversal is told as learned once the terminal has shown one", async () => {
+test("a stored reversal is printed as learned once the terminal has shown one", async () => {
   await at.firstPaid("A");
   const { one } = await at.pay(2, "B");
   expect(one.status).toBe("Success");
@@ -101,13 +101,13 @@ test("a stored reversal is told as learned once the terminal has shown one", asy
   expect(printed().at(-1)).toBe(`stores-reversals: this terminal ${reversals}`);
 });
 
-test("TERMINAL_SHARED=yes: the assumption of a sole user is told as off", async () => {
+test("TERMINAL_SHARED=yes: the assumption of a sole user is printed as off", async () => {
   await at.changeTerminal(zvt({ TERMINAL_SHARED: "yes" }));
   await at.connected();
   expect(printed()).toEqual(["sole-user: off with TERMINAL_SHARED=yes", ...ofAsked, ...learns]);
 });
 
-test("a terminal that only tells: what it gives back is learned, kind by kind", async () => {
+test("what a one-way terminal returns is learned for each kind of result", async () => {
   await at.changeTerminal(caisseAp());
   await at.connected();
   const not = "has not shown yet that it gives";
@@ -131,7 +131,7 @@ test("a terminal that only tells: what it gives back is learned, kind by kind", 
   ]);
 });
 
-test("a profile that sends no reference: nothing is said to be learned of it", async () => {
+test("with a profile that sends no reference nothing is printed as learned of it", async () => {
   await at.changeTerminal(caisseAp({ CONCERT_PROFILE: "ingenico-desk5000" }));
   await at.connected();
   expect(printed()).toEqual([

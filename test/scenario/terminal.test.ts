@@ -107,7 +107,7 @@ describe.each(linesOr("pty"))("every command of the API with the terminal on %s"
     expect(await charged()).toBe(800);
   });
 
-  test("tells what the terminal needs, and refuses a payment before it starts", async () => {
+  test("shows what the terminal demands, and refuses a payment before it starts", async () => {
     const demand = (body: object) => at.control("POST", "/state", body);
     await demand({ demand: { "end-of-day": true } });
     const { one: due } = await at.call("GET", "/check");

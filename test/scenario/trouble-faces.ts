@@ -20,7 +20,7 @@ import { house } from "../support/payment-house.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { api, monitorOf } from "../tp-manager/http/rig.ts";
 
-/** Both programs' troubles in one process: real local messages, every face, the test clock. */
+/** Both programs' conditions in one process: real local messages, every face, the test clock. */
 export async function openFaces(options: RigOptions = {}, at = house()) {
   const rig = await openRig(options);
   const data = temporaryFolder();
@@ -78,7 +78,7 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
 
 const ANSWER_WITHIN_MS = 3_000;
 
-/** What each face says of troubles. */
+/** What each face shows of the conditions. */
 async function facesOf({ call, data }: Pick<Local, "call"> & { data: string }) {
   const { http, one: health } = await call("GET", "/health");
   const metrics = (await call("GET", "/metrics")).text.split("\n");
@@ -100,7 +100,7 @@ async function facesOf({ call, data }: Pick<Local, "call"> & { data: string }) {
 type Local = Awaited<ReturnType<typeof api>>;
 type Faces = Awaited<ReturnType<typeof openFaces>>;
 
-/** Every face shows exactly these troubles, each with what to do, and payments go on. */
+/** Every face shows exactly these conditions, each with what to do, and payments go on. */
 export async function expectConditions(
   { faces }: Pick<Faces, "faces">,
   names: readonly ConditionName[],
@@ -115,7 +115,7 @@ export async function expectConditions(
     expect(health.warnings.some((text: string) => text.endsWith(`-> ${todo}`))).toBe(true);
   }
   expect(health.warnings).toHaveLength(names.length);
-  // The launcher tells of a program that does not run in the program's own row.
+  // The launcher shows a program that does not run in the program's own row.
   const seen = told.filter(({ trouble }) => trouble !== "supervisor-silent");
   expect(status.troubles.map(({ name }) => name)).toEqual(seen.map(({ trouble }) => trouble));
   for (const { todo } of seen) {

@@ -57,13 +57,13 @@ test("wrong credentials: one alarm for longer than a day, gone when they are rig
   await at.lookFor(MINUTE);
   const over = await expectConditions(at, []);
   expect(over.alarms).toEqual([]);
-  // It returns within the same day: told again at once.
+  // The condition returns within the same day: its alarm is raised at once.
   at.rig.log.error({ alarm: "gateway-credentials-refused" }, "nothing is sent");
   await at.lookFor(0);
   expect(at.alarms()).toHaveLength(3);
 });
 
-test("a certificate that is not trusted is told until the gateway answers again", async () => {
+test("an untrusted certificate is shown until the gateway answers again", async () => {
   const made = () => selfSignedTls(["127.0.0.1"], systemClock.now());
   const [trusted, other] = [made(), made()];
   const wrong = await sandbox({ tls: other });
@@ -87,7 +87,7 @@ test("a certificate that is not trusted is told until the gateway answers again"
   expect(at.alarms()).toEqual(["gateway-misconfigured"]);
 });
 
-test("a gateway that is away for more than ten minutes is told, with the age", async () => {
+test("a gateway that is away for more than ten minutes is shown, with the age", async () => {
   const away = await sandbox();
   const at = await openFaces({ url: away.url });
   await away.close();
@@ -111,7 +111,7 @@ test("a gateway that is away for more than ten minutes is told, with the age", a
   expect(at.alarms()).toEqual(["queue-old"]);
 });
 
-test("a parked order is told until an operator has dealt with it", async () => {
+test("a parked order is shown until an operator has dealt with it", async () => {
   const refusing = await sandbox({ faults: [{ kind: "wrong-code", times: 1 }] });
   const at = await openFaces({ url: refusing.url });
   at.rig.forwarder.start();
@@ -196,7 +196,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   await expectConditions(at, []);
 });
 
-test("the sandbox's own bad digests are counted and told", async () => {
+test("the sandbox's own bad digests are counted and shown", async () => {
   const at = await openFaces();
   const { rig } = at;
   const handler = new NotificationHandler({
@@ -222,7 +222,7 @@ test("the sandbox's own bad digests are counted and told", async () => {
   await expectConditions(at, ["notifications-refused"]);
 });
 
-test("a supervisor that is down is told at once, by an alarm after a minute", async () => {
+test("a supervisor that is down is shown at once, by an alarm after a minute", async () => {
   const at = await openFaces();
   await at.stopSupervisor();
   at.at.supervisor.reachable = false;
@@ -251,7 +251,7 @@ test("a supervisor that is down is told at once, by an alarm after a minute", as
   expect(at.alarms()).toHaveLength(2);
 });
 
-test("a supervisor that answers and refuses a transaction is told with its reason", async () => {
+test("a supervisor that answers but refuses a transaction is shown with its reason", async () => {
   const at = await openFaces();
   const refuse = () => {
     throw new IpcError("refused", "supervisor answered 500: the disk is full", { status: 500 });
@@ -270,7 +270,7 @@ test("a supervisor that answers and refuses a transaction is told with its reaso
   expect((await expectConditions(at, [])).alarms).toEqual([]);
 });
 
-test("an order that the gateway may have twice is told until it has named both", async () => {
+test("an order that the gateway may have twice is shown until it has named both", async () => {
   const gateway = await sandbox({
     faults: [{ kind: "reset-after-commit", times: 1 }, { kind: "lookup-refused" }],
   });
@@ -309,7 +309,7 @@ test("an order that the gateway may have twice is told until it has named both",
   await expectConditions(at, []);
 });
 
-test("a lookup that refuses our credentials is told once, until it answers", async () => {
+test("a lookup that refuses our credentials raises one alarm until it answers", async () => {
   const gateway = await sandbox({
     faults: [{ kind: "reset-before-commit" }, { kind: "lookup-refused", status: 401 }],
   });
@@ -330,7 +330,7 @@ test("a lookup that refuses our credentials is told once, until it answers", asy
   expect((await at.faces()).measured).not.toContain("lookup-refused");
 });
 
-test("an operation with an unknown end is told until somebody settles it", async () => {
+test("an operation with an unknown end is shown until an operator settles it", async () => {
   const at = await openFaces();
   const { rig } = at;
   const asked = {

@@ -5,7 +5,7 @@ import { until } from "../support/child-program.ts";
 import { timersUpTo } from "../support/held-timers.ts";
 import { TestInstallation } from "../support/installation.ts";
 
-/** docs/design.md 1.3: what rides with the next commit is on disk so much later at most. */
+/** docs/design.md 1.3: what is written with the next commit is on disk so much later at most. */
 const LATER_MS = 1_000;
 
 /** An installation whose tp-manager has no timer that is longer than `timersMs`. */
@@ -61,7 +61,7 @@ describe("what the supervisor has of a transaction", () => {
     expect([handOffs(at), deliveries(at)]).toEqual([["1 sent"], ["sent"]]);
   });
 
-  test("is on disk when tp-manager was told to stop before it knew it", async () => {
+  test("is on disk when tp-manager was asked to stop before it knew of the answer", async () => {
     const at = await installation(LATER_MS - 1);
     const { answer, release } = await printed(at);
     at.tpManager?.signal("SIGTERM");

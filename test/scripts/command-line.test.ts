@@ -13,7 +13,7 @@ const programs = globSync(["scripts/*.ts", "test/**/main.ts"], { cwd: projectRoo
 /** The programs that are asked for `--help` too. */
 const asked = rowsOf(programs, 5);
 
-/** What somebody sees who calls the program so. */
+/** The output of a program that is called with one argument. */
 async function called(path: string, word: string) {
   return await runToEnd(process.execPath, [path, word], { cwd: projectRoot }).then(
     (said) => ({ ...said, code: 0 }),
@@ -22,7 +22,7 @@ async function called(path: string, word: string) {
 }
 
 describe("a program of the repository", () => {
-  test.each(programs)("$path tells how it is called", async ({ path, text }) => {
+  test.each(programs)("$path prints how it is called", async ({ path, text }) => {
     const [, call = ""] = /^ \* {3}(.*)$/m.exec(text) ?? [];
     const said = await called(path, "--nothing");
     expect(said).toMatchObject({ code: 64, stdout: "" });

@@ -8,7 +8,7 @@ import { startProcess } from "../support/own-processes.ts";
 /** Halves the start of a child, of which there are some fifty. */
 const compileCache = join(tmpdir(), "utc-test-compile-cache");
 
-/** A real process that runs one of the programs beside the tests and talks in lines. */
+/** A real process that runs one of the programs next to the tests and talks in lines. */
 export interface TalkingChild {
   readonly pid: number;
   /** Resolves with the next line of standard output; rejects when the process ends before. */
@@ -28,7 +28,7 @@ export function startChild(program: string, ...parameters: string[]): TalkingChi
   return child;
 }
 
-/** For a child that several tests share: whoever starts it kills it. */
+/** For a child that several tests share: the caller that starts it kills it. */
 export function spawnChild(program: string, ...parameters: string[]): TalkingChild {
   return spawnChildWith({}, program, ...parameters);
 }

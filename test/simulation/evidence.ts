@@ -54,13 +54,13 @@ const rows: readonly Row[] = [
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
-    // Whether our acknowledgement arrived is written behind the report (docs/design.md 1.3).
+    // Whether our acknowledgement arrived is written after the report (docs/design.md 1.3).
     situation: "the program was killed between a good report and the next commit",
     is: (_plan, _struck, _before, state) => state !== undefined && "perhapsTaken" in state,
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
   {
-    situation: "the terminal does not tell what it has stored",
+    situation: "the terminal does not report what it has stored",
     is: happens("not-told"),
     nextSaleWithinMs: 10 * MINUTE_MS,
   },
@@ -118,7 +118,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** Where everything can be proved, recovery needs the terminal's own time limit and some looks. */
+/** Where everything can be proved, recovery needs the terminal's own time limit and some probes. */
 const NEXT_SALE_MS = 10 * MINUTE_MS;
 
 export const mayStayUnknown = (

@@ -147,7 +147,7 @@ function gatewayReturn(random: Random): readonly Action[] {
 
 type Changed = Pick<Plan, "steps" | "behaviours">;
 
-/** `only`: exactly these, and each for sure; else by chance. */
+/** `only`: exactly these faults, and each for certain; without it they are random. */
 export function withFurtherFaults(
   seed: number,
   plan: Changed,

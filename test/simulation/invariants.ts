@@ -106,14 +106,14 @@ function isReturned({ gateway }: World, order: string, atMs: number): boolean {
   return (gateway.account?.whollyReturnedMs(order) ?? Number.POSITIVE_INFINITY) <= atMs;
 }
 
-/** Orders of which somebody still can know the truth when they are asked for. */
+/** Orders whose truth can still be found out by asking terminal, databases or gateway. */
 function known(world: World, orders: readonly string[]): readonly string[] {
   return orders.filter((order) => !world.unknowable.has(order) && !world.isHidden(order));
 }
 
 /**
  * The totals or a missing number show it; else the end of day could not be compared, or does not
- * have the sale: the terminal had closed it and told its totals to nobody
+ * have the sale: the terminal had closed it and reported its totals to nobody
  * (docs/rules/18-totals.md).
  */
 function untoldHidden({ world, found }: End): string[] {
@@ -167,7 +167,7 @@ function isFoundLate({ tpManager }: World, { transactionId, status }: Told): boo
 }
 
 function contradictions({ world, orders, found }: End): string[] {
-  // What is gone of an order cannot be told again.
+  // An order of which a part was lost may be answered otherwise than before.
   const whole = orders.filter((order) => !world.lost.changed.has(order));
   return whole.flatMap((order) => {
     const wrong: string[] = [];
@@ -340,7 +340,7 @@ function leftWaiting({ world, found }: End): string[] {
   for (const { status, code, order } of found.values()) {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);
   }
-  // A doubt about the journal lasts a day; until then nobody says that all was handed over again.
+  // A journal gap lasts a day; until it is closed no resync is reported as complete.
   const lasting = journal.gaps.open() ? "|resync|age of the gap" : "";
   const polls = "|return poll|open return poll";
   const allowed = `^(ipc limit|end of day|recovery at another terminal${polls}${lasting})`;

@@ -32,7 +32,7 @@ export class JournalWatch {
     }
     if (what === "payment" && this.#read(readers.unasked, order).length > 0) {
       this.#see(
-        "docs/rules/05-evidence.md: no sale before the doubtful one was asked about",
+        "docs/rules/05-evidence.md: no sale before the one in doubt was asked about",
         `sale of ${order}`,
       );
     }

@@ -7,7 +7,7 @@ import { DiskFailure } from "./disk.ts";
 import type { Life } from "./life.ts";
 import type { TpManager } from "./processes.ts";
 
-/** One thing the kiosk was told about an order. */
+/** One answer that the kiosk got about an order. */
 export interface Told {
   readonly order: string;
   readonly call: string;
@@ -19,7 +19,7 @@ export interface Told {
   readonly charged: Charged;
   /** null when the answer is about the request and not about an attempt. */
   readonly transactionId: string | null;
-  /** What the order costs, as asked for in the attempt that is told about. */
+  /** What the order costs, as requested in the attempt that the answer is about. */
   readonly amountMinor: number | null;
 }
 
@@ -36,7 +36,7 @@ type Asking = Pick<TpManager, "life"> & {
   readonly orders: Pick<TpManager["orders"], "chargedOf">;
 };
 
-/** The kiosk software: asks, and remembers every word it was told. */
+/** The kiosk software: asks, and remembers every answer that it got. */
 export class Kiosk {
   readonly told: Told[] = [];
   readonly asked: Asked[] = [];

@@ -9,7 +9,7 @@ export class Life {
   readonly timers = new Set<string>();
   #alive = true;
 
-  /** `fell` is told what a timer threw: an uncaught exception ends a process. */
+  /** `fell` gets what a timer threw: an uncaught exception ends a process. */
   constructor(world: TestClock, fell: (error: unknown) => void) {
     const running = this.timers;
     let count = 0;

@@ -23,7 +23,9 @@ const itemsSql = `SELECT transaction_id AS id, order_id AS of,
 export class LostKnowledge {
   readonly #folder: string;
   readonly #gateway: ModelGateway;
-  /** Orders that may be told otherwise from then on: a part of what was known of them is gone. */
+  /**
+   * Orders that may be answered otherwise from then on: a part of what was known of them is gone.
+   */
   readonly changed = new Set<string>();
   /** Orders that may have been charged, and no database and no gateway says so any more. */
   readonly #forgotten = new Set<string>();
@@ -52,7 +54,7 @@ export class LostKnowledge {
     }
   }
 
-  /** Before a payment or an end of day the connector has looked at the terminal's last sale. */
+  /** Before a payment or an end of day the connector has read the terminal's last sale. */
   looked(order: string, balanceMinor: number): void {
     if (this.#forgotten.has(order)) this.#seen.set(order, balanceMinor);
   }
@@ -71,7 +73,7 @@ export class LostKnowledge {
   }
 }
 
-/** Nothing of a database that is gone, empty, or of before its first table. */
+/** Returns no rows of a database that is gone, empty, or without its first table. */
 function rows(path: string, sql: string): Array<[string, Knowledge]> {
   if (!existsSync(path) || statSync(path).size === 0) return [];
   const database = new DatabaseSync(path, { readOnly: true });

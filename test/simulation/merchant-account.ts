@@ -89,7 +89,7 @@ export class MerchantAccount {
     return { outcome: "found", ...said, found: { ...about, ...sums } };
   }
 
-  /** Nothing more goes back, and somebody asks for what the gateway has not told. */
+  /** Nothing more goes back, and the gateway sends the notifications that it had not sent yet. */
   finish(): void {
     this.#finished = true;
     const untold = this.#untold;

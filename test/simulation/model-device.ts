@@ -46,8 +46,8 @@ interface Running {
 }
 
 /**
- * A card terminal with a bank behind it, as docs/zvt.md 9.1 describes it, on the test clock. It
- * lives apart from the register's process: what it was told stays told when that process is gone.
+ * A card terminal with its bank, as docs/zvt.md 9.1 describes it, on the test clock. It lives apart
+ * from the register's process: what it was sent stays known to it when that process is gone.
  */
 export class ModelDevice {
   readonly identity: TerminalIdentity;
@@ -59,7 +59,7 @@ export class ModelDevice {
   readonly #storage = new ModelStorage();
   readonly habits: DeviceHabits;
   lineDownUntilMs = 0;
-  /** Kept, closed with the others, and never told when the last transaction is asked for. */
+  /** Kept, closed with the others, and never reported when the last transaction is asked for. */
   readonly hiddenSales = new Set<number>();
   /** Closed with a storage that it emptied by itself: in the totals of no end of day. */
   readonly unseenSales = new Set<number>();
@@ -102,7 +102,7 @@ export class ModelDevice {
     return this.#storage.tell(spelling, isStale);
   }
 
-  /** The sale that it tells as its last transaction; undefined: none, or it does not tell. */
+  /** The sale that it reports as its last transaction; undefined: none, or it reports nothing. */
   get lastSale(): number | undefined {
     return this.habits.isNotTelling ? undefined : this.#storage.lastSale;
   }
@@ -347,7 +347,7 @@ export class ModelDevice {
       this.numbers.nextReceipt();
       return running.register.end(aborted("6C", "terminal-fault"));
     }
-    // Looks idle and has it stored, and takes it back a little later all the same.
+    // The terminal seems idle and has the sale stored, and still takes it back a little later.
     this.#running = undefined;
     await this.#pause(LATE_REVERSAL_MS);
     this.#takeBack(sale, running.register.order);
@@ -418,7 +418,7 @@ export class ModelDevice {
 
   async #customer({ behaviour: { customerMs }, wake }: Running): Promise<void> {
     await sleep(this.#clock, "customer", customerMs, wake.signal).catch(() => {
-      // Cancelled, or power gone: the caller looks.
+      // Cancelled, or power gone: the caller checks which.
     });
   }
 

@@ -81,7 +81,7 @@ export class ModelStorage {
     this.#last = { kind: "transaction", report };
   }
 
-  /** Stored, and never told when the last transaction is asked for. */
+  /** Stored, and never reported when the last transaction is asked for. */
   hide(sale: number, report: TransactionReport): void {
     this.#stored = [{ sale, report }, ...this.#stored];
   }

@@ -22,7 +22,7 @@ const ANSWER_MS = 100;
 const T3_MS = 5_000;
 const T4_MS = 180_000;
 
-/** What the driver tells the world that watches it. */
+/** What the driver reports to the world that watches it. */
 export interface DriverWatch {
   readonly device: () => ModelDevice;
   /** The order that the register works on now. */

@@ -95,7 +95,9 @@ export interface GatewayReturn {
   readonly ms: number;
   /** So long after it the kiosk asks for the terminal's reversal; null: it does not. */
   readonly reversalAfterMs: number | null;
-  /** When the gateway notifies it; "when-asked": not before somebody asks for it in the end. */
+  /**
+   * When the gateway notifies it; "when-asked": not before the gateway is asked for it at the end.
+   */
   readonly notified: "at-once" | "late" | "twice" | "when-asked";
 }
 
@@ -149,7 +151,7 @@ export type Surroundings =
   | { readonly do: "ipc"; readonly mode: IpcMode; readonly ms: number }
   /** The supervisor answers, and takes no transaction over. */
   | { readonly do: "supervisor-refuses"; readonly ms: number }
-  /** When all is over somebody looks at the bank's statement and settles what stayed unknown. */
+  /** At the very end an operator reads the bank's statement and settles what stayed unknown. */
   | { readonly do: "operator-settles" }
   | { readonly do: "gateway"; readonly mode: GatewayMode; readonly ms: number };
 
@@ -158,7 +160,7 @@ export type TerminalFault =
   /** The terminal takes no cards and answers no question about what it has stored. */
   | { readonly do: "terminal-locked"; readonly ms: number }
   | { readonly do: "answers-late"; readonly byMs: number; readonly ms: number }
-  /** The last transaction is told only later, although it was acknowledged. */
+  /** The last transaction is reported only later, although it was acknowledged. */
   | { readonly do: "answers-stale"; readonly ms: number }
   | { readonly do: "spells-numbers"; readonly spelling: Spelling; readonly ms: number }
   /** Its storage is emptied, the numbers go on. */

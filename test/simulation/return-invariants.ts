@@ -3,14 +3,14 @@ import type { End } from "./end.ts";
 import { isStoreHarm } from "./plan.ts";
 import type { World } from "./world.ts";
 
-/** What was notified of returns can be lost with a database; the gateway does not tell it again. */
+/** A notification of a return can be lost with a database; the gateway does not send it again. */
 function returned({ world, plan, orders }: End): readonly string[] {
   const { account } = world.gateway;
   if (!account || plan.steps.some(isStoreHarm)) return [];
   return orders.filter((order) => account.returnsOf(order).length > 0 && account.isTold(order));
 }
 
-/** Money that went back at the gateway and was notified; an open return has its own word. */
+/** Checks money that went back at the gateway and was notified; an open return is left out. */
 export function untoldReturns(end: End): string[] {
   const { world, found } = end;
   return returned(end).flatMap((order) => {
@@ -23,7 +23,7 @@ export function untoldReturns(end: End): string[] {
       ({ ambiguous }) => ambiguous,
     );
     const isTrue = isWhole ? !isClear || ["Reversed", "Unknown"].includes(status) : true;
-    return isTrue ? [] : [`${order}: all of it went back, and it is told as ${status}`];
+    return isTrue ? [] : [`${order}: all of it went back, and it is answered as ${status}`];
   });
 }
 
@@ -79,7 +79,7 @@ function terminalReturns({ bank }: World, order: string): World["bank"]["movemen
   return bank.movements.filter((each) => each.order === order && each.asked);
 }
 
-/** The terminal has reversed the sale for certain, and the gateway has told of a return. */
+/** The terminal has reversed the sale for certain, and the gateway has notified a return. */
 export function untoldTwice(end: End): string[] {
   const { world } = end;
   return returned(end)
@@ -92,5 +92,5 @@ export function untoldTwice(end: End): string[] {
         line.includes('"returned-twice"') && line.includes(`"orderId":"${order}"`);
       return !world.log.lines.some(isAlarm);
     })
-    .map((order) => `${order}: its money went back both ways, and nobody is told`);
+    .map((order) => `${order}: its money went back both ways, and no alarm was raised`);
 }

@@ -30,7 +30,7 @@ export function harmStores(world: Stored, harm: StoreHarm): void {
       stopped(world, [harm.store], harm.ms, remove);
       return;
     case "store-zeroed":
-      // The write-ahead log stays beside a file of no bytes.
+      // The write-ahead log stays next to a file of no bytes.
       stopped(world, [harm.store], harm.ms, (path) => truncateSync(path, 0));
       return;
     case "store-restored":

@@ -165,7 +165,7 @@ export class World {
     this.killTpManager(0);
   }
 
-  /** Sales that a terminal keeps and never tells, and that nobody has reversed. */
+  /** Sales that a terminal keeps and never reports, and that nobody has reversed. */
   get hiddenSales(): readonly number[] {
     const hidden = this.devices.flatMap((device) => [...device.hiddenSales]);
     return hidden.filter((sale) => this.bank.balanceOfSale(sale) > 0);
@@ -381,14 +381,14 @@ export class World {
     if (this.#operatorSettles) await settleByStatement(this);
     if (this.tpManager) this.#ask({ do: "end-of-day" }, this.tpManager);
     await this.clock.advance(ALL_TOLD_MS);
-    // What is not told by now never will be; two hours of polls more would only take time.
+    // What is not reported by now never will be; two hours of polls more would only take time.
     void this.tpManager?.poll.close();
     await this.clock.advance(3_600_000 - ALL_TOLD_MS);
     this.tpManager?.handOff.nudge();
     await this.clock.advance(3_600_000);
   }
 
-  /** The kiosk's next customer, again and again until somebody has paid. */
+  /** The kiosk's next customer tries again and again until one payment is charged. */
   async #sellAgain(): Promise<void> {
     this.#behaviours = [];
     const fromMs = this.clock.monotonicMs();

@@ -19,7 +19,7 @@ const file = (name: string, content: string): string => {
   return path;
 };
 
-/** What a switch does to the options (or to where they are told), and values that it refuses. */
+/** What a switch does to the options (or to the file that it names), and values that it refuses. */
 interface Tried {
   readonly given: readonly string[];
   readonly does: object;
@@ -313,19 +313,19 @@ function tryAll(
     expect(read([...argv, `--${name}`])).toMatchObject({ ask: "wrong" });
   });
 
-  test("--help tells a line for each switch and ends with exit code 0", () => {
+  test("--help has a line for each switch and ends with exit code 0", () => {
     expect(help).toMatchObject({ ask: "help" });
     const told = [...help.text.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name);
     expect(told).toEqual([...names, "help"]);
     for (const line of help.text.split("\n")) expect(line.length).toBeLessThanOrEqual(100);
   });
 
-  test("a switch that takes one value is refused the second", () => {
+  test("a switch that takes one value is refused a second value", () => {
     const argv = [...usual, "--ready-file", "a", "--ready-file", "b"];
     expect(read(argv)).toEqual({ ask: "wrong", problem: "--ready-file is given 2 times" });
   });
 
-  test("what no switch knows is refused", () => {
+  test("an argument that is no switch is refused", () => {
     for (const argv of [["--nonsense"], ["extra"], ["--no-help"]]) {
       expect(read([...usual, ...argv])).toMatchObject({ ask: "wrong" });
     }
@@ -351,7 +351,7 @@ describe("the gateway sandbox", () => {
   const usual = [...needed, ...credentials];
   tryAll(gateway.readCommandLine, Object.keys(gateway.switches), sandbox, usual);
 
-  test("the certificate that is made lies where it was asked for", () => {
+  test("the certificate is written to the file that the switch names", () => {
     const path = join(folder, "asked-for.pem");
     gateway.readCommandLine([...usual, "--tls-self-signed", path]);
     expect(readFileSync(path, "utf8")).toContain("BEGIN CERTIFICATE");

@@ -26,7 +26,7 @@ const none = {
   GATEWAY_CA_FILE: undefined,
 };
 
-test("a certificate is told of from 30 days before its end, and after it", async () => {
+test("a certificate is reported from 30 days before its end, and after it", async () => {
   const clock = new TestClock();
   const ends = certificateEnds({ ...none, FLEET_CERT_FILE: fileOf(clock, 31) }, clock);
   expect(ends()).toBeNull();
@@ -39,7 +39,7 @@ test("a certificate is told of from 30 days before its end, and after it", async
   expect(ends()?.reason).toBe(`the certificate of FLEET_CERT_FILE ended on ${end}`);
 });
 
-test("of a chain the first end counts, of authorities the last, and no fleet needs none", () => {
+test("a chain ends with its first certificate, authorities with the last, no fleet never", () => {
   const clock = new TestClock();
   const [soon, both, late] = [fileOf(clock, 5), fileOf(clock, 5, 300), fileOf(clock, 300)];
   const reason = (settings: object) =>
@@ -51,7 +51,7 @@ test("of a chain the first end counts, of authorities the last, and no fleet nee
   expect(reason({ FLEET_URL: undefined, FLEET_CA_FILE: soon })).toBeNull();
 });
 
-test("the end is a trouble of the status, with its alarm and the doctor's line", () => {
+test("the end is a condition of the status, with its alarm and the doctor's line", () => {
   const clock = new TestClock();
   const certificates = certificateEnds({ ...none, FLEET_CA_FILE: fileOf(clock, 5) }, clock)();
   const outbox = { pending: 0, parked: 0, sent: 0, oldestAgeMs: null, paused: null };

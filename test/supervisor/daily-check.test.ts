@@ -33,7 +33,7 @@ test("a check comes each day at its time, once", async () => {
   expect(checks).toEqual(["03:40", "03:40", "03:40"]);
 });
 
-test("a machine that was off at its time makes up for it after its start", async () => {
+test("a machine that was off at the time of its check checks after its start", async () => {
   const clock = new TestClock(local(8));
   const checks = looking(clock, local(3, 41) - DAY_MS);
   await clock.advance(13 * 60_000);
@@ -42,7 +42,7 @@ test("a machine that was off at its time makes up for it after its start", async
   expect(checks).toEqual(["08:14", "03:40"]);
 });
 
-test("so does one that is off every night, and one that has never looked", async () => {
+test("a machine that is off each night, or has never checked, checks after its start", async () => {
   for (const last of [local(8, 30) - DAY_MS, null]) {
     const clock = new TestClock(local(8));
     const checks = looking(clock, last);
@@ -51,7 +51,7 @@ test("so does one that is off every night, and one that has never looked", async
   }
 });
 
-test("a machine that slept over its time checks when it is awake", async () => {
+test("a machine that slept at the time of its check checks when it is awake", async () => {
   const clock = new TestClock(local(23));
   const checks = looking(clock, local(3, 41));
   await clock.advance(HOUR_MS);
@@ -60,14 +60,14 @@ test("a machine that slept over its time checks when it is awake", async () => {
   expect(checks).toEqual(["07:01"]);
 });
 
-test("a check of a clock that was ahead by years keeps nobody from looking", async () => {
+test("a check that a wrong clock dated years ahead does not prevent the next one", async () => {
   const clock = new TestClock(local(12));
   const checks = looking(clock, local(12) + 900 * DAY_MS);
   await clock.advance(2 * HOUR_MS);
   expect(checks).toEqual(["12:14"]);
 });
 
-test("no check begins beside another, and none again that could not be written down", async () => {
+test("no check begins during another, and none again whose record failed", async () => {
   const clock = new TestClock(local(3, 39));
   const checks = looking(clock, local(3, 41) - DAY_MS, () => new Promise(() => {}));
   await clock.advance(2 * DAY_MS);

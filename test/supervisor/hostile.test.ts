@@ -89,7 +89,7 @@ async function sendAll<T>(
   return { counts, grownBytes: heapInUse() - before };
 }
 
-test("spoilt notifications are refused, and the heap does not grow", async () => {
+test("malformed notifications are refused, and the heap does not grow", async () => {
   const { rig, post } = await listening();
   const prototype = objectPrototype();
   const random = new Random(7);
@@ -142,7 +142,7 @@ function field(document: Buffer): string {
   return text;
 }
 
-/** Taken: then its digest is right, whoever counts, and it is about our order. */
+/** Accepted: then its digest is right by any computation, and it is about our order. */
 function expectOurs(document: Buffer, kind: string): void {
   const text = document.toString("utf8");
   const results = text.split("<result>");
@@ -167,7 +167,7 @@ const fraudEvent = JSON.stringify({
   sent_date: "2026-07-08T08:02:45+02:00",
 });
 
-test("spoilt fraud events are refused, and the heap does not grow", async () => {
+test("malformed fraud events are refused, and the heap does not grow", async () => {
   const { rig, post } = await listening();
   const prototype = objectPrototype();
   const random = new Random(8);
@@ -195,7 +195,7 @@ test("spoilt fraud events are refused, and the heap does not grow", async () => 
   expect(objectPrototype()).toEqual(prototype);
 });
 
-test("spoilt answers are no word of the gateway, and none is kept", async () => {
+test("malformed answers are no answer of the gateway, and none is kept", async () => {
   let answer = { status: 200, headers: {} as Record<string, string>, body: "" as Buffer | string };
   const answers = new Map<string, typeof answer>();
   const server = createServer((incoming, response) => {

@@ -33,7 +33,7 @@ async function started(more: Readonly<Record<string, string>> = {}) {
   return { gateway, supervisor, onDisk, items, tries };
 }
 
-test("what is told as sent is on disk by then", async () => {
+test("a transaction that is answered as sent is on disk by then", async () => {
   const { supervisor, items, tries } = await started();
   const told = await supervisor.call(
     "store-transaction",

@@ -27,14 +27,14 @@ type AnswerFault = Exclude<FaultKind, NotificationFault | LookupFault>;
 interface Expected {
   /** What the first try comes to. */
   readonly first: TryClass;
-  /** It may have left an order behind. */
+  /** The try may have made an order at the gateway. */
   readonly ambiguous: boolean;
   /** Orders that the sandbox has in the end: after a lost answer it is looked up. */
   readonly orders: number;
 }
 
 const answers: Readonly<Record<AnswerFault, Expected>> = {
-  // These strike later than the order that is handed over here.
+  // These strike later than the order that is handed off here.
   "capture-nok": { first: "sent", ambiguous: false, orders: 1 },
   "refund-nok": { first: "sent", ambiguous: false, orders: 1 },
   "cancellation-nok": { first: "sent", ambiguous: false, orders: 1 },
@@ -80,7 +80,7 @@ const notifications: Readonly<Record<NotificationFault, Notified>> = {
   "notification-before-answer": { copies: { authorization: 1, capture: 1 }, state: "captured" },
 };
 
-/** What became of each fault, told at the end of the run. */
+/** What became of each fault, printed at the end of the run. */
 const seen: string[] = [];
 afterAll(() => {
   if (seen.length > 0) process.stdout.write(`${seen.join("\n")}\n`);
@@ -160,7 +160,7 @@ const refusals = (
 ).flatMap(([kind, expected]) => [400, 404, 405].map((status) => ({ kind, status, ...expected })));
 
 test.each(refusals)(
-  "a lost answer with $kind, status $status: $orders orders, told when there may be two",
+  "a lost answer with $kind, status $status: $orders orders, an alarm when it may be two",
   async ({ kind, status, orders, state }) => {
     const rig = await openWithSandbox();
     rig.sandbox.addFault({ kind: "reset-after-commit", times: 1 });
@@ -310,7 +310,7 @@ describe("a sandbox with a self-made certificate, as a process", () => {
     row("TLS, GATEWAY_CA_FILE", "sent", "", "sent");
   });
 
-  test("is not trusted without it: nothing is sent, and an alarm tells", async () => {
+  test("is not trusted without it: nothing is sent, and an alarm reports it", async () => {
     const { supervisor, delivery } = await processes(false);
     expect(delivery).toMatchObject({ sent: false, state: "pending" });
     const { items } = await supervisor.call("outbox-list", { limit: 1 }, PATIENCE_MS);

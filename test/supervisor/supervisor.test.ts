@@ -14,7 +14,7 @@ import { fullTransaction, sampleTransaction } from "./sample-transaction.ts";
 import { SupervisorProcess, writeConfig } from "./supervisor-process.ts";
 import { PASSWORD } from "./supervisor-rig.ts";
 
-/** Opens the store of a data folder whose supervisor is not running, or beside it to look. */
+/** Opens the store of a data folder whose supervisor is stopped, or runs and is only observed. */
 function storeOf(data: string): OutboxStore {
   const database = openDatabase(join(data, "supervisor.db"), supervisorMigrations);
   onTestFinished(() => database.close());
@@ -39,7 +39,7 @@ const jumpingClock = ["--import", join(import.meta.dirname, "../support/jumping-
 const absent = (supervisor: SupervisorProcess): number =>
   supervisor.log().split('"found":"absent","next":"look-up"').length - 1;
 
-test("the program stores, sends, tells and stops when it is asked to", async () => {
+test("the program stores, sends, answers and stops when it is asked to", async () => {
   const gateway = await RecordingGateway.start();
   const data = join(temporaryFolder(), "data");
   writeConfig(data, gateway.url);
@@ -142,7 +142,7 @@ test("a supervisor killed while the gateway works marks the try and sends again"
   expect(store.delivery(stored.transactionId)?.ambiguous).toBe(true);
 });
 
-test("an ordered stop does not wait for somebody who waits for a delivery", async () => {
+test("an ordered stop does not wait for a caller that waits for a delivery", async () => {
   const gateway = await RecordingGateway.start();
   gateway.behave = () => "hang";
   const data = join(temporaryFolder(), "data");

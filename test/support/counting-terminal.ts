@@ -62,7 +62,7 @@ export class CountingTerminal {
     };
   }
 
-  /** Payments are told as charged, and nothing is stored. */
+  /** Payments are reported as charged, and nothing is stored. */
   forgets(): void {
     this.#at.terminal.script = (order, observer) => {
       observer.report(this.#report(this.#next(), order.amountMinor));
@@ -78,7 +78,7 @@ export class CountingTerminal {
     };
   }
 
-  /** Nobody hears the end; the terminal tells nothing more of it, and may have stored it. */
+  /** The end of the payment is lost; the terminal reports nothing more of it, and may store it. */
   loses(isStored: boolean): void {
     this.#at.terminal.last = { kind: "not-told", why: "the answer names none" };
     this.#at.terminal.script = (order) => {
@@ -87,7 +87,7 @@ export class CountingTerminal {
     };
   }
 
-  /** The end of day: totals as a terminal tells them, and an empty storage. */
+  /** The end of day: totals as a terminal reports them, and an empty storage. */
   close(): Extract<TelecollectionEnd, { end: "completed" }> {
     const sumMinor = this.stored.reduce((sum, { amountMinor }) => sum + amountMinor, 0);
     const count = this.stored.length;

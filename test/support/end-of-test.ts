@@ -4,7 +4,7 @@ import { endProcesses, runningProcesses } from "./own-processes.ts";
 // A test that failed or took too long has not ended what it started; its file goes on without it.
 // One that passed may have started a program again that others of its file share.
 beforeEach(({ task, onTestFinished }) => {
-  if (task.concurrent) return; // those of its neighbours are not told apart from its own
+  if (task.concurrent) return; // its neighbours' cannot be distinguished from its own
   const before = runningProcesses();
   onTestFinished(() => {
     if (task.result?.state === "fail") endProcesses(before);

@@ -25,7 +25,7 @@ const saleOf = ({ amountMinor }: PaymentOrder, receiptNumber: string): Transacti
   return report({ amountMinor, receiptNumber, traceNumber: `00${receiptNumber}`, localTime });
 };
 
-/** Tells a sale with this number, and is not heard any more. */
+/** Reports a sale with this number, and sends nothing more. */
 const withoutEnd =
   (receiptNumber: string): PayScript =>
   (order, observer) => {
@@ -41,7 +41,7 @@ const cancelled =
     return { end: "aborted", code: "6C", text: "", reason: "cancelled", ticket: "" };
   };
 
-/** Tells it, stores it, and is not heard any more. */
+/** Reports a sale, stores it, and sends nothing more. */
 const stores =
   (at: House): PayScript =>
   (order, observer) => {

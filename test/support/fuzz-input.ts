@@ -10,7 +10,7 @@ export const FUZZ_LIMIT_MS = 3_600_000;
 /** All bytes that one input of noise can hold. */
 export const INPUT_BYTES_MAX = 400;
 
-/** Reproducible chance (mulberry32). */
+/** Reproducible random numbers (mulberry32). */
 export class Chance {
   #state: number;
 
@@ -35,12 +35,12 @@ export class Chance {
   }
 }
 
-/** Good messages as bytes, to be spoilt. */
+/** Good messages as bytes, to be damaged. */
 export function messages(...hex: readonly string[]): readonly Uint8Array[] {
   return hex.map((text) => fromHex(text.replaceAll(" ", "")));
 }
 
-/** A good message, a spoilt one, or noise; half of the time as a frame for the serial line. */
+/** A good message, a malformed one, or noise; half of the time as a frame for the serial line. */
 export function fuzzInput(chance: Chance, good: readonly Uint8Array[]): Uint8Array {
   if (chance.below(4) === 0) return chance.bytes(chance.below(INPUT_BYTES_MAX));
   let bytes = Uint8Array.from(chance.pick(good));

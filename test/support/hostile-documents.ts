@@ -62,7 +62,7 @@ const utf16 = (text: string, big: boolean): Buffer => {
   return big ? bytes.swap16() : bytes;
 };
 
-/** Ways to spoil an XML document. */
+/** Ways to damage an XML document. */
 export const xmlMakers: Readonly<Record<string, Maker>> = {
   "bytes changed": (good, random) => {
     const bytes = Buffer.from(good);
@@ -119,7 +119,7 @@ export const xmlMakers: Readonly<Record<string, Maker>> = {
   },
   "two roots": (good) => good + good.replace(/^<\?xml[^>]*>\s*/, ""),
   "another root around": (good) => `<a>${good.replace(/^<\?xml[^>]*>\s*/, "")}</a>`,
-  "text behind": (good, random) => `${good}${random.pick(["x", "<x/>", "\u0000", "]]>"])}`,
+  "text after": (good, random) => `${good}${random.pick(["x", "<x/>", "\u0000", "]]>"])}`,
   "text in front": (good, random) =>
     `${random.pick(["x", " \n", "HTTP/1.1 200 OK\r\n\r\n"])}${good}`,
   "UTF-16": (good, random) =>
@@ -154,7 +154,7 @@ export const xmlMakers: Readonly<Record<string, Maker>> = {
     Buffer.from(Array.from({ length: random.between(1, 300) }, () => random.between(0, 255))),
 };
 
-/** Ways to spoil a JSON document. */
+/** Ways to damage a JSON document. */
 export const jsonMakers: Readonly<Record<string, Maker>> = {
   "bytes changed": xmlMakers["bytes changed"] as Maker,
   "a piece removed": xmlMakers["a piece removed"] as Maker,
@@ -191,7 +191,7 @@ export const jsonMakers: Readonly<Record<string, Maker>> = {
   "UTF-16": xmlMakers["UTF-16"] as Maker,
   "a byte order mark": xmlMakers["a byte order mark"] as Maker,
   "bytes that are no UTF-8": xmlMakers["bytes that are no UTF-8"] as Maker,
-  "text behind": (good, random) => good + random.pick(["x", ",", good]),
+  "text after": (good, random) => good + random.pick(["x", ",", good]),
   "a comment": (good) => `/* a */${good}// b`,
   "something else": (_good, random) => random.pick(["", "null", "0", '"x"', "<a/>", "[1,2]", "{}"]),
   "random bytes": xmlMakers["random bytes"] as Maker,

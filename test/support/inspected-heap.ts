@@ -2,7 +2,7 @@ import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { type ChildProgram, until } from "./child-program.ts";
 
-/** What a program must be started with, so that its heap can be looked at. */
+/** What a program must be started with, so that its heap can be inspected. */
 export const inspectSwitches = ["--inspect=127.0.0.1:0"] as const;
 
 interface Message {

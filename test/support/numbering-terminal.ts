@@ -20,7 +20,7 @@ interface Sale {
   isReversed: boolean;
 }
 
-/** A scripted terminal with a storage of its own: it counts, tells, closes and forgets. */
+/** A scripted terminal with a storage of its own: it counts, reports, closes and forgets. */
 export class NumberingTerminal extends ScriptedTerminal {
   /** Charges of the bank, the oldest first. */
   readonly bank: Sale[] = [];
@@ -50,7 +50,7 @@ export class NumberingTerminal extends ScriptedTerminal {
     if (restarts) this.nextReceipt = 1;
   }
 
-  /** A technician empties the memory: numbers begin again, nothing is told. */
+  /** A technician empties the memory: numbers begin again, and nothing is reported. */
   clear(): void {
     this.closeBooks({ restarts: true });
     this.#seconds += TECHNICIAN_SECONDS;
@@ -63,7 +63,7 @@ export class NumberingTerminal extends ScriptedTerminal {
     this.#keep(amountMinor, this.#nextReport(amountMinor, null));
   }
 
-  /** Somebody gives a sale back at the terminal's own keys. */
+  /** Staff reverse a sale at the terminal's own keys. */
   reverseAtKeys(receiptNumber: string): void {
     const sale = this.#named(receiptNumber, undefined);
     if (sale) this.#giveBack(sale);
@@ -117,7 +117,7 @@ export class NumberingTerminal extends ScriptedTerminal {
     return report({ amountMinor, receiptNumber, traceNumber, originalTrace, localTime });
   }
 
-  /** What it tells from now on as its last transaction. */
+  /** What the terminal reports from now on as its last transaction. */
   store(last: LastTransaction): void {
     const told: LastTransaction = this.tellsLast
       ? last

@@ -31,7 +31,7 @@ export default defineConfig({
   },
 });`;
 
-/** Each starts a process and writes its id; a shell tells the id of one that it has detached. */
+/** Each test starts a process and writes its id; a shell prints the id of one that it detached. */
 const tests = `
 import { appendFileSync } from "node:fs";
 import { afterAll, expect, test } from "vitest";

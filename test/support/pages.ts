@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { projectRoot } from "../../src/shared/version-files.ts";
 
-/** All books, the README first: what they tell to type is run by a test. */
+/** All books, the README first: a test runs the commands that they show. */
 export const handbooks: readonly string[] = [
   "README.md",
   ...readdirSync(join(projectRoot, "docs"))

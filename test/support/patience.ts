@@ -11,7 +11,7 @@ const TEST_LIMIT_MAX_MS = 20 * 60_000;
 
 /**
  * How many times slower than an idle machine this one is, 1 at least: the longest of three first
- * starts. Measured once, in the program that starts the tests; its children are told.
+ * starts. Measured once, in the program that starts the tests; its children get the result.
  */
 const slowness = Number(process.env["TEST_SLOWNESS"] ?? measured());
 process.env["TEST_SLOWNESS"] = String(slowness);

@@ -68,7 +68,7 @@ class Supervisor {
   refuse: () => void = () => {};
   state: DeliveryState = "sent";
   stateOf: (orderId: string) => DeliveryState = () => this.state;
-  /** Of a version that tells no delivery with what it stored. */
+  /** Of a version that answers no delivery with what it stored. */
   isOlder = false;
 
   readonly link = answeringLink({
@@ -117,7 +117,7 @@ interface HouseOptions {
   readonly onSupervisorLacks?: () => void;
   /** A data folder with the mark of a new version on probation, or without. */
   readonly dataDirectory?: string;
-  /** The pause between two looks; 10 seconds unless it is said. */
+  /** The pause between two probes; 10 seconds unless it is given. */
   readonly confirmAfterMs?: number;
   readonly repeatMustMatch?: "amount" | "all";
   /** Another supervisor than the one of a few lines. */

@@ -49,7 +49,7 @@ export class Publisher {
     this.#sign();
   }
 
-  /** The address of the repository; `end` is told how the server ends. */
+  /** The address of the repository; `end` gets a function that ends the server. */
   async serve(end: (close: () => void) => void): Promise<string> {
     const server = createServer((request, response) => {
       const path = decodeURIComponent(request.url ?? "");

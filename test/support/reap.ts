@@ -33,11 +33,11 @@ export function processesOf(folder: string): RunProcess[] {
         const args = read("cmdline").replaceAll("\0", " ");
         const all = [args, read("environ"), readlinkSync(`/proc/${name}/cwd`)];
         if (!all.some((text) => text.includes(folder)) || args.includes(REAPER)) return [];
-        // proc(5): the parent is the second word after the name in brackets.
+        // proc(5): the parent is the second field after the name in brackets.
         const parent = Number(read("stat").split(") ").at(-1)?.split(" ")[1]);
         return [{ pid: Number(name), parent, args }];
       } catch {
-        return []; // gone meanwhile, or somebody else's
+        return []; // gone meanwhile, or another user's
       }
     });
 }

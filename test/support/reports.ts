@@ -36,7 +36,7 @@ export function report(change: Partial<TransactionReport> = {}): TransactionRepo
   };
 }
 
-/** The time of the record behind `others`, as a terminal tells it: none has that of another. */
+/** The time of the record after `others` records: a terminal gives no two records one time. */
 export function timeOfDay(others: number): string {
   const at = new Date(Date.UTC(2024, 0, 15, 13, 0, 5 + others));
   return at.toISOString().slice(11, 19).replaceAll(":", "");

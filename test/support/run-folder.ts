@@ -30,7 +30,7 @@ function opened(): string {
   return folder;
 }
 
-/** A process that outlives this one, however this one ends, and then ends what was left behind. */
+/** A process that outlives this one, however this one ends, and then ends what it had started. */
 function startReaper(folder: string): ChildProcess {
   const script = join(import.meta.dirname, "reaper.ts");
   const reaper = spawn(process.execPath, [script, folder], {

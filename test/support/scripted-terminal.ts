@@ -24,7 +24,7 @@ export type PayScript = (
   paid?: number,
 ) => Promise<PaymentEnd>;
 
-/** The report of the payment behind `paid` others: no terminal gives two sales one name. */
+/** The report of the payment after `paid` others: no terminal gives two sales one name. */
 export function saleReport(paid: number, change: Partial<TransactionReport> = {}) {
   const first = report();
   const digits = (value: string | null, width: number): string =>
@@ -70,7 +70,7 @@ export function reversalReport({ amountMinor, receiptNumber }: ReversalOrder): T
 
 export const lost = (text: string): PaymentEnd => ({ end: "lost", code: "", text, ticket: "" });
 
-/** The terminal has ended the payment by its own word. */
+/** The terminal has ended the payment by itself. */
 export const aborted = {
   end: "aborted",
   code: "6C",
@@ -81,7 +81,7 @@ export const aborted = {
 
 const ready: TerminalStatus = { cr: "0", card: "0", call: "0", periph: "0", detail: "ready" };
 
-/** A terminal driver that does what each test tells it, and counts what it was asked. */
+/** A terminal driver that does what each test says, and counts what it was asked. */
 export class ScriptedTerminal implements Terminal {
   readonly protocol = "scripted";
   readonly capabilities = {
@@ -139,7 +139,7 @@ export class ScriptedTerminal implements Terminal {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A new state, told as a driver tells it. */
+  /** A new state, reported as a driver reports it. */
   become(change: Partial<TerminalState>): void {
     this.state = { ...this.state, ...change };
     const { link, linkProblem: problem } = this.state;

@@ -30,7 +30,7 @@ export class SummaryReporter implements Reporter {
     }
     const { passed, failed, skipped } = counts;
     this.#closingLine = `${passed} passed, ${failed} failed, ${skipped} skipped`;
-    // After every other reporter has said its last word.
+    // After every other reporter has printed its end.
     process.once("exit", () => process.stdout.write(`${this.#closingLine}\n`));
   }
 }

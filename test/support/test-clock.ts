@@ -38,7 +38,7 @@ export class TestClock implements Clock {
     return timer;
   }
 
-  /** Names of the timers that are running, for tests that prove nothing was left behind. */
+  /** Names of the timers that are running, for tests that prove that no timer is left. */
   get running(): string[] {
     return [...this.#pending].map(({ name }) => name);
   }

@@ -11,7 +11,7 @@ import { managerIn, SupervisorSeat, supervisorIn } from "./two-stores.ts";
 
 export type Manager = ReturnType<typeof managerIn>;
 
-/** A terminal that numbers its sales and tells the last one, for as long as the test runs. */
+/** A terminal that numbers its sales and reports the last one, for as long as the test runs. */
 class Till {
   sales = 0;
   last: TransactionReport | undefined;

@@ -4,7 +4,7 @@ import { heapInUse } from "./heap.ts";
 /** However many runs: caches of the runtime itself need a few megabytes. */
 const GROWTH_BYTES_MAX = 8_000_000;
 
-/** Asserts that `work` leaves nothing behind; its first tenth fills the runtime's own caches. */
+/** Asserts that `work` leaves nothing on the heap; its first tenth fills the runtime's caches. */
 export async function withoutGrowth(
   runs: number,
   work: (run: number) => Promise<void> | void,
@@ -20,7 +20,7 @@ export async function withoutGrowth(
   expect(growthBytes).toBeLessThan(GROWTH_BYTES_MAX);
 }
 
-/** Behind callbacks that free what a collection has found. */
+/** Measured after the callbacks that free what a collection has found. */
 async function settledHeap(): Promise<number> {
   heapInUse();
   await new Promise((resolve) => setImmediate(resolve));

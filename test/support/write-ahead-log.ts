@@ -23,7 +23,7 @@ export function countLog(databasePath: string): LogCount {
   let commits = 0;
   let pages = 0;
   for (let at = HEADER_BYTES; at + frameBytes <= log.length; at += frameBytes) {
-    // Behind the last frame lie those of before the log was begun anew.
+    // After the last frame stand frames from before the log was begun anew.
     if (log.toString("hex", at + 8, at + 8 + SALT_BYTES) !== salt) break;
     pages += 1;
     if (log.readUInt32BE(at + 4) !== 0) commits += 1;
@@ -33,7 +33,7 @@ export function countLog(databasePath: string): LogCount {
 
 /**
  * What was written between two counts of the same databases; undefined when a log was begun anew in
- * between, because then it does not tell.
+ * between, because then the counts do not show it.
  */
 export function writtenSince(
   before: readonly LogCount[],

@@ -29,12 +29,12 @@ const exported = all
     [...exports].map(([name, { local }]) => ({ path, text, name, local })),
   );
 
-test("whatever a file exports is imported by another one", () => {
+test("every export of a file is imported by another file", () => {
   const unused = exported.filter(({ path, name }) => !isUsed(usedByAll, path, name));
   expect(unused.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
 });
 
-test("whatever only tests import is used by its own file: no code lives for its test", () => {
+test("an export that only tests import is used by its own file: no code lives for a test", () => {
   const dead = exported.filter(
     ({ path, text, name, local }) =>
       path.startsWith("src/") &&
@@ -46,7 +46,7 @@ test("whatever only tests import is used by its own file: no code lives for its 
   expect(dead.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
 });
 
-test("a name in a comment, in a text, behind a dot or in an export list is no use", () => {
+test("a name in a comment, in a text, after a dot or in an export list is no use", () => {
   const text = `/** one */ const one = { one: "one" }; // one
     two.one; export { one as three };`;
   expect(namesIn({ path: "src/a.ts", text })).toEqual(["one", "two"]);

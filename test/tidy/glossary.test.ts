@@ -124,7 +124,7 @@ test("a file's own path is read like a name", () => {
   expect(found("src/care/told.ts", "f();")).toEqual(["0 care", "0 told"]);
 });
 
-test("a published name is meant in a member, a whole text, a statement and behind marks", () => {
+test("a published name is meant in a member, a whole text, a statement and after marks", () => {
   const given = ["told", "toldBefore", "told-late", "/told"];
   const text =
     'a.told({ told: 1 }, "told", "SELECT told FROM a"); // `told`, told-late, toldBefore';

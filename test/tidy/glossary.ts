@@ -183,7 +183,7 @@ function placesOf(phrase: string, { all, indices }: Words): number[][] {
   );
 }
 
-/** The words of a text and those of the names in it: `toldLate` is told and late. */
+/** The words of a text and those of the names in it: `heldLate` is held and late. */
 function wordsOf(text: string): Words {
   const found = [...text.matchAll(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g)];
   const all = found.map(([word]) => word.toLowerCase());

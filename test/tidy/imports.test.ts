@@ -369,7 +369,7 @@ test("pure files import types, and values only from pure files", () => {
   expect(wrong).toEqual([]);
 });
 
-test("clock and chance are called only in shared/time.ts", () => {
+test("clock and random numbers are called only in shared/time.ts", () => {
   const banned =
     /\b(setTimeout|setInterval|Date\.now|Math\.random|performance\.now)\s*\(|new Date\(\)/;
   const wrong = typescriptSources()

@@ -10,7 +10,7 @@ interface Use {
   readonly name: string;
   /** Nothing is loaded for it when the program runs. */
   readonly typeOnly: boolean;
-  /** The module hands the name on to whoever imports it. */
+  /** The module hands the name on to the modules that import it. */
   readonly passedOn: boolean;
 }
 

@@ -23,7 +23,7 @@ describe.each(pages)("docs/rules/%s", (_, page) => {
     expect(page.split("\n").length).toBeLessThanOrEqual(PAGE_LINES_MAX);
   });
 
-  test("decides by tables and tells one example in time", () => {
+  test("decides by tables and shows one example in the order of time", () => {
     const [before = "", example = ""] = page.split("\n## Example\n");
     expect(before).toMatch(/^\|---\|---\|/m);
     expect(example).toMatch(/^\| Time \| Who \| What \|$/m);

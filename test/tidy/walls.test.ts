@@ -72,7 +72,7 @@ test.each(handedOn)("the wall has no door inside it that hands on: %s", (text) =
   }
 });
 
-/** Whoever is handed parts of the journal. */
+/** The rooms that are handed parts of the journal. */
 const journalTakers = new RegExp(
   "^src/tp-manager/((attempts|matching|supervisor|arbiter|orders|http|console)/|" +
     "message-handlers\\.ts$)",
@@ -80,7 +80,7 @@ const journalTakers = new RegExp(
 
 /**
  * Why an import makes a part of the journal, or takes one that it should not, if it does. A part
- * has one implementation: whoever is handed one names its class as a type, which is gone when the
+ * has one implementation: code that is handed one names its class as a type, which is gone when the
  * program runs.
  */
 function journalFault({ path, target, typeOnly, passedOn }: Import): string | undefined {

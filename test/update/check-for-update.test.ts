@@ -128,7 +128,7 @@ class Fleet {
   }
 }
 
-test("a version is laid beside the present one, its mark last, and handed over", async () => {
+test("a version is unpacked next to the present one, its mark last, then it is ready", async () => {
   const fleet = await new Fleet().begin();
   fleet.offer({ version: "1.1.0", runtime: NEW_RUNTIME });
   expect(await fleet.check("ask")).toEqual({ version: "1.1.0", notes: "", isReady: false });
@@ -146,7 +146,7 @@ test("a version is laid beside the present one, its mark last, and handed over",
   expect(fleet.figures().expiresMs).toBeGreaterThan(fleet.clock.now() + 29 * DAY_MS);
 });
 
-test("a runtime that did not change is not asked for, and a whole version not again", async () => {
+test("neither an unchanged runtime nor a whole version is downloaded again", async () => {
   const fleet = await new Fleet().begin();
   fleet.offer({ version: "1.1.0" });
   await fleet.check();
@@ -179,7 +179,7 @@ test("a version that runs from this folder is not replaced under its programs", 
   expect(existsSync(join(folder, "own"))).toBe(true);
 });
 
-test("an offer outlives a lowered share, and not a withdrawal", async () => {
+test("an offer outlives a lowered share, but not a withdrawal", async () => {
   const fleet = await new Fleet().begin();
   fleet.offer({ version: "1.1.0" });
   await fleet.check("ask");
@@ -190,7 +190,7 @@ test("an offer outlives a lowered share, and not a withdrawal", async () => {
   expect(readReady(fleet.data)).toBeUndefined();
 });
 
-test("bars and holds are honoured; nothing is put off when nothing is left", async () => {
+test("bars and holds are respected; without an offer no version stays put off", async () => {
   const fleet = await new Fleet().begin();
   fleet.offer({ version: "1.1.0" });
   writeHold(fleet.data, { who: "anna", sinceMs: 0, untilMs: fleet.clock.now() + DAY_MS });
@@ -213,7 +213,7 @@ test("bars and holds are honoured; nothing is put off when nothing is left", asy
   expect((await fleet.check()).version).toBe("1.2.0");
 });
 
-test("two versions are kept, and the runtimes that they need", async () => {
+test("two versions are kept, and the runtimes that these need", async () => {
   const fleet = await new Fleet().begin();
   for (const path of ["versions/0.8.0/complete", "versions/0.9.0/complete", "runtimes/old/node"]) {
     mkdirSync(dirname(join(fleet.root, path)), { recursive: true });
@@ -234,7 +234,7 @@ test("an archive that holds another version than is signed leaves nothing", asyn
   expect(readReady(fleet.data)).toBeUndefined();
 });
 
-test("a server that is away is told after three nights, and over with a good look", async () => {
+test("a server that is away is reported after three nights, until a good check", async () => {
   const fleet = await new Fleet().begin();
   const away = { url: "http://127.0.0.1:1" };
   for (const night of [1, 2, 3]) {
@@ -249,7 +249,7 @@ test("a server that is away is told after three nights, and over with a good loo
   expect(fleet.figures()).toMatchObject({ stuck: null, fault: null });
 });
 
-test("expired metadata are told at once, also when the clock was set back", async () => {
+test("expired metadata are reported at once, also when the clock was set back", async () => {
   const fleet = await new Fleet().begin();
   fleet.offer({ version: "1.1.0" });
   fleet.repository.signed["timestamp"].expires = inDays(-1, Date.UTC(2026, 0, 1));
@@ -260,7 +260,7 @@ test("expired metadata are told at once, also when the clock was set back", asyn
   expect(fleet.versions()).toEqual(["1.0.0"]);
 });
 
-test("damaged metadata are told and mended", async () => {
+test("damaged metadata are reported and repaired", async () => {
   const fleet = await new Fleet().begin();
   await fleet.check();
   writeFileSync(join(fleet.data, "update", "metadata", "root.json"), "");
@@ -286,7 +286,7 @@ test("a version that waited is forgotten when another one is offered instead", a
   expect(readReady(fleet.data)?.version).toBe("1.1.0");
 });
 
-test("a look on a line that brings nothing gives way to who wants the lock", async () => {
+test("a check on a silent line gives way to a program that wants the lock", async () => {
   const fleet = await new Fleet().begin();
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
@@ -306,11 +306,11 @@ test("a look on a line that brings nothing gives way to who wants the lock", asy
   const lock = await waiting;
   expect(lock).toBeDefined();
   lock?.release();
-  // Neither a fault nor a look: the next one takes up what has come.
+  // This check has neither failed nor been made: the next one continues the download.
   expect(readState(fleet.data)).toMatchObject({ fault: null, checkedMs: null });
 });
 
-test("who takes a version gives way to nobody", async () => {
+test("a program that takes a version keeps the lock until it has finished", async () => {
   const fleet = await new Fleet().begin();
   const held = tryUpdateLock(fleet.data);
   const waiting = takeUpdateLock(fleet.data, fleet.clock);

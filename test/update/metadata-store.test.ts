@@ -38,7 +38,7 @@ describe("damaged metadata", () => {
     files.map((file) => [file, how, damage] as const),
   );
 
-  test.each(cases)("%s %s: the copy before is used, with an alarm", async (file, _, damage) => {
+  test.each(cases)("%s %s: the previous copy is used, with an alarm", async (file, _, damage) => {
     const { repository, kiosk } = await kioskOfTwoVersions();
     damage(kiosk.folder, file);
     repository.published.set("timestamp", [repository.published.get("timestamp")?.[0] as Buffer]);
@@ -58,7 +58,7 @@ describe("damaged metadata", () => {
     expect(await kiosk.refresh()).toContain("version 1 is less than current version 2");
   });
 
-  test("like their copy: begun again with the shipped root, with an alarm", async () => {
+  test("with a damaged copy are begun again with the shipped root, with an alarm", async () => {
     const { kiosk } = await kioskOfTwoVersions();
     for (const folder of [kiosk.folder, `${kiosk.folder}.previous`]) {
       truncateSync(join(folder, "root.json"), 100);
@@ -68,7 +68,7 @@ describe("damaged metadata", () => {
     expect(kiosk.alarms[0]).toContain("they begin with our root");
   });
 
-  test("without a shipped root end the update, and nothing is asked", async () => {
+  test("without a shipped root end the update, and the server is not asked", async () => {
     const { repository, kiosk } = await kioskOfTwoVersions();
     rmSync(`${kiosk.folder}.previous`, { recursive: true });
     truncateSync(join(kiosk.folder, "root.json"), 0);
@@ -79,7 +79,7 @@ describe("damaged metadata", () => {
   });
 });
 
-test("the first check begins with the shipped root and tells no alarm", async () => {
+test("the first check begins with the shipped root and raises no alarm", async () => {
   const kiosk = new TufKiosk(await new TestRepository().serve());
   expect(await kiosk.refresh()).toBeUndefined();
   expect(kiosk.alarms).toEqual([]);
@@ -114,7 +114,7 @@ describe("a power cut", () => {
   });
 });
 
-test("metadata that cannot be stored change nothing, and are told", async () => {
+test("metadata that cannot be stored change nothing, and raise an alarm", async () => {
   const { repository, kiosk } = await kioskOfTwoVersions();
   repository.publish("targets", "snapshot", "timestamp");
   repository.answers = (_request, _response, path) => {
@@ -164,7 +164,7 @@ describe("a wrong clock", () => {
   });
 });
 
-test("beside the metadata lie only the copy before them and the seal", async () => {
+test("with the metadata only the previous copy and the seal are stored", async () => {
   const { kiosk } = await kioskOfTwoVersions();
   expect(readdirSync(join(kiosk.folder, "..")).toSorted()).toEqual([
     "metadata",

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { clearOldVersions } from "../../src/update/disk-room.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-test("a runtime that was removed by half is none, and goes at the next look", () => {
+test("a half removed runtime does not count, and is removed at the next check", () => {
   const root = temporaryFolder();
   const runtimes = join(root, "runtimes");
   mkdirSync(join(root, "versions", "1.0.0"), { recursive: true });

@@ -23,8 +23,8 @@ import { dataIn, finish, ledger, payments, run } from "./switch-program.ts";
 import { FROM, filesOf, look, runtimes, TO, takeReady, writeFiles } from "./update-path.ts";
 
 /*
- * Power cuts over the whole path of an update, from the look to its end (docs/updates.md 4.7). What
- * the update's program did to the disk is recorded once; each cut is a disk as it may be found
+ * Power cuts over the whole path of an update, from the check to its end (docs/updates.md 4.7).
+ * What the update's program did to the disk is recorded once; each cut is a disk as it may be found
  * after it, on which the next keep-alive and the next night do their work.
  */
 
@@ -182,7 +182,7 @@ export class UpdatePath {
     return { runs, broken };
   }
 
-  /** Whatever the cut has left, the version is found and taken by the next look. */
+  /** Whatever the cut has left, the version is found and taken by the next check. */
   async #nextNight(root: string, version: string): Promise<string[]> {
     const { version: found } = await look(root, this.#url, version);
     if (version === TO) return found === undefined ? [] : [`${found} is newer than ${TO}`];

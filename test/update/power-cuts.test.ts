@@ -15,7 +15,7 @@ import { TestRepository } from "./test-repository.ts";
 
 const library = recordingLibrary();
 const client = join(projectRoot, "scripts/tuf-client");
-/** What each moment may have left, as often as chance finds it. */
+/** How many random images of the disk are made for each moment. */
 const IMAGES_EACH = 12;
 
 /** What a process did to the files of a folder, with paths below it. */

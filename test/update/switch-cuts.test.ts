@@ -64,7 +64,7 @@ function versionNamed(root: string): string | undefined {
     .find((version) => version !== undefined);
 }
 
-/** The sentences that do not hold after the keep-alive has looked at what a cut has left. */
+/** The sentences that do not hold after the keep-alive has repaired what a cut has left. */
 async function broken(files: ReadonlyMap<string, Buffer>, works: boolean): Promise<string[]> {
   const root = mkdtempSync(join(temporaryFolder(), "disk-"));
   for (const [path, bytes] of files) {

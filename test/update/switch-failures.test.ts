@@ -80,7 +80,7 @@ function mountSmall(data: string): boolean {
 }
 
 describe("a disk that is full", () => {
-  test("copies that do not fit take no room from the programs of before", async ({ skip }) => {
+  test("copies that do not fit take no room from the previous programs", async ({ skip }) => {
     let isMounted = false;
     const root = installation([FROM, TO], (data) => (isMounted = mountSmall(data)));
     if (!isMounted) skip("only root can mount a small disk");
@@ -96,7 +96,7 @@ describe("a disk that is full", () => {
     expect(ledger(root)).toHaveLength(2);
   });
 
-  test("copies that a cut has left half way make room first", async ({ skip }) => {
+  test("copies that a cut has left unfinished are removed to make room first", async ({ skip }) => {
     let isMounted = false;
     const root = installation([FROM, TO], (data) => (isMounted = mountSmall(data)));
     if (!isMounted) skip("only root can mount a small disk");
@@ -109,7 +109,7 @@ describe("a disk that is full", () => {
     expect(ledger(root)).toHaveLength(2);
   });
 
-  test("what a failed version looked like is not kept at the cost of going back", async ({
+  test("the files of a failed version are not kept when that would prevent going back", async ({
     skip,
   }) => {
     let isMounted = false;
@@ -133,7 +133,7 @@ describe("a disk that is full", () => {
 });
 
 test.each(["it works", "it fails"])(
-  "a payment between the look for an idle moment and the stop is kept: %s",
+  "a payment between the check for an idle moment and the stop is kept: %s",
   async (how) => {
     const root = installation();
     writeSwitch(dataIn(root), at("stopping"));
@@ -154,7 +154,7 @@ test.each(["it works", "it fails"])(
   },
 );
 
-test("what was not changed comes back without a lock and without a byte", async () => {
+test("an update that changed nothing is undone without a lock and without a byte", async () => {
   const root = installation();
   // Nobody can write there.
   mkdirSync(join(root, "previous.unfinished"));
@@ -167,7 +167,7 @@ test("what was not changed comes back without a lock and without a byte", async 
   expect(left(root)).toEqual([]);
 });
 
-describe("a folder that nobody may write any more", () => {
+describe("an update folder that cannot be written any more", () => {
   /** Reads as before, and takes nothing new. */
   function closeUpdateFolder(root: string): void {
     mkdirSync(join(dataIn(root), "update"), { recursive: true });
@@ -176,7 +176,7 @@ describe("a folder that nobody may write any more", () => {
     }
   }
 
-  test("in the middle of the stop: the programs of before run, and the line says why", async () => {
+  test("from the stop on: the previous programs run, and the output says why", async () => {
     const root = installation();
     writeSwitch(dataIn(root), at("stopping"));
     const { site, words } = told(root);
@@ -211,7 +211,7 @@ describe("a folder that nobody may write any more", () => {
     expect(payments(root, FROM)).toEqual(ledger(root));
   });
 
-  test("stores that were to be put back are not run on before that is written down", async () => {
+  test("stores that were to be restored are not run on before that is recorded", async () => {
     const root = installation();
     copyStores(dataIn(root));
     writeSwitch(dataIn(root), at("going-back", { withStores: true }));
@@ -220,7 +220,7 @@ describe("a folder that nobody may write any more", () => {
     expect(ledger(root)).toHaveLength(1);
   });
 
-  test("a disk that becomes read-only", async ({ skip }) => {
+  test("on a disk that became read-only: the previous version is started", async ({ skip }) => {
     let isMounted = false;
     const root = installation([FROM, TO], (data) => (isMounted = mountSmall(data)));
     if (!isMounted) skip("only root can mount a disk");
@@ -271,7 +271,7 @@ describe("a data folder that was moved to another delivery in the middle of an u
     expect(payments(root, FROM)).toEqual(ledger(root));
   });
 
-  test("stores that were put back by half are put back whole", async () => {
+  test("stores that were restored by half are restored whole", async () => {
     const root = installation(["3.0.0"]);
     copyStores(dataIn(root));
     rmSync(join(dataIn(root), "journal.db"));
@@ -280,7 +280,7 @@ describe("a data folder that was moved to another delivery in the middle of an u
     expect(payments(root, FROM)).toEqual(ledger(root));
   });
 
-  test("what came on the probation stays", async () => {
+  test("payments that came on the probation stay", async () => {
     const root = installation(["3.0.0"]);
     copyStores(dataIn(root));
     run(root, TO);
@@ -305,7 +305,7 @@ test("a new version whose folder was removed goes back, with its stores", async 
   expect(ledger(root)).toHaveLength(2);
 });
 
-test("a mark of a probation without a record is taken away: it would refuse for ever", async () => {
+test("a mark of a probation without a record is removed: it would refuse for ever", async () => {
   const root = installation();
   beginProbation(dataIn(root));
   expect(await finishUpdate(siteOf(root))).toBeUndefined();
@@ -331,7 +331,7 @@ test.each([
   expect(namedVersion(root)).toBe(expected === FROM ? FROM : undefined);
 });
 
-describe("a file current that is lost", () => {
+describe("with the file current lost, the launcher", () => {
   const NEWER = "3.0.0";
   /** The update to TO is done; the stores are as TO has left them, which FROM cannot read. */
   function updated(readers: Readonly<Record<string, number>>, versions: readonly string[]): string {
@@ -369,7 +369,7 @@ describe("a file current that is lost", () => {
     expect(await leaveToReader({ ...place, ...site }, runs)).toBeUndefined();
   });
 
-  test("lets no version run that nobody has tried here: both files are lost", async () => {
+  test("lets no version run that was never tried here, when both files are lost", async () => {
     const root = updated({ [FROM]: 1, [TO]: 2, [NEWER]: 3 }, [TO, NEWER]);
     rmSync(join(root, "previous"));
     expect(await leaveToReader(placeOf(root, true), NEWER)).toBe(0);
@@ -381,7 +381,7 @@ describe("a file current that is lost", () => {
     ["it has not said what it reads", { [TO]: 2 }],
     ["it reads them", { [FROM]: 2, [TO]: 2 }],
   ] as const)(
-    "leaves the programs of before, which refuse what they cannot read: %s",
+    "leaves the previous programs, which refuse what they cannot read: %s",
     async (_name, readers) => {
       const root = updated(readers, [TO]);
       expect(await leaveToReader(placeOf(root, true), FROM)).toBeUndefined();
@@ -391,7 +391,7 @@ describe("a file current that is lost", () => {
     },
   );
 
-  test("a version that somebody has named is not replaced", async () => {
+  test("does not replace a version that a person has named", async () => {
     const root = updated({ [FROM]: 1, [TO]: 2 }, [TO]);
     writeFileSync(join(root, "current"), `${FROM}\n`);
     expect(await leaveToReader(placeOf(root, true), FROM)).toBeUndefined();

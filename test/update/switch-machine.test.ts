@@ -35,7 +35,7 @@ describe("a version that fails on its probation", () => {
     expect(nextSwitchState(nextSwitchState(state, done), done).step).toBe("undone");
   });
 
-  test("goes back without them when something was received that the older one can read", () => {
+  test("goes back without them when the older version can read what was received", () => {
     const state = reached(...probation, fails(false), givenUp(true, true));
     expect(state).toMatchObject({ step: "going-back", withStores: false, bars: false });
   });
@@ -47,7 +47,7 @@ describe("a version that fails on its probation", () => {
 });
 
 describe("a cut", () => {
-  test("before the switch ends in the version of before, and bars nothing", () => {
+  test("before the switch ends in the previous version, and bars nothing", () => {
     expect(reached(cut)).toMatchObject({ step: "undone", bars: false });
     expect(reached(done, cut)).toMatchObject({
       step: "going-back",
@@ -57,11 +57,11 @@ describe("a cut", () => {
     expect(reached(done, fails(false))).toMatchObject({ step: "going-back", withStores: false });
   });
 
-  test("while the version is named goes on with it", () => {
+  test("while the version is named continues with that version", () => {
     expect(reached(done, done, cut)).toMatchObject({ step: "switching" });
   });
 
-  test("on the probation tries again, and goes back at the third", () => {
+  test("on the probation tries again, and goes back at the third cut", () => {
     expect(reached(...probation, cut)).toMatchObject({ step: "probation", probations: 2 });
     expect(reached(...probation, cut, cut, cut)).toMatchObject({ step: "giving-up", bars: false });
   });

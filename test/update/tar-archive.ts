@@ -7,7 +7,7 @@ export interface Entry {
   readonly type?: string;
   readonly mode?: number;
   readonly linkTo?: string;
-  /** Told instead of the content's own. */
+  /** Written into the header instead of the content's own size. */
   readonly size?: number;
 }
 

@@ -31,7 +31,7 @@ describe("a target", () => {
     expect(kiosk.downloaded()).toEqual({ "programs/1.tar.gz": content.toString("latin1") });
   });
 
-  test("that has changed is read again and takes the old one's place", async () => {
+  test("that has changed is read again and replaces the old file", async () => {
     const { repository, kiosk } = await kioskWithTarget();
     expect(await kiosk.download("programs/1.tar.gz")).toBeUndefined();
     repository.addTarget("programs/1.tar.gz", Buffer.from("new"));
@@ -40,7 +40,7 @@ describe("a target", () => {
     expect(kiosk.downloaded()).toEqual({ "programs/1.tar.gz": "new" });
   });
 
-  test("is taken up where a broken line left it, in one go and in the next", async () => {
+  test("continues where a broken line left it, in one download and in the next", async () => {
     const { repository, kiosk } = await kioskWithTarget();
     const froms: number[] = [];
     let broken = 2;
@@ -74,7 +74,7 @@ describe("a target", () => {
     expect(froms[5]).toBeGreaterThan(froms[4] ?? 0);
   });
 
-  test("with a wrong part beside it is read once more from its beginning", async () => {
+  test("with a wrong part next to it is read once more from its beginning", async () => {
     const { repository, kiosk } = await kioskWithTarget();
     writeFileSync(join(kiosk.files, ".programs%2F1.tar.gz.part"), randomBytes(1000));
     expect(await kiosk.download("programs/1.tar.gz")).toBeUndefined();
@@ -82,7 +82,7 @@ describe("a target", () => {
   });
 });
 
-describe("refused with a clear line, and nothing is left behind", () => {
+describe("refused with a clear line, and no file is left", () => {
   const name = "programs/1.tar.gz";
 
   test.each([
@@ -126,7 +126,7 @@ describe("refused with a clear line, and nothing is left behind", () => {
     expect(readdirSync(kiosk.files)).toEqual([]);
   });
 
-  test.each(["metadata", "targets"])("%s byte by byte", async (folder) => {
+  test.each(["metadata", "targets"])("%s that comes byte by byte", async (folder) => {
     const { repository, kiosk } = await kioskWithTarget();
     repository.answers = (_, response, path) => {
       if (!path.startsWith(`/${folder}/`)) return false;

@@ -37,13 +37,13 @@ describe("metadata are brought up to date", () => {
     expect(kiosk.downloaded()).toEqual({ "a/b c.txt": "one" });
   });
 
-  test("before a target that is not there is missed", async () => {
+  test("also when the target does not exist", async () => {
     const kiosk = await kioskAt(new TestRepository());
     expect(await kiosk.download("nothing")).toContain("no-target: the signed metadata name no");
     expect(kiosk.trusted()).toBe("root 1, snapshot 1, targets 1, timestamp 1");
   });
 
-  test("with lengths and hashes, and with fields that nobody knows", async () => {
+  test("with lengths and hashes, and with unknown fields", async () => {
     const repository = new TestRepository();
     repository.tellsHashes = true;
     repository.signed["root"].unknown = { a: [1, "b", null, true] };
@@ -80,7 +80,7 @@ describe("metadata are brought up to date", () => {
     expect(kiosk.trusted()).toContain("root 2");
   });
 
-  test("also when one signature more is wrong or empty", async () => {
+  test("also when one more signature is wrong or empty", async () => {
     const repository = new TestRepository();
     repository.addSigner("timestamp");
     repository.publish("root", "timestamp");
@@ -123,7 +123,7 @@ describe("metadata are refused, and what came before them stays trusted", () => 
     ["root", "root 1"],
     ["snapshot", "root 1, timestamp 2"],
     ["targets", "root 1, snapshot 2, timestamp 2"],
-  ])("%s of another version than its name tells", async (role, trusted) => {
+  ])("%s of another version than its name says", async (role, trusted) => {
     const repository = new TestRepository();
     repository.publish(...(role === "root" ? ["root"] : topLevel));
     repository.signed[role].version += 1;
@@ -144,7 +144,7 @@ describe("metadata are refused, and what came before them stays trusted", () => 
     expect(kiosk.trusted()).toBe("root 2");
   });
 
-  test("one signature told several times", async () => {
+  test("one signature listed several times", async () => {
     const repository = new TestRepository();
     const kiosk = await kioskAt(repository);
     repository.edit("snapshot", ({ signatures }) => signatures.push(signatures[0]));
@@ -252,7 +252,7 @@ describe("older metadata are refused", () => {
     expect(kiosk.trusted()).toContain("timestamp 2");
   });
 
-  test("a timestamp of the same version with another content is left aside", async () => {
+  test("a timestamp of the same version with another content is ignored", async () => {
     const repository = new TestRepository();
     const kiosk = await kioskAt(repository);
     expect(await kiosk.refresh()).toBeUndefined();

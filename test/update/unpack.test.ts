@@ -100,7 +100,7 @@ describe("an archive", () => {
     expect(readFileSync(join(to, other), "utf8")).toBe("two");
   });
 
-  test("clears away what was left half way, and leaves a whole version alone", async () => {
+  test("replaces an unfinished unpacking, and leaves a whole version alone", async () => {
     const { folder, to } = await unpacked(tarGz([mark, { path: "a", content: "1" }]));
     mkdirSync(`${to}.unpacking/old`, { recursive: true });
     const archive = join(folder, "other.tar.gz");
@@ -139,7 +139,7 @@ describe("an archive is refused, and nothing is changed", () => {
     );
   });
 
-  test("with a path out in a pax header or a long name", async () => {
+  test("with a path that leads out in a pax header or a long name", async () => {
     const paths = [
       { path: "p", type: "x", content: paxRecord("path", "../../evil") },
       { path: "p", type: "L", content: "../../evil\0" },
@@ -179,7 +179,7 @@ describe("an archive is refused, and nothing is changed", () => {
     await refused(gzipSync(Buffer.concat([whole, whole])), "goes on after its end");
   });
 
-  test("with more bytes or entries than are allowed, told or sent", async () => {
+  test("with more bytes or entries than are allowed, by its header or its content", async () => {
     const limits = { bytesMax: 10_000, entriesMax: 5 };
     const large = tarGz([{ path: "a", content: Buffer.alloc(20_000) }, mark]);
     const many = tarGz([...Array.from({ length: 9 }, (_, i) => ({ path: `f${i}` })), mark]);
@@ -189,7 +189,7 @@ describe("an archive is refused, and nothing is changed", () => {
     expect((await unpacked(told)).told).toContain("more than is allowed");
   });
 
-  test("and a link that lies in the place of the folder is not followed", async () => {
+  test("and a link in the place of the folder is not followed", async () => {
     const { folder } = await unpacked(Buffer.from(""));
     const outside = join(folder, "outside");
     mkdirSync(outside);

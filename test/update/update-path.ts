@@ -11,8 +11,8 @@ import { readReady, type SwitchRecord, writeSwitch } from "../../src/update/upda
 import { dataIn, finish, placeOf } from "./switch-program.ts";
 
 /*
- * The whole path of an update on real files: the look for it at a publisher's repository, the
- * download, the unpacking, the handing over, the switch. The programs are those of
+ * The whole path of an update on real files: the check for it at a publisher's repository, the
+ * download, the unpacking, the mark that it is ready, the switch. The programs are those of
  * switch-program.ts. Started as a program: `update-path FOLDER URL works|fails`, and what the next
  * launcher does after a cut: `update-path finish works|fails FOLDER ...`.
  */
@@ -31,7 +31,7 @@ export function filesOf(version: Version): Record<string, string> {
   return {
     [at("delivery.json")]: JSON.stringify(delivery),
     [at("runtime")]: `${runtime}\n`,
-    // As the real one, it hands over; here to nobody.
+    // The real one starts the version; this one only prints its name.
     [at("launch.sh")]: `echo "$version"\n`,
     [at("programs/supervisor.js")]: `// ${version}\n`.repeat(300),
     [at("programs/tp-manager.js")]: `/* ${version} */\n`.repeat(300),

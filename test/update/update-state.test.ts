@@ -37,7 +37,7 @@ const figures = (data: string) =>
     isUpdated: true,
   })() ?? expect.fail("the files of updates cannot be read");
 
-test("each installation looks within half an hour of UPDATE_TIME, always at the same time", () => {
+test("each installation checks within half an hour of UPDATE_TIME, always at the same time", () => {
   const minutes = Array.from({ length: 500 }, (_, i) => checkTime("00:10", `kiosk-${i}`)).map(
     (text) => {
       const [hours = 0, rest = 0] = text.split(":").map(Number);
@@ -52,7 +52,7 @@ test("each installation looks within half an hour of UPDATE_TIME, always at the 
   expect(installationId(temporaryFolder())).not.toBe(installationId(data));
 });
 
-test("only a failure of the programs bars a version; it is told until another one is taken", () => {
+test("only a failure of the programs bars a version, and is shown until another is taken", () => {
   const data = temporaryFolder();
   const failed = ended({ bars: true, why: "it crashed", atMs: 5 });
   for (const record of [failed, failed]) rememberEnd(data, record); // once more after a cut
@@ -82,7 +82,7 @@ test("a terminal that is away puts a version off; an alarm comes with the third 
   expect(figures(data).stuck).toBeNull();
 });
 
-test("a version that an operator has put back is barred, and no alarm", () => {
+test("a version that an operator has undone is barred, without an alarm", () => {
   const data = temporaryFolder();
   const back = ended({ bars: true, why: BY_OPERATOR });
   rememberEnd(data, back);
@@ -91,7 +91,7 @@ test("a version that an operator has put back is barred, and no alarm", () => {
   expect(figures(data).failed).toBeNull();
 });
 
-test("a hold is over when its day has come, or somebody ends it", () => {
+test("a hold is over when its day has come, or an operator ends it", () => {
   const data = temporaryFolder();
   writeHold(data, { who: "anna", sinceMs: 1, untilMs: 100 });
   expect([readHold(data, 99)?.who, readHold(data, 100)]).toEqual(["anna", undefined]);
@@ -101,7 +101,7 @@ test("a hold is over when its day has come, or somebody ends it", () => {
   expect(readHold(data, 1)).toBeUndefined();
 });
 
-test("a damaged state counts as none, and the next one takes its place", () => {
+test("a damaged state counts as none, and the next one replaces it", () => {
   const data = temporaryFolder();
   mkdirSync(join(data, "update"));
   for (const name of ["state.json", "hold.json", "ready.json", "installation.json"]) {

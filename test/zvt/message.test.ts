@@ -169,11 +169,11 @@ test("a terminal status of F0 is not taken for the length of a version", () => {
   expect(read("060f05f0f0f141f6")).toEqual({ softwareVersion: "A", terminalStatus: 0xf6 });
 });
 
-test("04 FF with 06 alone behind the status has a time-out of six minutes", () => {
+test("04 FF with 06 alone after the status has a time-out of six minutes", () => {
   expect(decodeMessage(decodeApdu(fromHex("04ff021706"))).parts.timeoutMinutes).toBe(6);
 });
 
-test("04 FF with a container right behind the status has no time-out", () => {
+test("04 FF with a container right after the status has no time-out", () => {
   const message = decodeMessage(decodeApdu(fromHex("04ff091706061f7303000002")));
   expect(message.parts).toEqual({ status: 0x17 });
   expect(tagValue(message.tags, "messageSequence")).toBe("000002");
@@ -183,7 +183,7 @@ test.each([
   ["an id", "06061f7303000007"],
   ["a receipt type and an id", "060a1f0701021f7303000007"],
   ["an id and a receipt type", "060a1f73030000071f070102"],
-])("a print line may have a container with %s behind its text", (_name, container) => {
+])("a print line may have a container with %s after its text", (_name, container) => {
   const hex = `06d1${(3 + container.length / 2).toString(16).padStart(2, "0")}094869${container}`;
   const message = decodeMessage(decodeApdu(fromHex(hex)));
   expect(message.parts).toEqual({ attribute: 0x09, text: "Hi" });
@@ -208,13 +208,13 @@ test("the short form of a vendor, a bare result code before the amount, is read"
   expect(message.fields).toEqual({ amount: 1010, receiptNumber: "0007" });
 });
 
-test("a bare byte without an amount behind it is an unknown field, not a result", () => {
+test("a bare byte without an amount after it is an unknown field, not a result", () => {
   const message = decodeMessage(decodeApdu(fromHex("040f0100")));
   expect(message.parts).toEqual({});
   expect(message.unknownField).toBe(0);
 });
 
-test("an unknown field ends the reading; what stood before it is there", () => {
+test("an unknown field ends the reading, and the fields before it are kept", () => {
   const message = decodeMessage(decodeApdu(fromHex("040f0c27000400000000100077aabb")));
   expect(message.fields).toEqual({ resultCode: 0, amount: 1000 });
   expect(message.unknownField).toBe(0x77);
@@ -240,7 +240,7 @@ test("06 1E with 6F takes a bare currency, a numbered one, and a container alone
   expect(tagValue(contained.tags, "vendorErrorText")).toBe("ok");
 });
 
-test("a container behind the text of a print line is not text", () => {
+test("a container after the text of a print line is not text", () => {
   const message = decodeMessage(decodeApdu(fromHex("06d1094048690604 1f070102".replace(" ", ""))));
   expect(message.parts).toEqual({ attribute: 0x40, text: "Hi" });
   expect(tagValue(message.tags, "receiptType")).toBe(2);

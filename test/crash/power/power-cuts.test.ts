@@ -13,7 +13,7 @@ describe.skipIf(library === null)("power cuts, recorded with a C compiler's help
     records = await recordSession(library ?? "");
   });
 
-  test("nothing that anybody was told is lost, whenever the power goes", () => {
+  test("nothing that was answered or acknowledged is lost, whenever the power goes", () => {
     const { violations, moments, promised } = cutEverywhere(records, { seed: 1, imagesEach: 1 });
     expect(violations).toEqual([]);
     expect(moments).toBeGreaterThan(100);
@@ -21,7 +21,7 @@ describe.skipIf(library === null)("power cuts, recorded with a C compiler's help
       "an operation of the gateway is on disk before it is sent",
       "evidence: no report is acknowledged before it is stored",
       "only stored orders reach the gateway",
-      "what the kiosk was told stays true",
+      "what the kiosk was answered stays true",
       "write-ahead: no command leaves before its record",
     ]);
   });
@@ -29,9 +29,9 @@ describe.skipIf(library === null)("power cuts, recorded with a C compiler's help
   test.each([
     ["journal.db-wal", /^moment \d+: write-ahead: no command leaves before its record/],
     // Whichever of the two moments the recording has first.
-    ["supervisor.db-wal", /handed over until it is stored|only stored orders reach the gateway/],
-  ])("a %s that is not synced is found", (file, sentence) => {
-    // The start copies the log of a new database into its file, which is spoilt by a cut in that.
+    ["supervisor.db-wal", /handed off until it is stored|only stored orders reach the gateway/],
+  ])("a write to %s that is not synced is found", (file, sentence) => {
+    // The start copies the log of a new database into its file; a cut during that damages it.
     const isOfFile = ({ path }: DiskRecord): boolean => path.endsWith(file.replace("-wal", ""));
     const copied = records.findIndex(
       (one) => one.what === "write" && one.offset > 0 && isOfFile(one),

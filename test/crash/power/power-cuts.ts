@@ -6,7 +6,7 @@ import { openStores } from "./stores-image.ts";
 
 /** JSON. */
 export interface PowerCuts {
-  /** Moments at which the power was cut: before each sync, after each word to somebody. */
+  /** Moments at which the power was cut: before each sync, after each answer that went out. */
   moments: number;
   /** What the disk had then, each opened and compared. */
   images: number;

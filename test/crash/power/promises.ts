@@ -1,14 +1,14 @@
 import type { DiskRecord } from "./disk-record.ts";
 import type { Stores } from "./stores-image.ts";
 
-/** Something said to somebody that a power cut afterwards may not make untrue. */
+/** An answer or acknowledgement that a power cut afterwards may not make untrue. */
 interface Word {
   readonly sentence: string;
   readonly what: string;
   readonly kept: (stores: Stores) => boolean;
 }
 
-/** Amounts of one session tell its orders apart on the wire. */
+/** The amount in a command on the wire: within one session it distinguishes the orders. */
 const AMOUNT = /^0601.{2}04(\d{12})|^0630.{8}87.{4}04(\d{12})/;
 const REPORTS = ["report", "approved", "reversal-report"];
 const phasesOf: Readonly<Record<string, readonly string[]>> = {
@@ -78,7 +78,7 @@ export class PromiseBook {
     const orderId = /"orderId":"([^"]+)"/.exec(body)?.[1];
     if (status === undefined || orderId === undefined) return;
     const isOf = (stores: Stores) => stores.attempts.filter((one) => one.orderId === orderId);
-    this.#promise("what the kiosk was told stays true", `${orderId} ${status}`, (stores) =>
+    this.#promise("what the kiosk was answered stays true", `${orderId} ${status}`, (stores) =>
       isOf(stores).some(({ kinds, phase, acknowledged }) => {
         if (status === "Approved") return kinds.includes("approved");
         const charged = status === "Success" ? acknowledged !== null : true;
@@ -115,6 +115,6 @@ export function contradictions({ attempts, handedOver, damage }: Stores): string
   });
   return [
     ...damage.map((word) => `a power cut damages no database: ${word}`),
-    ...lost.map(({ orderId }) => `a charged order is handed over until it is stored: ${orderId}`),
+    ...lost.map(({ orderId }) => `a charged order is handed off until it is stored: ${orderId}`),
   ];
 }

@@ -19,7 +19,7 @@ const silent = { info: () => {}, warn: () => {}, error: () => {} };
 /** What a fault that is put back changes in the product. */
 export interface UnaskedRules {
   readonly advance: typeof advance;
-  /** Whether a result is that of the payment of now. */
+  /** Whether a result is that of the current payment. */
   readonly isOf: (oneWay: OneWay, ...result: Parameters<OneWay["isOf"]>) => boolean;
   /** A result on disk is the end after a restart. */
   readonly endsStored: boolean;
@@ -193,7 +193,8 @@ export class UnaskedConnector {
         return world.unmatched.length;
       },
       endUnmatched: () => undefined,
-      // No result of the walk names an attempt behind which another one of its order is open.
+      // In a walk no result names an attempt after which another attempt of the order is still
+      // open.
       unmatched: () => [],
       heldAs: () => [],
       heldReferences: () => [],

@@ -7,8 +7,8 @@ interface Breach {
 }
 
 /**
- * The oracle: knows the bank and what was told, and none of the product's rules. `rests`: nothing
- * goes on by itself.
+ * The oracle: knows the bank and what the kiosk was answered, and none of the product's rules.
+ * `rests`: nothing goes on by itself.
  */
 export function breachOf(world: UnaskedWorld, scope: UnaskedScope, rests: boolean): Breach | null {
   const { bank, told, run, questions } = world;
@@ -36,14 +36,14 @@ function breachOfState(world: UnaskedWorld, scope: UnaskedScope, order: string):
   const amountMinor = scope.orders[order];
   const isPaid = bank.some((entry) => entry.order === order && entry.amountMinor === amountMinor);
   if (state.phase === "charged" && !isPaid && !confused.includes(index)) {
-    return { law: "an order that is told as charged is charged", what: `${order} is not charged` };
+    return { law: "an order answered as charged is charged", what: `${order} is not charged` };
   }
   const isMixedUp = confused.some((each) => attempts[each]?.order === order);
-  // Without a name a result is told apart by its amount alone, once it came too early or too late.
+  // Without a name only the amount distinguishes a result that came too early or too late.
   const isKnown = scope.echoes && acknowledged.includes(index) && !isMixedUp;
   if (!isInDoubt(state) || !isKnown) return null;
   return {
-    law: "what the terminal has told does not stay unknown",
+    law: "what the terminal has reported does not stay unknown",
     what: `${order} stays unknown although its result is stored`,
   };
 }

@@ -64,14 +64,14 @@ function register(
   }
   const [asked] = questions;
   if (asked === undefined || run || device.paying !== null) return;
-  add("time", `somebody is there; ${attempts[asked]?.order} stays unknown`, (next) => {
+  add("time", `the terminal answers; ${attempts[asked]?.order} stays unknown`, (next) => {
     next.questions.shift();
     if (isBare) next.device.results = [];
   });
 }
 
 function terminal({ run, device }: UnaskedWorld, scope: UnaskedScope, add: Add): void {
-  // What is told again is told before the next request is taken.
+  // A result that is repeated comes before the next request is taken.
   const isRepeating = device.results.some(({ isRepeat }) => isRepeat);
   if (run?.at === "speaking" && device.paying === null && !isRepeating) {
     add("time", "the terminal takes the request", (next) => {
@@ -87,11 +87,11 @@ function terminal({ run, device }: UnaskedWorld, scope: UnaskedScope, add: Add):
   });
 }
 
-/** What the terminal has to tell, oldest first. */
+/** The results that the terminal has still to report, oldest first. */
 function results({ device }: UnaskedWorld, connector: UnaskedConnector, add: Add): void {
   const [result] = device.results;
   if (!result) return;
-  const what = `it tells "${result.says}"${result.isRepeat ? " again" : ""}`;
+  const what = `it reports "${result.says}"${result.isRepeat ? " again" : ""}`;
   add("time", what, (next) => {
     if (hears(next, result, connector)) next.device.results.shift();
   });
@@ -158,7 +158,7 @@ function odd(world: UnaskedWorld, scope: UnaskedScope, attempt: number, add: Add
   strike("the customer pays, and the terminal says nothing clear", (next) => {
     charge(next, scope, attempt, { says: "nothing clear" });
   });
-  strike("the customer pays, and the terminal says first that it will tell later", (next) => {
+  strike("the customer pays, and the terminal says first that the result comes later", (next) => {
     charge(next, scope, attempt, {});
     const own = next.device.results.at(-1);
     if (own) next.device.results.splice(-1, 0, { ...own, says: "later" });
@@ -171,7 +171,7 @@ function odd(world: UnaskedWorld, scope: UnaskedScope, attempt: number, add: Add
   });
 }
 
-/** The result that the terminal should tell. */
+/** The result that the terminal should report. */
 function plain({ attempts }: UnaskedWorld, { orders }: UnaskedScope, attempt: number): Result {
   const amountMinor = orders[attempts[attempt]?.order ?? ""] ?? 0;
   return { attempt, named: null, says: "approved", amountMinor, isRepeat: false };

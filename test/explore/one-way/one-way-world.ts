@@ -16,7 +16,7 @@ export interface UnaskedScope extends UnaskedCharacter {
   readonly asks: number;
   readonly losses: number;
   readonly crashes: number;
-  /** Results that are told otherwise than they should be. */
+  /** How many results may differ from what the terminal should report. */
   readonly odd: number;
   /** Cards that nobody asked for. */
   readonly unmatched: number;
@@ -29,7 +29,7 @@ export interface Result {
   readonly named: number | null;
   readonly says: "approved" | "declined" | "later" | "nothing clear";
   readonly amountMinor: number;
-  /** Told already; our acknowledgement was lost. */
+  /** Reported before; our acknowledgement was lost. */
   readonly isRepeat: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface UnaskedWorld {
     readonly attempt: number;
     readonly at: "speaking" | "waiting" | "told" | "unclear";
   } | null;
-  /** Questions "is somebody there?" that are not answered yet. */
+  /** Questions "are you there?" that the terminal has not answered yet, by attempt. */
   questions: number[];
   device: { paying: number | null; results: Result[] };
   bank: Array<{ readonly order: string | null; readonly amountMinor: number }>;

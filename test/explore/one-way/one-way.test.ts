@@ -4,7 +4,10 @@ import { productRules, type UnaskedRules } from "./one-way-connector.ts";
 import { unaskedReduced } from "./one-way-scopes.ts";
 import { walkUnasked } from "./one-way-walk.ts";
 
-/** What names nothing is the payment's of now where `takes` says so, once it has the request. */
+/**
+ * A rule that takes a result without a name for the current payment's where `takes` says so, once
+ * the terminal has the request.
+ */
 function takingIn(
   takes: (report: TransactionReport, askedMinor: number) => boolean,
 ): UnaskedRules["isOf"] {
@@ -23,24 +26,24 @@ test("a terminal that cannot be asked breaks no law, in a reduced scope", () => 
 
 test.each([
   [
-    "a result on disk is no end after a crash",
+    "a stored result does not end its payment after a crash",
     { ...productRules, endsStored: false },
     0,
-    "what the terminal has told does not stay unknown",
+    "what the terminal has reported does not stay unknown",
   ],
   [
-    "a refusal of another amount that names no order ends the payment of now",
+    "a refusal of another amount that names no order ends the current payment",
     { ...productRules, isOf: takingIn(({ good, resultCode }) => !good && resultCode !== null) },
     4,
     "no charge is reported as not paid",
   ],
   [
-    "a result that names nothing is always the payment's of now",
+    "a result that names nothing always ends the current payment",
     { ...productRules, isOf: takingIn(({ amountMinor }, asked) => amountMinor === asked) },
     5,
     "no charge is reported as not paid",
   ],
-])("put back, this is found: %s", (_, rules, scope, law) => {
+])("the walk finds the fault that was put back: %s", (_, rules, scope, law) => {
   const found = unaskedReduced
     .slice(scope, scope + 1)
     .flatMap((one) => walkUnasked(one, rules).found);

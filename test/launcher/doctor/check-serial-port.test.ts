@@ -20,7 +20,7 @@ function machine() {
   return { fake, path: join(fake.roots.dev, "ttyUSB0"), pty };
 }
 
-test("a port that is there is good, with a name that survives renumbering", async () => {
+test("a port that exists is good, with a name that survives renumbering", async () => {
   const { fake, path } = machine();
   const found = { verdict: "ok", says: `${path} (usb:0b00:0055:T-1)` };
   expect(await checkSerialPort(path, own, fake.roots)).toMatchObject({
@@ -30,7 +30,7 @@ test("a port that is there is good, with a name that survives renumbering", asyn
   expect(await checkSerialPort("usb:0b00:0055", own, fake.roots)).toMatchObject(found);
 });
 
-test("a port that is not there is a failure that names the ports that are", async () => {
+test("a port that does not exist is a failure that names the ports that do", async () => {
   const { fake, path } = machine();
   for (const address of [join(fake.roots.dev, "ttyUSB9"), "usb:0b00:0056"]) {
     expect(await checkSerialPort(address, own, fake.roots)).toMatchObject({
@@ -71,7 +71,7 @@ test("a port that another process has open is a failure that names it", async ()
   expect(says).toBe(`${path} is in use by process ${other.pid} (node)`);
 });
 
-test("a simulator behind a pseudo-terminal is no foreign user of it", async () => {
+test("our simulator that holds a pseudo-terminal is no foreign user of the port", async () => {
   const { fake, path } = machine(); // this process holds both ends, as our simulator does
   const anotherPid = undefined;
   expect((await checkSerialPort(path, anotherPid, fake.roots)).verdict).toBe("ok");
@@ -85,7 +85,7 @@ test("a file is no serial port, and a terminal on the network needs none", async
   expect((await checkSerialPort("tcp://192.0.2.7:20007", own, fake.roots)).verdict).toBe("ok");
 });
 
-test("who is not in the port's group is told how to join it, or to log in again", () => {
+test("a user who is not in the port's group learns how to join it, or to log in again", () => {
   const groupFile = "root:x:0:\ndialout:x:20:kiosk,other\n";
   const advice = (user: string, gid = 20, processGroups: number[] = []) =>
     notAllowed("/dev/ttyUSB0", gid, { user, groupFile, processGroups }).todo;

@@ -6,7 +6,7 @@ import { systemClock } from "../../../src/shared/time.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { inDays, TestRepository } from "../../update/test-repository.ts";
 
-test("the doctor tells whether the server of updates answers and is renewed", async () => {
+test("the doctor shows whether the server of updates answers and is renewed", async () => {
   const repository = await new TestRepository().serve();
   const ask = (url = repository.url) => checkServer(url, undefined, systemClock);
   expect(await ask()).toMatchObject({ verdict: "ok" });
@@ -20,7 +20,7 @@ test("the doctor tells whether the server of updates answers and is renewed", as
   expect(missing.says).toContain("/not/there.pem");
 });
 
-test("the doctor tells of metadata that have expired and of a disk without room", () => {
+test("the doctor reports metadata that have expired and a disk without room", () => {
   expect([checkExpiry(null, 5), checkExpiry(6, 5)]).toEqual([[], []]);
   expect(checkExpiry(5, 5)).toMatchObject([{ verdict: "warn" }]);
   const folder = temporaryFolder();

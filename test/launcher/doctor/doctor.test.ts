@@ -38,7 +38,7 @@ async function examine(data: string) {
   return { code, well, findings, of };
 }
 
-test("an installation that runs is found well but for its gateway, one line each", async () => {
+test("an installation that runs has one good line for each check but the gateway's", async () => {
   const data = checkout.dataFolder("well", config(base));
   await checkout.launch("--data", data);
   const { code, out } = await checkout.launch("doctor", "--data", data);
@@ -53,13 +53,13 @@ test("an installation that runs is found well but for its gateway, one line each
     expect(of(check).map(({ verdict }) => verdict)).toEqual(["ok"]);
   }
   expect(of("terminal")[0]?.says).toBe("terminal 52500042 ready");
-  // The stand-in tells no assumptions, as a tp-manager of an older version.
+  // The stand-in sends no assumptions, like a tp-manager of an older version.
   expect(of("assumptions")).toEqual([]);
   expect(of("local port")[0]?.says).toBe(`${localPort} is tp-manager's`);
   await checkout.launch("stop", "--data", data);
 });
 
-test("every fault of the setup file has its line, and the exit code is 78", async () => {
+test("every fault of the setup file has its own line, and the exit code is 78", async () => {
   const data = checkout.dataFolder(
     "faulty",
     config({ ...base, LOCAL_PORT: "0", UPDATE_TIME: "9" }),
@@ -102,7 +102,7 @@ test.each([
   ]);
 });
 
-test("no setup file, no data folder: it says what to do, and does not stop there", async () => {
+test("without setup file and data folder the doctor says what to do, and goes on", async () => {
   const missing = join(checkout.home, "nowhere");
   const { code, of, findings } = await examine(missing);
   expect(code).toBe(78);
@@ -114,7 +114,7 @@ test("no setup file, no data folder: it says what to do, and does not stop there
   expect(findings.length).toBeGreaterThan(6);
 });
 
-test("a port of somebody else, a wrong serial port and a deliberate stop are told", async () => {
+test("a port of another program, a wrong serial port, a deliberate stop are reported", async () => {
   const other = createServer();
   await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
   const address = other.address();
@@ -134,7 +134,7 @@ test("a port of somebody else, a wrong serial port and a deliberate stop are tol
   await new Promise((resolve) => other.close(resolve));
 });
 
-test.each(["127.0.0.1", "::1"])("a page's port that another program has on %s", async (host) => {
+test.each(["127.0.0.1", "::1"])("a page's port that another program has, on %s", async (host) => {
   const listening = async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen({ port: 0, host }, resolve));
@@ -160,7 +160,7 @@ test.each(["127.0.0.1", "::1"])("a page's port that another program has on %s", 
   await checkout.launch("stop", "--data", data);
 });
 
-test("a page that is not served for another reason, or not yet, is told", async () => {
+test("a page that is not served for another reason, or not yet, is reported", async () => {
   const port = await freePort();
   const asked = { CONSOLE_PORT: port, KIOSK_PORT: 0, LOCAL_PORT: 1, NOTIFICATION_PORT: 0 };
   const told = async (...pages: ServedPage[]) => {
@@ -181,7 +181,7 @@ test("a page that is not served for another reason, or not yet, is told", async 
   expect(await checkPages({ ...asked, CONSOLE_PORT: 0 }, { state: "stopped" })).toEqual([]);
 });
 
-test("a fact of the terminal with a counterexample is told as one that nothing rests on", () => {
+test("a terminal fact with a counterexample is reported as not relied on", () => {
   const shown = [{ name: "stores-reversals", says: "shows a reversal", holds: false }];
   const terminal = { link: "connected", problem: null, terminalId: "1", status: "ready", shown };
   const payments = { running: 0, inDoubt: 0, notHandedOver: 0 };
@@ -194,7 +194,7 @@ test("a fact of the terminal with a counterexample is told as one that nothing r
   ]);
 });
 
-test("a hung program is a failure", async () => {
+test("a program that hangs is a failure", async () => {
   const data = checkout.dataFolder("hung", config(base));
   await checkout.launch("--data", data);
   const [pid] = checkout.running("supervisor", data) as [number];
@@ -211,7 +211,7 @@ test("a hung program is a failure", async () => {
   await checkout.launch("stop", "--data", data);
 });
 
-test("the bundle holds report, versions, setup and logs, and neither secret nor card", async () => {
+test("the bundle has report, versions, setup and logs, and neither secret nor card", async () => {
   const salts = ["salt-1", "salt-2"];
   const pairs = ['Ki"osk&<pass>%wörd', "Gateway-Secret-99", "operator-secret-1", "654321"];
   const secrets = [...pairs, ...salts];
@@ -279,7 +279,7 @@ test("the bundle holds report, versions, setup and logs, and neither secret nor 
   expect(again.err).toContain("exists already");
 });
 
-test("a clock far from the gateway's, or in the past, is told", () => {
+test("a clock far from the gateway's, or in the past, is reported", () => {
   const nowMs = systemClock.now();
   const still = { ...systemClock, now: () => nowMs };
   expect(checkClock(still, nowMs).verdict).toBe("ok");
@@ -291,7 +291,7 @@ test("a clock far from the gateway's, or in the past, is told", () => {
   expect(checkClock(old, undefined).verdict).toBe("fail");
 });
 
-test("pages that may call the API need a policy of the browser, which is looked for", () => {
+test("a missing browser policy is a warning where foreign pages may call the API", () => {
   const folder = temporaryFolder();
   const page = ["https://kiosk.example"];
   expect(checkBrowsers([], [folder]).verdict).toBe("ok");

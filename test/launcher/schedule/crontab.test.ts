@@ -68,7 +68,7 @@ const ownLine = (): string => `*/2 * * * * '${checkout.root}/always-up.sh'`;
 /** A text of UTF-8 as {@link Machine.text} has it, byte by byte. */
 const bytes = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
 
-test("--install adds one line, again changes nothing, --uninstall takes it away", async () => {
+test("--install adds one line, again changes nothing, and --uninstall removes it", async () => {
   const machine = new Machine();
   const first = await machine.alwaysUp("--install");
   expect(first).toMatchObject({ code: 0, err: "" });
@@ -81,7 +81,7 @@ test("--install adds one line, again changes nothing, --uninstall takes it away"
   expect((await machine.alwaysUp("--uninstall")).out).toContain("was not installed");
 });
 
-test("launch.sh keep-alive --install does the same", async () => {
+test("launch.sh keep-alive --install adds the same line", async () => {
   const machine = new Machine();
   expect(await machine.run("launch.sh", ["keep-alive", "--install"])).toMatchObject({
     code: 0,
@@ -112,11 +112,11 @@ test("a line written by hand is replaced, that of another data folder is left al
   expect(machine.text).toBe(bytes(`${other}\n${ownLine()}\n`));
 });
 
-test("the line starts the programs of its data folder in the empty world of cron", async () => {
+test("the line starts the programs of its data folder in cron's empty environment", async () => {
   const machine = new Machine();
   const data = checkout.dataFolder("50 % of it's data");
   expect(await machine.alwaysUp("--install", "--data", data)).toMatchObject({ code: 0, err: "" });
-  // crontab(5): everything behind an unescaped % would be standard input.
+  // crontab(5): everything after an unescaped % would be standard input.
   const line = Buffer.from(machine.text, "latin1").toString("utf8");
   const command = line.trim().slice("*/2 * * * * ".length).replaceAll("\\%", "%");
   const world = { PATH: "/usr/bin:/bin", HOME: "/", SHELL: "/bin/sh" };
@@ -127,7 +127,7 @@ test("the line starts the programs of its data folder in the empty world of cron
   expect((await machine.run("launch.sh", ["stop", "--data", data])).code).toBe(0);
 });
 
-test("a Node that only this shell's PATH knows travels in the line", () => {
+test("the line keeps a path to Node that only this shell's PATH knows", () => {
   const entry = { script: "/opt/kiosk/always-up.sh", dataDirectory: "/d", args: ["--data", "/d"] };
   expect(crontabLine({ ...entry, runtimeFolder: "/opt/my node/bin" })).toBe(
     "*/2 * * * * PATH='/opt/my node/bin':/usr/local/bin:/usr/bin:/bin " +
@@ -135,7 +135,7 @@ test("a Node that only this shell's PATH knows travels in the line", () => {
   );
 });
 
-test("a crontab that cannot be read is never overwritten, and the reason is told", async () => {
+test("a crontab that cannot be read is never overwritten, and the reason is printed", async () => {
   const machine = new Machine();
   machine.crontab(
     `[ "$1" = - ] && touch "${machine.table}"; echo "kiosk is not allowed to use it" >&2; exit 1`,
@@ -147,7 +147,7 @@ test("a crontab that cannot be read is never overwritten, and the reason is told
   expect(existsSync(machine.table)).toBe(false);
 });
 
-test("without crontab it says what to install, and names systemd", async () => {
+test("without crontab the launcher says what to install, and names systemd", async () => {
   const machine = new Machine();
   const { code, err } = await machine.run("always-up.sh", ["--install"], machine.bareFolder());
   expect(code).toBe(69);
@@ -155,7 +155,7 @@ test("without crontab it says what to install, and names systemd", async () => {
   expect(err).toContain("./launch.sh systemd-unit");
 });
 
-test("a crontab that this user may not run is told as that, also by the doctor", async () => {
+test("a crontab that this user may not run is reported as such, by the doctor too", async () => {
   const machine = new Machine();
   machine.crontab("exit 0");
   chmodSync(join(machine.folder, "crontab"), 0o644);
@@ -167,7 +167,7 @@ test("a crontab that this user may not run is told as that, also by the doctor",
   expect(out).toMatch(/^schedule +warn .* may not run crontab, .* -> log in as this user/m);
 });
 
-test("the options are refused where they have no meaning", async () => {
+test("the options are refused for commands where they have no meaning", async () => {
   const machine = new Machine();
   expect((await machine.alwaysUp("--install", "--uninstall")).code).toBe(64);
   for (const args of [

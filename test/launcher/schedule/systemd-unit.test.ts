@@ -25,7 +25,7 @@ test("the unit restarts always, except on a wrong configuration, and stops in or
   );
 });
 
-test("the way to install it names the data folder of the unit", () => {
+test("the advice to install the unit names the unit's data folder", () => {
   const comments = systemdUnit("/srv/my data").split("\n");
   expect(comments).toContain(
     "#   ./launch.sh systemd-unit --data '/srv/my data' | " +
@@ -33,7 +33,7 @@ test("the way to install it names the data folder of the unit", () => {
   );
 });
 
-test("systemd's own check has nothing to say", (context) => {
+test("systemd's own check finds no fault in the unit", (context) => {
   const file = join(temporaryFolder(), "terminal-connector.service");
   writeFileSync(file, `${unit()}\n`);
   const checked = spawnSync("systemd-analyze", ["verify", file], { encoding: "utf8" });
@@ -42,9 +42,9 @@ test("systemd's own check has nothing to say", (context) => {
   expect(about).toEqual([]);
 });
 
-test("systemd finds little that it could still be kept from", (context) => {
+test("systemd finds few permissions that the unit could still give up", (context) => {
   const file = join(temporaryFolder(), "terminal-connector.service");
-  // Whoever runs the tests may be root; a kiosk's user is not.
+  // The user of the tests may be root; a kiosk's user is not.
   writeFileSync(file, `${unit().replace(/^User=.*$/m, "User=kiosk")}\n`);
   const words = ["security", "--offline=true", "--threshold=30", "--no-pager", file];
   const checked = spawnSync("systemd-analyze", words, { encoding: "utf8" });

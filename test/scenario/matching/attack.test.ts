@@ -4,7 +4,7 @@ import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 import type { Told } from "./zvt-line.ts";
 
-/** The next looks are answered so; those behind them with the truth. */
+/** The next probes are answered so; those after them with the truth. */
 function looks(terminal: Till, ...answers: readonly (Told | number | null)[]): void {
   let count = 0;
   terminal.repeat = () => {
@@ -37,7 +37,7 @@ const abortsYetReverses: Course = async (at) => {
   at.terminal.stored = booked.told;
 };
 
-shopTest.concurrent("the number of A, kept for an order that was aborted", async ({ open }) => {
+shopTest.concurrent("no reversal by a number that an aborted sale has too", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("A");
@@ -54,7 +54,7 @@ shopTest.concurrent("the number of A, kept for an order that was aborted", async
   await shop.expectSound();
 });
 
-variantTest.concurrent("the number of A, of a sale of staff that nobody saw", async ({ open }) => {
+variantTest.concurrent("no reversal by a number that a hidden staff sale has", async ({ open }) => {
   const shop = await open({ shared: true });
   const { terminal } = shop;
   await shop.sell("A");
@@ -67,7 +67,7 @@ variantTest.concurrent("the number of A, of a sale of staff that nobody saw", as
   await shop.expectSound();
 });
 
-variantTest.concurrent("a number of before an end of day, told alone", async ({ open }) => {
+variantTest.concurrent("a sale is found whose number came before the closing", async ({ open }) => {
   const shop = await open({}, (terminal) => {
     const less = { trace: null, date: null, time: null };
     terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
@@ -82,7 +82,7 @@ variantTest.concurrent("a number of before an end of day, told alone", async ({ 
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("three attempts, and the sale of the first one is kept", async ({ open }) => {
+shopTest.concurrent("the kept sale of the first of three attempts is found", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -94,7 +94,7 @@ shopTest.concurrent("three attempts, and the sale of the first one is kept", asy
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("a lost reversal, told inside the next payment", async ({ open }) => {
+shopTest.concurrent("a lost reversal is proved by the next payment's report", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("A");
@@ -118,7 +118,7 @@ shopTest.concurrent("a lost reversal, told inside the next payment", async ({ op
   expect((await shop.known("A")).status).toBe("Reversed");
 });
 
-shopTest.concurrent("a kill in the look that shows the kept sale", async ({ open }) => {
+shopTest.concurrent("a kept sale is found although a kill cut its probe off", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -137,7 +137,7 @@ shopTest.concurrent("a kill in the look that shows the kept sale", async ({ open
 });
 
 shopTest.concurrent.for(variants([true, false]))(
-  "a kept sale that is shown once, then nothing, shared: %s",
+  "an order stays unknown whose kept sale is shown once, then nothing, shared: %s",
   async (shared, { open }) => {
     const shop = await open({ shared });
     const { terminal } = shop;
@@ -153,7 +153,7 @@ shopTest.concurrent.for(variants([true, false]))(
   },
 );
 
-shopTest.concurrent("the sale of an aborted attempt, behind two others", async ({ open }) => {
+shopTest.concurrent("a late second charge of an order raises an alarm", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -166,7 +166,7 @@ shopTest.concurrent("the sale of an aborted attempt, behind two others", async (
   expect(await shop.alarmsOf("A")).toContain("order-charged-twice");
 });
 
-shopTest.concurrent("a reversal that was carried out, and a look is refused", async ({ open }) => {
+shopTest.concurrent("a reversal carried out despite a refusal is not resent", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("A");

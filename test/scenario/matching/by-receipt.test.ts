@@ -3,7 +3,7 @@ import { abortsYetStores, losesLine } from "./dialogue.ts";
 import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 
-/** Looks tell the receipt number, and neither trace nor moment. */
+/** Probes show the receipt number, and neither trace nor moment. */
 const byReceipt = (terminal: Till): void => {
   const less = { trace: null, date: null, time: null };
   terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
@@ -14,7 +14,7 @@ const staffCloses = (terminal: Till): void => {
   terminal.receipt = 411;
 };
 
-/** The next look is refused; those behind it are answered as before. */
+/** The next probe is refused; those after it are answered as before. */
 function refusesOneLook(terminal: Till): void {
   const { repeat } = terminal;
   terminal.repeat = () => {
@@ -32,7 +32,7 @@ async function expectOnce(shop: Shop, charged: "yes" | "unknown"): Promise<void>
   await shop.expectSound();
 }
 
-shopTest.concurrent("a kept sale with the number of P, behind that of Q", async ({ open }) => {
+shopTest.concurrent("a kept sale is found when an older sale has its number", async ({ open }) => {
   const shop = await open({}, byReceipt);
   await shop.sell("P");
   await shop.sell("Q", 700);
@@ -41,7 +41,7 @@ shopTest.concurrent("a kept sale with the number of P, behind that of Q", async 
   await expectOnce(shop, "yes");
 });
 
-variantTest.concurrent("a kept sale with the number of P, right behind it", async ({ open }) => {
+variantTest.concurrent("a kept sale is found by the number of the last sale", async ({ open }) => {
   const shop = await open({}, byReceipt);
   await shop.sell("P");
   staffCloses(shop.terminal);
@@ -50,7 +50,7 @@ variantTest.concurrent("a kept sale with the number of P, right behind it", asyn
 });
 
 shopTest.concurrent.for(variants([true, false]))(
-  "a kept sale with the number of P, and a look is refused, right behind it: %s",
+  "a kept sale with an earlier number is unknown after a refused probe, just after it: %s",
   async (isRightBehind, { open }) => {
     const shop = await open({}, byReceipt);
     await shop.sell("P");
@@ -62,7 +62,7 @@ shopTest.concurrent.for(variants([true, false]))(
   },
 );
 
-shopTest.concurrent("a kept sale with the number of P, where others are paid", async ({ open }) => {
+shopTest.concurrent("a kept sale with an old number is unknown when shared", async ({ open }) => {
   const shop = await open({ shared: true }, byReceipt);
   await shop.sell("P");
   await shop.sell("Q", 700);
@@ -72,7 +72,7 @@ shopTest.concurrent("a kept sale with the number of P, where others are paid", a
 });
 
 variantTest.concurrent(
-  "a kept sale with the number of P, behind our end of day",
+  "a kept sale with an earlier number raises an alarm after our end of day",
   async ({ open }) => {
     const shop = await open({}, byReceipt);
     await shop.sell("P");
@@ -86,8 +86,8 @@ variantTest.concurrent(
   },
 );
 
-// The record of the look equals what P had told, and is another one.
-shopTest.concurrent("a kept sale with the number of P, which is in doubt", async ({ open }) => {
+// The probed record equals what P had reported, and is another transaction.
+shopTest.concurrent("a kept sale with a number in doubt is charged only once", async ({ open }) => {
   const shop = await open({}, byReceipt);
   const { terminal } = shop;
   await shop.sell("O", 300);
@@ -106,7 +106,7 @@ shopTest.concurrent("a kept sale with the number of P, which is in doubt", async
   await shop.expectSound();
 });
 
-variantTest.concurrent("a lost line, whose sale is kept with the number of P", async ({ open }) => {
+variantTest.concurrent("a lost sale kept under an old number raises an alarm", async ({ open }) => {
   const shop = await open({}, byReceipt);
   const { terminal } = shop;
   await shop.sell("P");
@@ -122,7 +122,7 @@ variantTest.concurrent("a lost line, whose sale is kept with the number of P", a
   await shop.expectSound();
 });
 
-shopTest.concurrent("honest aborts behind a sale of that price", async ({ open }) => {
+shopTest.concurrent("real aborts after a sale of that price raise no alarm", async ({ open }) => {
   const shop = await open({}, byReceipt);
   await shop.sell("O", 700);
   await shop.sell("P");
@@ -134,7 +134,7 @@ shopTest.concurrent("honest aborts behind a sale of that price", async ({ open }
   await shop.expectSound();
 });
 
-variantTest.concurrent("a kept sale with the number of one of staff", async ({ open }) => {
+variantTest.concurrent("a kept sale with a number of staff raises an alarm", async ({ open }) => {
   const shop = await open({}, byReceipt);
   const { terminal } = shop;
   await shop.sell("O", 500);
@@ -151,7 +151,7 @@ variantTest.concurrent("a kept sale with the number of one of staff", async ({ o
 });
 
 shopTest.concurrent.for(variants([true, false]))(
-  "a kept sale with the number of one that was told late, shared: %s",
+  "a kept sale with the number of a late report raises an alarm, shared: %s",
   async (shared, { open }) => {
     const shop = await open({ shared }, byReceipt);
     const { terminal } = shop;
@@ -175,7 +175,7 @@ shopTest.concurrent.for(variants([true, false]))(
   },
 );
 
-shopTest.concurrent("staff close, and honest sales are told by receipt", async ({ open }) => {
+shopTest.concurrent("sales go on by receipt number after staff close the day", async ({ open }) => {
   const shop = await open({}, byReceipt);
   await shop.sell("P", 300);
   await shop.sell("Q", 400);

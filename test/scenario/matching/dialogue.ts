@@ -93,7 +93,7 @@ export const losesLine =
     return Promise.resolve();
   };
 
-/** The terminal tells this result and a good end, and has charged nobody. */
+/** The terminal reports this result and a good end, and has charged nobody. */
 export const tells =
   (told: Told): Course =>
   async (at) => {

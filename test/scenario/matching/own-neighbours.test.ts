@@ -14,7 +14,7 @@ async function expectFound(shop: Shop): Promise<void> {
   expect(shop.alarms()).not.toContain("journal-lost");
 }
 
-shopTest.concurrent("an aborted sale that was kept, with no baseline", async ({ open }) => {
+shopTest.concurrent("a kept aborted sale is found without a baseline", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   shop.terminal.repeat = () => 0xa0;
@@ -29,7 +29,7 @@ shopTest.concurrent.for(
     ["aborted", (at) => at.abort()],
     ["lost", losesLine()],
   ]),
-)("a sale from before the first order, which was %s", async ([, course], { open }) => {
+)("a sale from before makes the first order unknown, when %s", async ([, course], { open }) => {
   const shop = await open({}, (terminal) => {
     terminal.sellByStaff(PRICE);
     terminal.repeat = () => 0xa0;
@@ -46,7 +46,7 @@ shopTest.concurrent.for(
     ["its receipt number alone", { trace: null, date: null, time: null }],
     ["its moment alone", { receipt: null, trace: null }],
   ] as const),
-)("an aborted sale that was kept, told by %s", async ([, less], { open }) => {
+)("a kept aborted sale is found when reported by %s", async ([, less], { open }) => {
   const shop = await open({}, (terminal) => {
     terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
   });
@@ -55,7 +55,7 @@ shopTest.concurrent.for(
   await expectFound(shop);
 });
 
-variantTest.concurrent("an aborted sale that is stored behind another sale", async ({ open }) => {
+variantTest.concurrent("an aborted sale stored after another sale is found", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -66,7 +66,7 @@ variantTest.concurrent("an aborted sale that is stored behind another sale", asy
   await expectFound(shop);
 });
 
-shopTest.concurrent("an aborted sale that was kept until an end of day", async ({ open }) => {
+shopTest.concurrent("a kept aborted sale delays the end of day and is found", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
@@ -75,7 +75,7 @@ shopTest.concurrent("an aborted sale that was kept until an end of day", async (
   await expectFound(shop);
 });
 
-shopTest.concurrent("an aborted sale that an order in doubt can have made", async ({ open }) => {
+shopTest.concurrent("a kept sale of one of two orders makes both unknown", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, (at) => at.abort());
@@ -85,7 +85,7 @@ shopTest.concurrent("an aborted sale that an order in doubt can have made", asyn
   await shop.alarmsOf("A");
 });
 
-variantTest.concurrent("a baseline told anew with another moment", async ({ open }) => {
+variantTest.concurrent("a baseline shown with another time charges nothing", async ({ open }) => {
   const shop = await open({}, (terminal) => {
     terminal.book(terminal.next(PRICE), "staff");
   });
@@ -96,7 +96,7 @@ variantTest.concurrent("a baseline told anew with another moment", async ({ open
   expect((await shop.known("A")).status).not.toBe("Success");
 });
 
-shopTest.concurrent("a cancelled sale that was kept with another amount", async ({ open }) => {
+shopTest.concurrent("a cancelled sale kept over another amount is an alarm", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   const begun = Promise.withResolvers<void>();
@@ -115,7 +115,7 @@ shopTest.concurrent("a cancelled sale that was kept with another amount", async 
   expect(shop.alarms()).not.toContain("journal-lost");
 });
 
-variantTest.concurrent("a late report of an aborted order, of another amount", async ({ open }) => {
+variantTest.concurrent("a late report of another amount raises an alarm", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, async (at) => {
@@ -128,7 +128,7 @@ variantTest.concurrent("a late report of an aborted order, of another amount", a
   expect(shop.alarms()).not.toContain("journal-lost");
 });
 
-shopTest.concurrent("a number that the order's own report has shown as used", async ({ open }) => {
+shopTest.concurrent("a sale is not lost if only its report shows its number", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -148,7 +148,7 @@ shopTest.concurrent("a number that the order's own report has shown as used", as
   await shop.expectSound();
 });
 
-shopTest.concurrent("a lost line, and a sale that was never reported", async ({ open }) => {
+shopTest.concurrent("a sale after a lost line is charged without a report", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
   await shop.pay(
@@ -159,7 +159,7 @@ shopTest.concurrent("a lost line, and a sale that was never reported", async ({ 
   expect(await shop.known("A")).toMatchObject({ status: "Success", commands: 1, charges: 1 });
 });
 
-/** A sale that is told again in another way than before proves no sale of now. */
+/** A known sale that is reported in another form proves no current sale. */
 async function expectNotTaken(shop: Shop): Promise<void> {
   expect(await shop.known("A")).toEqual({
     status: "Unknown",
@@ -170,7 +170,7 @@ async function expectNotTaken(shop: Shop): Promise<void> {
   await shop.alarmsOf("A");
 }
 
-variantTest.concurrent("the old receipt with other numbers, behind a kill", async ({ open }) => {
+variantTest.concurrent("after a kill a renumbered old sale charges nothing", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
   await shop.killedPaying("A", (terminal) => {
@@ -185,7 +185,7 @@ shopTest.concurrent.for(
     ["as it was", () => ({})],
     ["with another time", (terminal) => terminal.moment(60_000)],
   ]),
-)("the receipt before the last one, %s", async ([, change], { open }) => {
+)("the last sale but one is not taken for a lost one, %s", async ([, change], { open }) => {
   const shop = await open();
   await shop.sell("P");
   const told = shop.terminal.last;
@@ -198,7 +198,7 @@ shopTest.concurrent.for(
   await expectNotTaken(shop);
 });
 
-variantTest.concurrent("the old receipt with other numbers, before a retry", async ({ open }) => {
+variantTest.concurrent("before a retry a renumbered old sale charges nothing", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P");
@@ -215,7 +215,7 @@ const goesBackUnseen: Course = (at) => {
   return at.waits();
 };
 
-shopTest.concurrent("a reversal that was carried out behind a kill", async ({ open }) => {
+shopTest.concurrent("a reversal cut off by a kill leaves its order unknown", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   const begun = Promise.withResolvers<void>();
@@ -230,7 +230,7 @@ shopTest.concurrent("a reversal that was carried out behind a kill", async ({ op
   await expectNotTaken(shop);
 });
 
-shopTest.concurrent("the report of an older reversal again", async ({ open }) => {
+shopTest.concurrent("an older reversal's report reverses no other sale", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("A");
@@ -254,7 +254,7 @@ shopTest.concurrent("the report of an older reversal again", async ({ open }) =>
   await shop.alarmsOf("B");
 });
 
-variantTest.concurrent("a terminal that has shown a reversal, and shows none", async ({ open }) => {
+variantTest.concurrent("a lost reversal is disproved if reversals are shown", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   expect((await shop.reverse("A")).one.status).toBe("Reversed");
@@ -264,7 +264,7 @@ variantTest.concurrent("a terminal that has shown a reversal, and shows none", a
   expect(await shop.known("B")).toMatchObject({ status: "Success", charges: 1 });
 });
 
-shopTest.concurrent("a sale that no order is near to is an alarm", async ({ open }) => {
+shopTest.concurrent("a sale that belongs to no order raises an alarm", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
   shop.terminal.sellByStaff(1_700);
@@ -274,7 +274,7 @@ shopTest.concurrent("a sale that no order is near to is an alarm", async ({ open
   expect(shop.alarms()).not.toContain("journal-lost");
 });
 
-variantTest.concurrent("a sale of before a start may be of a lost journal", async ({ open }) => {
+variantTest.concurrent("a staff sale before a start may show a lost journal", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
   await shop.restart();

@@ -7,7 +7,7 @@ import type { Told } from "./zvt-line.ts";
 const unknown = { status: "Unknown", charged: "unknown", commands: 1 };
 const charged = { status: "Success", charged: "yes", commands: 1, charges: 1 };
 
-shopTest.concurrent("F1b: an aborted sale that was kept, behind 25 requests", async ({ open }) => {
+shopTest.concurrent("F1b: a kept aborted sale is found after 25 refusals", async ({ open }) => {
   const shop = await open({ whole: true });
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
@@ -18,7 +18,7 @@ shopTest.concurrent("F1b: an aborted sale that was kept, behind 25 requests", as
   expect(shop.alarms()).not.toContain("journal-lost");
 });
 
-shopTest.concurrent("F2: the terminal is asked about the sale of this order", async ({ open }) => {
+shopTest.concurrent("F2: a repeated order waits for the probe of its sale", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
@@ -27,7 +27,7 @@ shopTest.concurrent("F2: the terminal is asked about the sale of this order", as
   expect(await shop.known("A")).toEqual(charged);
 });
 
-shopTest.concurrent("F6: the old receipt again, with other numbers", async ({ open }) => {
+shopTest.concurrent("F6: the old sale with other numbers charges nothing", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
   const retold = { ...shop.terminal.last, receipt: "0413", trace: "070514" };
@@ -36,7 +36,7 @@ shopTest.concurrent("F6: the old receipt again, with other numbers", async ({ op
   await shop.alarmsOf("A");
 });
 
-variantTest.concurrent("F6: the old receipt again, with another time", async ({ open }) => {
+variantTest.concurrent("F6: the old sale with another time charges nothing", async ({ open }) => {
   const shop = await open();
   await shop.sell("P");
   const retold = { ...shop.terminal.last, ...shop.terminal.moment(3 * 60_000) };
@@ -45,7 +45,7 @@ variantTest.concurrent("F6: the old receipt again, with another time", async ({ 
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("F7: the order's own report shows that 0000 is used", async ({ open }) => {
+shopTest.concurrent("F7: a sale is not lost when the numbers wrap to 0000", async ({ open }) => {
   const shop = await open({}, (terminal) => {
     terminal.receipt = 9_998;
   });
@@ -69,7 +69,7 @@ shopTest.concurrent("F7: the order's own report shows that 0000 is used", async 
   expect(await shop.known("A")).toMatchObject({ commands: 1, charges: 1 });
 });
 
-shopTest.concurrent("F8: an aborted sale that was kept with another amount", async ({ open }) => {
+shopTest.concurrent("F8: a sale kept over another amount raises an alarm", async ({ open }) => {
   const shop = await open({ whole: true });
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores({ amountMinor: PRICE + 50 }));
@@ -78,7 +78,7 @@ shopTest.concurrent("F8: an aborted sale that was kept with another amount", asy
   expect(shop.alarms()).not.toContain("journal-lost");
 });
 
-shopTest.concurrent("F9: a reversal whose end is lost, and a stale storage", async ({ open }) => {
+shopTest.concurrent("F9: a lost reversal and a stale storage stay unknown", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   shop.terminal.reversal = goesBackUnseen;
@@ -88,7 +88,7 @@ shopTest.concurrent("F9: a reversal whose end is lost, and a stale storage", asy
 });
 
 variantTest.concurrent(
-  "F11b: an aborted sale that was kept, told without time",
+  "F11b: a kept aborted sale is found when it is reported without time",
   async ({ open }) => {
     const shop = await open({ whole: true }, (terminal) => {
       terminal.repeat = () => terminal.stored && { ...terminal.stored, date: null, time: null };
@@ -103,14 +103,14 @@ variantTest.concurrent(
   },
 );
 
-/** From now on Repeat Receipt tells this. */
+/** From now on Repeat Receipt answers with this record. */
 const showing =
   (told: Told) =>
   (terminal: Till): void => {
     terminal.repeat = () => told;
   };
 
-/** The money goes back, the line is lost, and the terminal goes on telling the sale. */
+/** The money goes back, the line is lost, and the terminal goes on reporting the sale. */
 const goesBackUnseen: Course = (at) => {
   at.terminal.bank.push(at.terminal.reversalOf(at.receipt));
   at.hangUp();

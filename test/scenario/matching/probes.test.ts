@@ -5,7 +5,7 @@ import type { Told } from "./zvt-line.ts";
 
 const nameless: Partial<Told> = { receipt: null, trace: null, date: null, time: null };
 
-shopTest.concurrent("an aborted sale that is kept without any name", async ({ open }) => {
+shopTest.concurrent("a kept sale without any name leaves its order unknown", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores(nameless));
@@ -14,7 +14,7 @@ shopTest.concurrent("an aborted sale that is kept without any name", async ({ op
   await shop.alarmsOf("A");
 });
 
-variantTest.concurrent("an aborted sale, and another that is stored over it", async ({ open }) => {
+variantTest.concurrent("a sale stored over a kept sale makes no wrong answer", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -39,7 +39,7 @@ shopTest.concurrent.for(
     ["of a second attempt", [(at) => at.abort()]],
     ["of the only attempt", []],
   ]),
-)("two sales %s, of which one is shown briefly", async ([, before], { open }) => {
+)("two sales %s are found, although one is shown briefly", async ([, before], { open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -62,7 +62,7 @@ shopTest.concurrent.for(
 });
 
 shopTest.concurrent(
-  "another amount, shown when an older order is asked about",
+  "another amount that is shown while an older order is asked about raises an alarm",
   async ({ open }) => {
     const shop = await open();
     const { terminal } = shop;
@@ -86,7 +86,7 @@ shopTest.concurrent(
   },
 );
 
-variantTest.concurrent("a second attempt that was charged, beside staff", async ({ open }) => {
+variantTest.concurrent("a charged second attempt is unknown when staff sell", async ({ open }) => {
   const shop = await open({ shared: true });
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, (at) => at.abort());

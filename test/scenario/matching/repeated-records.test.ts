@@ -4,7 +4,10 @@ import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 import type { Told } from "./zvt-line.ts";
 
-/** An order is told a result that another transaction had: it is in doubt, and nothing is taken. */
+/**
+ * The terminal reports another transaction's result for an order: it is in doubt, and the result is
+ * not taken.
+ */
 async function expectRefused(shop: Shop, told: Told, orderId = "B"): Promise<void> {
   const { one } = await shop.pay(orderId, PRICE, tells(told));
   expect([one.status, one.error?.charged]).toEqual(["Unknown", "unknown"]);
@@ -23,14 +26,14 @@ shopTest.concurrent.for(
     ["refuses to repeat", () => 0xa0],
     ["repeats without the time", ({ last }) => ({ ...last, time: null })],
   ]),
-)("F4: a report again, of a terminal that %s", async ([, repeat], { open }) => {
+)("F4: a repeated report is refused, of a terminal that %s", async ([, repeat], { open }) => {
   const shop = await open();
   await shop.sell("A");
   shop.terminal.repeat = () => repeat(shop.terminal);
   await expectRefused(shop, shop.terminal.last);
 });
 
-shopTest.concurrent("F10: the report of the last sale but one again", async ({ open }) => {
+shopTest.concurrent("F10: the last sale but one, reported again, is refused", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   const told = shop.terminal.last;
@@ -38,7 +41,7 @@ shopTest.concurrent("F10: the report of the last sale but one again", async ({ o
   await expectRefused(shop, told);
 });
 
-shopTest.concurrent("F10: the report of a reversed sale again", async ({ open }) => {
+shopTest.concurrent("F10: a reversed sale, reported again, is refused", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   const told = shop.terminal.last;
@@ -47,7 +50,7 @@ shopTest.concurrent("F10: the report of a reversed sale again", async ({ open })
 });
 
 variantTest.concurrent(
-  "the report of the last sale but one again, behind a kill",
+  "the last sale but one, reported again after a kill, is refused",
   async ({ open }) => {
     const shop = await open();
     await shop.sell("A");
@@ -58,7 +61,7 @@ variantTest.concurrent(
   },
 );
 
-shopTest.concurrent("the report of a sale that is in doubt again", async ({ open }) => {
+shopTest.concurrent("a sale in doubt, reported again, is refused", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -73,7 +76,7 @@ shopTest.concurrent("the report of a sale that is in doubt again", async ({ open
   await expectRefused(shop, terminal.last);
 });
 
-/** Ways to tell a result again; one of another amount is told with that of now. */
+/** Forms of a repeated result; a result of another amount is repeated with the current amount. */
 const retellings: ReadonlyArray<readonly [amountMinor: number, change: Partial<Told>]> = [
   [PRICE, {}],
   [PRICE, { date: null, time: null }],
@@ -82,7 +85,7 @@ const retellings: ReadonlyArray<readonly [amountMinor: number, change: Partial<T
   [900, { amountMinor: PRICE }],
 ];
 
-shopTest.concurrent("the report of the last sale again, in all ways", async ({ open }) => {
+shopTest.concurrent("the last sale, reported again, is refused in every form", async ({ open }) => {
   const shop = await open();
   for (const [number, [amountMinor, change]] of retellings.entries()) {
     await shop.sell(`A-${number}`, amountMinor);
@@ -91,7 +94,7 @@ shopTest.concurrent("the report of the last sale again, in all ways", async ({ o
 });
 
 variantTest.concurrent(
-  "the report of the last sale but one again, in all ways",
+  "the last sale but one, reported again, is refused in every form",
   async ({ open }) => {
     const shop = await open();
     for (const [number, [amountMinor, change]] of retellings.entries()) {
@@ -103,7 +106,7 @@ variantTest.concurrent(
   },
 );
 
-shopTest.concurrent("an older report, and the right one behind it", async ({ open }) => {
+shopTest.concurrent("an older report before the right one is not taken", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   const told = shop.terminal.last;
@@ -118,7 +121,7 @@ shopTest.concurrent("an older report, and the right one behind it", async ({ ope
   await shop.expectSound();
 });
 
-variantTest.concurrent("an older report, and the line is lost", async ({ open }) => {
+variantTest.concurrent("an older report before a lost line is not taken", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   const told = shop.terminal.last;
@@ -131,7 +134,7 @@ variantTest.concurrent("an older report, and the line is lost", async ({ open })
   await shop.expectSound();
 });
 
-variantTest.concurrent("an older report behind an abort", async ({ open }) => {
+variantTest.concurrent("an older report after an abort is refused", async ({ open }) => {
   const shop = await open();
   await shop.sell("A");
   const told = shop.terminal.last;
@@ -145,7 +148,7 @@ variantTest.concurrent("an older report behind an abort", async ({ open }) => {
   await shop.expectSound();
 });
 
-shopTest.concurrent("an older report of a sale that waits for its goods", async ({ open }) => {
+shopTest.concurrent("an older report in a two-phase sale is refused", async ({ open }) => {
   const shop = await open({}, (terminal) => {
     terminal.isVending = true;
   });

@@ -13,7 +13,7 @@ async function soldAgain(shop: Shop): Promise<() => void> {
 }
 
 shopTest.concurrent.for(variants([true, false]))(
-  "an order reversed, whose aborted attempt is charged, shared: %s",
+  "a reversed order whose aborted attempt is charged later raises an alarm, shared: %s",
   async (shared, { open }) => {
     const shop = await open({ shared });
     const keeps = await soldAgain(shop);
@@ -28,7 +28,7 @@ shopTest.concurrent.for(variants([true, false]))(
 );
 
 shopTest.concurrent(
-  "an order reversed twice, whose aborted attempt is charged",
+  "a second reversal does not hide the late charge of an aborted attempt",
   async ({ open }) => {
     const shop = await open();
     const keeps = await soldAgain(shop);
@@ -42,7 +42,7 @@ shopTest.concurrent(
   },
 );
 
-shopTest.concurrent("a second sale of a good order, in silence", async ({ open }) => {
+shopTest.concurrent("a silent second sale of a charged order is an alarm", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -52,7 +52,7 @@ shopTest.concurrent("a second sale of a good order, in silence", async ({ open }
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("a second sale of a good order, told behind its end", async ({ open }) => {
+shopTest.concurrent("a late second report of a charged order is an alarm", async ({ open }) => {
   const shop = await open();
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -79,7 +79,7 @@ shopTest.concurrent.for(variants([true, false]))(
 );
 
 variantTest.concurrent(
-  "a kept sale by a clock of yesterday, found before another order",
+  "a kept sale by yesterday's clock is an alarm before another order",
   async ({ open }) => {
     const shop = await open();
     const { terminal } = shop;

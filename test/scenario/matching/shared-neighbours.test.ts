@@ -22,7 +22,7 @@ shopTest.concurrent.for(
     ["its own sale", 1, losesLine((terminal) => terminal.book(terminal.next(PRICE)))],
     ["a sale of staff", 0, losesLine((terminal) => terminal.sellByStaff(PRICE))],
   ]),
-)("a lost line, and %s that was never reported", async ([, charges, course], { open }) => {
+)("%s without a report is unknown after a lost line", async ([, charges, course], { open }) => {
   const shop = await open(shared);
   await shop.pay("A", PRICE, course);
   await expectDoubted(shop, charges);
@@ -48,7 +48,7 @@ shopTest.concurrent.for(
       },
     ],
   ]),
-)("an aborted order, and %s", async ([, charges, course], { open }) => {
+)("an aborted order is unknown because of %s", async ([, charges, course], { open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, course);
@@ -61,7 +61,7 @@ shopTest.concurrent.for(
     ["was not charged", 0],
     ["was charged too", 1],
   ] as const),
-)("a sale of staff in the second of an order that %s", async ([, charges], { open }) => {
+)("a staff sale in the second of an order that %s proves none", async ([, charges], { open }) => {
   const shop = await open(shared);
   const { terminal } = shop;
   await shop.pay("A", PRICE, async (at) => {
@@ -77,7 +77,7 @@ shopTest.concurrent.for(
   expect([terminal.reversed, terminal.count("staff", "money back")]).toEqual([[], 0]);
 });
 
-shopTest.concurrent("an aborted sale that was kept, found before another", async ({ open }) => {
+shopTest.concurrent("a kept aborted sale found before another is unknown", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
@@ -86,7 +86,7 @@ shopTest.concurrent("an aborted sale that was kept, found before another", async
   await expectDoubted(shop, 1);
 });
 
-variantTest.concurrent("an aborted sale that was kept, behind a kill", async ({ open }) => {
+variantTest.concurrent("a kept aborted sale is unknown after a kill", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
@@ -100,7 +100,7 @@ shopTest.concurrent.for(
     ["its receipt number alone", { trace: null, date: null, time: null }],
     ["its moment alone", { receipt: null, trace: null }],
   ] as const),
-)("an aborted sale that was kept, told by %s", async ([, less], { open }) => {
+)("a kept aborted sale is unknown when reported by %s", async ([, less], { open }) => {
   const shop = await open(shared, (terminal) => {
     terminal.repeat = () => terminal.stored && { ...terminal.stored, ...less };
   });
@@ -110,7 +110,7 @@ shopTest.concurrent.for(
   await expectDoubted(shop, 1);
 });
 
-shopTest.concurrent("two aborted orders of one amount, one of them kept", async ({ open }) => {
+shopTest.concurrent("one kept sale of two aborted orders makes both unknown", async ({ open }) => {
   const shop = await open(shared);
   const { terminal } = shop;
   await shop.sell("P", 500);
@@ -123,14 +123,14 @@ shopTest.concurrent("two aborted orders of one amount, one of them kept", async 
   await expectDoubted(shop, 1);
 });
 
-shopTest.concurrent("a lost line, and nothing new is stored", async ({ open }) => {
+shopTest.concurrent("a lost line with nothing new stored is not charged", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P");
   await shop.pay("A", PRICE, losesLine());
   expect(await shop.known("A")).toMatchObject({ charged: "no", commands: 1, charges: 0 });
 });
 
-shopTest.concurrent("sales of staff between sales of one amount", async ({ open }) => {
+shopTest.concurrent("sales between equal sales of staff keep their orders", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P");
   shop.terminal.sellByStaff(PRICE);

@@ -6,7 +6,7 @@ import { PRICE, shopTest, variantTest } from "./shop.ts";
 const shared = { shared: true };
 const unknown = { status: "Unknown", charged: "unknown", commands: 1 };
 
-shopTest.concurrent("F1: an aborted sale that was kept, behind 25 requests", async ({ open }) => {
+shopTest.concurrent("F1: a kept aborted sale is unknown after 25 refusals", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, abortsYetStores());
@@ -16,7 +16,7 @@ shopTest.concurrent("F1: an aborted sale that was kept, behind 25 requests", asy
   await shop.alarmsOf("A");
 });
 
-variantTest.concurrent("F3: an aborted sale that was kept, with no baseline", async ({ open }) => {
+variantTest.concurrent("F3: a kept aborted sale is unknown with no baseline", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   shop.terminal.repeat = () => 0xa0;
@@ -27,7 +27,7 @@ variantTest.concurrent("F3: an aborted sale that was kept, with no baseline", as
   await shop.alarmsOf("A");
 });
 
-variantTest.concurrent("F5: staff sell the same amount behind a lost line", async ({ open }) => {
+variantTest.concurrent("F5: a staff sale after a lost line charges no order", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.pay(
@@ -39,7 +39,7 @@ variantTest.concurrent("F5: staff sell the same amount behind a lost line", asyn
   await shop.alarmsOf("A");
 });
 
-shopTest.concurrent("F5: staff sell between two sales of one amount", async ({ open }) => {
+shopTest.concurrent("F5: a staff sale between two equal sales charges none", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P");
   await shop.pay(
@@ -53,7 +53,7 @@ shopTest.concurrent("F5: staff sell between two sales of one amount", async ({ o
   await shop.expectSound();
 });
 
-shopTest.concurrent("F5: a record that equals the order's own report is its", async ({ open }) => {
+shopTest.concurrent("F5: a record equal to the order's own report charges it", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P");
   await shop.pay("A", PRICE, async (at) => {
@@ -66,7 +66,7 @@ shopTest.concurrent("F5: a record that equals the order's own report is its", as
 });
 
 variantTest.concurrent(
-  "F11: an aborted sale that was kept, told without time",
+  "F11: a kept aborted sale is unknown when it is reported without time",
   async ({ open }) => {
     const shop = await open(shared, (terminal) => {
       terminal.repeat = () => terminal.stored && { ...terminal.stored, date: null, time: null };
@@ -79,7 +79,7 @@ variantTest.concurrent(
   },
 );
 
-shopTest.concurrent("F12: a sale by staff behind a kill is not given back", async ({ open }) => {
+shopTest.concurrent("F12: a staff sale after a kill is not given back", async ({ open }) => {
   const shop = await open(shared);
   await shop.sell("P", 500);
   await shop.killedPaying("A", (terminal) => terminal.sellByStaff(PRICE));

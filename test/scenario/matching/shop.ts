@@ -10,7 +10,7 @@ import { LyingTerminal } from "./lying-terminal.ts";
 interface ShopOptions {
   /** TERMINAL_SHARED: staff sell at the terminal too. */
   readonly shared?: boolean;
-  /** With supervisor and gateway, of which a doubt about the journal asks. */
+  /** With supervisor and gateway, which are asked when the journal has a gap. */
   readonly whole?: boolean;
 }
 
@@ -50,7 +50,7 @@ const timers = {
 /** The amount that most customers of a shop pay, in minor units. */
 export const PRICE = 2_345;
 
-/** A kiosk with a real tp-manager and a terminal that does not always tell the truth. */
+/** A kiosk with a real tp-manager and a terminal that does not always report the truth. */
 export class Shop {
   readonly terminal: LyingTerminal;
   readonly at: TestInstallation;
@@ -102,7 +102,7 @@ export class Shop {
     expect([one.status, one.error?.code]).toEqual(["Success", undefined]);
   }
 
-  /** A kiosk that asks again for as long as it is told to; all answers, the last one first. */
+  /** A kiosk that asks again for as long as the answer asks for it; all answers, last one first. */
   async answers(orderId: string, amountMinor = PRICE): Promise<[Answer, ...Answer[]]> {
     const answers: Answer[] = [];
     const ask = async (): Promise<Answer | undefined> => {
@@ -202,7 +202,7 @@ export class Shop {
     );
   }
 
-  /** No order of the shop is told otherwise than the bank has it, and none is charged twice. */
+  /** Every order of the shop is answered as the bank has it, and none is charged twice. */
   async expectSound(): Promise<void> {
     for (const orderId of this.#orders) {
       const { charged, charges } = await this.known(orderId);

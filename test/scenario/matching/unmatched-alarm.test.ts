@@ -18,13 +18,13 @@ async function alarmsOf({ at }: Shop, count: number): Promise<Told[]> {
   return told;
 }
 
-shopTest.concurrent("an unmatched transaction is told once, by one name", async ({ open }) => {
+shopTest.concurrent("an unmatched transaction raises one alarm, by one name", async ({ open }) => {
   const shop = await open();
   await shop.sell("P", 500);
   await shop.pay("A", PRICE, (dialogue) => dialogue.abort());
   await shop.pay("B", PRICE, abortsYetStores());
   await shop.asked("C", 700);
-  // Told, both orders unknown, found.
+  // The alarm, both orders unknown, the finding.
   await until("the finding", () => shop.alarms().length > 3 || undefined);
   const told = await alarmsOf(shop, shop.alarms().length);
   const named = { alarm: "unmatched-transaction", orderId: "B", orders: ["B", "A"] };

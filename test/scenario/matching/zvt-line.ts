@@ -12,7 +12,7 @@ import {
 /** The line went away under the terminal's dialogue. */
 export class LineGone extends Error {}
 
-/** One transaction as a terminal tells it (docs/zvt.md 7.1); what is null is left out. */
+/** One transaction as a terminal reports it (docs/zvt.md 7.1); what is null is left out. */
 export interface Told {
   /** 0 is good. */
   readonly result: number | null;

@@ -7,7 +7,7 @@ import { TestClock } from "../../support/test-clock.ts";
 
 const ALARM_AFTER_MS = 60_000;
 const QUEUE_OLD_MS = 10 * 60_000;
-/** As the version before answers: without the members that tell of troubles. */
+/** An answer of the previous version: without the members that report conditions. */
 const older = {
   program: "supervisor",
   version: "0.0.9",
@@ -18,7 +18,7 @@ const older = {
 const names = (facts: Parameters<typeof conditionsOf>[0]) =>
   conditionsOf(facts).map(({ name }) => name);
 
-test("of a supervisor of the version before the troubles are found that it tells", () => {
+test("conditions of a supervisor of the previous version are found from its counts", () => {
   const supervisor = supervisorMessages.status.response.parse(older);
   const troubles = conditionsOf({ supervisor, tpManager: undefined });
   expect(troubles.map(({ name, sinceMs }) => [name, sinceMs])).toEqual([
@@ -29,7 +29,7 @@ test("of a supervisor of the version before the troubles are found that it tells
   expect(conditionText(troubles[2] as never)).toMatch(/^2 transactions parked: .* -> GET \/outbox/);
 });
 
-test("exactly ten minutes are no trouble, and a program that was not asked is none", () => {
+test("exactly ten minutes are no condition, and a program that was not asked has none", () => {
   const outbox = { pending: 1, parked: 0, sent: 0, oldestAgeMs: QUEUE_OLD_MS, paused: null };
   const supervisor = supervisorMessages.status.response.parse({ ...older, outbox });
   expect(names({ supervisor, tpManager: {} })).toEqual([]);
@@ -37,7 +37,7 @@ test("exactly ten minutes are no trouble, and a program that was not asked is no
   expect(names({ supervisor: null, tpManager: {} })).toEqual(["supervisor-silent"]);
 });
 
-test("orders that the gateway may have twice are a trouble", () => {
+test("orders that the gateway may have twice are a condition", () => {
   const ambiguous = { sends: 7, inDoubt: 1, possibleCopies: 2 };
   const outbox = { pending: 0, parked: 0, sent: 2, oldestAgeMs: null, paused: null, ambiguous };
   const supervisor = supervisorMessages.status.response.parse({ ...older, outbox });
@@ -46,7 +46,7 @@ test("orders that the gateway may have twice are a trouble", () => {
   ]);
 });
 
-test("a tp-manager of the version before tells no troubles", () => {
+test("a tp-manager of the previous version reports no conditions", () => {
   const status = {
     program: "tp-manager",
     version: "0.0.9",
@@ -93,7 +93,7 @@ test("a short absence raises no alarm, a long one raises one, a second one anoth
   expect(clock.running).toEqual([]);
 });
 
-test("facts that cannot be read end neither the watch nor a trouble", async () => {
+test("facts that cannot be read end neither the watch nor a condition", async () => {
   const { facts, clock, watch, alarms } = watched();
   watch.start();
   await clock.advance(2 * ALARM_AFTER_MS);

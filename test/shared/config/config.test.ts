@@ -67,7 +67,7 @@ describe("the form of the file", () => {
     ["double quotes", (text: string) => text.replace(/=(.*)$/gm, '="$1"')],
     ["single quotes", (text: string) => text.replace(/=(.*)$/gm, "= '$1' ")],
     [
-      "quotes and a comment behind them",
+      "quotes and a comment after them",
       (text: string) => text.replace(/=(.*)$/gm, '= "$1"  # it\'s "this"'),
     ],
     [
@@ -97,7 +97,7 @@ describe("the form of the file", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("a comment behind a value without quotes belongs to the value, with a warning", () => {
+  test("a comment after a value without quotes belongs to the value, with a warning", () => {
     const { config, warnings } = parse(setupText({ TERMINAL_MANAGER_PWD: "hunter2 # mine" }));
     expect(config?.TERMINAL_MANAGER_PWD).toBe("hunter2 # mine");
     expect(warnings).toEqual([
@@ -124,7 +124,7 @@ describe("faults", () => {
     ]);
   });
 
-  test("name the second line of a name that stands twice, and the first one", () => {
+  test("name the second line of a setting that stands twice, and the first line", () => {
     const { faults } = parse(`${setupText()}TERMINAL_MANAGER_PWD=hunter2\n`);
     expect(faults).toEqual([
       { line: 12, message: "TERMINAL_MANAGER_PWD stands in line 4 already" },
@@ -186,13 +186,13 @@ describe("names that a reader does not know, because drivers add them", () => {
     check: ({ ANY_MS }) => [{ name: "ANY_MS", message: `ANY_MS is ${ANY_MS}` }],
   };
 
-  test("are neither unknown nor read without them; what is shared is read all the same", () => {
+  test("are neither unknown nor read without the drivers; shared names are still read", () => {
     const { faults, warnings } = parseConfig(text, "supervisor");
     expect(warnings).toEqual([]);
     expect(faults).toEqual([{ line: 12, message: expect.stringMatching(/^LOG_DAYS must/) }]);
   });
 
-  test("are read with them, and their faults stand among the others by line", () => {
+  test("are read with the drivers, and their faults stand among the others by line", () => {
     const { faults, warnings } = parseConfig(text, "tp-manager", part);
     expect(warnings).toEqual(["line 13: LOCALPORT is not a known name, did you mean LOCAL_PORT?"]);
     expect(faults.map(({ line, message }) => `${line} ${message}`)).toEqual([
@@ -239,7 +239,7 @@ describe("secrets", () => {
     );
   });
 
-  test("are all names whose words say so", () => {
+  test("are all settings whose name or help says so", () => {
     const words = /login|user|pass|pwd|secret|api_key|token|phrase/i;
     const said = Object.entries({ ...sharedFields, ...protocolPart.fields })
       .filter(([name, schema]) => words.test(`${name} ${metaOf(schema).help.split(/[;:]/)[0]}`))
@@ -308,7 +308,7 @@ describe("a gateway login", () => {
   });
 
   const vectors = process.env["CONFORMANCE_VECTORS"];
-  test.skipIf(!vectors)("is taken as the published sample of a setup file has it", () => {
+  test.skipIf(!vectors)("is read like the published sample of a setup file", () => {
     const sample = readFileSync(join(vectors ?? "", "gateway/connector/config.txt.sample"), "utf8");
     const replaced = [...sample.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => [name, undefined]);
     const text = setupText(Object.fromEntries(replaced)) + sample;
@@ -376,13 +376,13 @@ describe("the file on disk", () => {
     ]);
   });
 
-  test("missing says what to copy", () => {
+  test("is reported as missing, with what to copy", () => {
     expect(fault(join(temporaryFolder(), "config.txt")).message).toMatch(
       /cannot read .*ENOENT.*\ncopy data\/config.example.txt to data\/config.txt and fill it in/,
     );
   });
 
-  test("a folder, a pipe and a device in its place are refused", () => {
+  test("is refused when it is a folder, a pipe or a device", () => {
     const folder = join(temporaryFolder(), "config.txt");
     mkdirSync(folder);
     expect(fault(folder).message).toContain("it is not a file");
@@ -392,7 +392,7 @@ describe("the file on disk", () => {
     expect(fault("/dev/zero").message).toContain("it is not a file");
   });
 
-  test("in another encoding names the line; binary and huge files are refused", () => {
+  test("is reported with the line in another encoding, and refused when binary or huge", () => {
     const latin1 = Buffer.from(setupText({ TERMINAL_MANAGER_PWD: "p\u00e4ss" }), "latin1");
     expect(fault(write(latin1)).message).toContain("line 4 is not UTF-8 text");
     expect(fault(write(latin1)).message).not.toContain("ss\n");
@@ -401,7 +401,7 @@ describe("the file on disk", () => {
     expect(fault(write(Buffer.alloc(300_000, 10))).message).toContain("far too large");
   });
 
-  test("names every fault with its line, and one fault is not called several", () => {
+  test("is reported with every fault and its line, and no fault is named twice", () => {
     expect(fault(write(setupText({ LOCAL_PORT: "x", UPDATE_TIME: undefined }))).message).toMatch(
       /config\.txt has 2 faults:\n {2}UPDATE_TIME .*\n {2}line 2: LOCAL_PORT must/,
     );

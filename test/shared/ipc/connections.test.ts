@@ -20,7 +20,7 @@ describe("connections of several sources", () => {
     expect([left(crowd), other.destroyed, connections.size]).toEqual([[7, 8, 9], false, 4]);
   });
 
-  test("a full house is made room in by the source that holds most, proven ones apart", () => {
+  test("a new source gets the place of the source that holds most, proven ones apart", () => {
     const connections = new Connections({ total: 6, ofSource: 4 });
     const few = [from("192.0.2.1"), from("192.0.2.1")];
     const many = Array.from({ length: 4 }, () => from("192.0.2.9"));
@@ -33,7 +33,7 @@ describe("connections of several sources", () => {
     expect([left(few), left(many)]).toEqual([[1], [0, 1, 3]]);
   });
 
-  test("a source whose every connection is at work for somebody proven gets no other", () => {
+  test("a source whose every connection serves a proven client gets no other", () => {
     const connections = new Connections({ total: 8, ofSource: 1 });
     const socket = from("192.0.2.1");
     connections.admit(socket);

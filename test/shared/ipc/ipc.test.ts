@@ -34,7 +34,7 @@ beforeAll(async () => {
 
 const shared = () => ends(sharedData, sharedServer);
 
-/** A server of its own, for a test that ends it or spoils its files. */
+/** A server of its own, for a test that ends it or damages its files. */
 async function pair() {
   const data = temporaryFolder();
   return ends(data, await startServer(data));
@@ -188,14 +188,14 @@ describe("a sender that writes otherwise than the client is answered all the sam
     for (const piece of pieces()) {
       const before = count();
       await new Promise((resolve) => socket.write(piece, resolve));
-      // The next message of a sender comes behind the answer to the last one.
+      // The next message of a sender comes after the answer to the last one.
       if (piece === plain()) await until("answered", () => count() > before || undefined);
     }
     await all;
     expect(heard.match(/HTTP\/1\.1 200 /g)).toHaveLength(answers);
   });
 
-  test("what is said while a message is being carried out is answered after it", async () => {
+  test("a message that comes while another one is carried out is answered after it", async () => {
     const { server, run, client } = shared();
     const socket = await dial(run);
     let heard = "";
@@ -217,7 +217,7 @@ describe("a sender that writes otherwise than the client is answered all the sam
     expect(heard).toMatch(/\{"held":true\}HTTP.*\{"text":"a"/s);
   });
 
-  test("a word of no protocol is answered with 400", async () => {
+  test("bytes of no protocol are answered with 400", async () => {
     const socket = await dial(shared().run);
     const answer = new Promise((resolve) => socket.once("data", resolve));
     socket.write("hello\r\n\r\n");

@@ -49,7 +49,7 @@ function installation() {
   };
 }
 
-/** Somebody who listens and answers every message well; what was said to it. */
+/** A listener that answers every message well; returns what it received. */
 async function listenAt(address: string): Promise<string[]> {
   const heard: string[] = [];
   const server = createServer((socket) => {
@@ -73,7 +73,7 @@ async function failureOf(run: string): Promise<string> {
   );
 }
 
-test("a pipe has another name at each start, told in a file of the owner", () => {
+test("a pipe has another name at each start, written in a file of the owner", () => {
   const { run } = installation();
   const names = [1, 2, 3].map(() => claimAddress(run, "supervisor"));
   expect(new Set(names).size).toBe(3);
@@ -86,7 +86,7 @@ test("a pipe has another name at each start, told in a file of the owner", () =>
   expect(statSync(join(run, "supervisor.address")).mode & 0o777).toBe(0o600);
 });
 
-test("a living program's pipe is talked to, with the token", async () => {
+test("a living program's pipe gets messages, with the token", async () => {
   const { run, token, live } = installation();
   onTestFinished(live());
   const heard = await listenAt(claimAddress(run, "supervisor"));
@@ -96,7 +96,7 @@ test("a living program's pipe is talked to, with the token", async () => {
   for (const one of heard) expect(one).toContain(token);
 });
 
-test("whoever took a killed program's pipe hears nothing, and no answer is taken", async () => {
+test("a foreign process at a killed program's pipe gets nothing and is not believed", async () => {
   const { run, live } = installation();
   const die = live();
   const heard = await listenAt(claimAddress(run, "supervisor"));
@@ -106,7 +106,7 @@ test("whoever took a killed program's pipe hears nothing, and no answer is taken
   expect(heard).toEqual([]);
 });
 
-test("a client that knew the killed program finds the next one and nobody else", async () => {
+test("a client that knew the killed program finds the next one and no other process", async () => {
   const { run, live } = installation();
   const die = live();
   const first = claimAddress(run, "supervisor");
@@ -133,7 +133,7 @@ test("a pid that another program has by now makes nobody the owner of the pipe",
   expect(heard).toEqual([]);
 });
 
-test("a look of somebody else at a dead program's file does not make it live", async () => {
+test("another process that checks a dead program's file does not make it live", async () => {
   const { run, live, tell } = installation();
   const dead = 4_194_305; // above every pid
   onTestFinished(live(dead));
@@ -144,7 +144,7 @@ test("a look of somebody else at a dead program's file does not make it live", a
   expect(heard).toEqual([]);
 });
 
-test("the fixed name of an older version that runs beside is talked to", async () => {
+test("the fixed name of an older version that runs as well gets messages", async () => {
   const { run, live, tell } = installation();
   onTestFinished(live());
   tell(OLD_NAME);
@@ -154,8 +154,8 @@ test("the fixed name of an older version that runs beside is talked to", async (
   expect(heard).toHaveLength(2);
 });
 
-test.each(["no program runs", "a program starts and has told no address yet"])(
-  "a squatter on the old fixed name is not talked to while %s",
+test.each(["no program runs", "a program starts and has written no address yet"])(
+  "a squatter on the old fixed name gets no message while %s",
   async (what) => {
     const { run, live, tell } = installation();
     tell(OLD_NAME);
@@ -169,7 +169,7 @@ test.each(["no program runs", "a program starts and has told no address yet"])(
   },
 );
 
-test("nor is one who is told of nowhere: no file, an empty one, one that is gone", async () => {
+test("a squatter gets no message when the address file is missing, empty or moved", async () => {
   const { run, live, tell } = installation();
   onTestFinished(live());
   const heard = await listenAt(OLD_NAME);

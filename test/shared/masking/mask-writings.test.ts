@@ -54,7 +54,7 @@ const listGaps = ["\t", ",", ", ", ";", "|", " | ", "\n", "\r\n", "\r\n  ", "\u2
   ["\\n", "\\t", "%0A"],
 );
 
-/** What a reader can still take for digits of the number: those behind the first six. */
+/** What a reader can still take for digits of the number: those after the first six. */
 function isHidden(masked: string, written: string): boolean {
   return masked.length === written.length && masked !== written && !containsPan(masked);
 }

@@ -82,7 +82,7 @@ describe.each(testCards)("test card %s", (pan) => {
     }
   });
 
-  test("is found by the refusal, alone, grouped, and beside other numbers", () => {
+  test("is found by the refusal, alone, grouped, and next to other numbers", () => {
     for (const text of [pan, grouped(pan, " "), grouped(pan, "-"), `1 ${pan}`, `order 7-${pan}.`]) {
       expect(containsPan(text), text).toBe(true);
     }

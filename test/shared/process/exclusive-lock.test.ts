@@ -52,7 +52,7 @@ test("a killed holder frees the lock at once, and the file it leaves is harmless
   }
 });
 
-test("a released lock can be taken while the process that had it lives on", async () => {
+test("a released lock can be taken while its former holder lives on", async () => {
   const folder = temporaryFolder();
   const first = await holder(folder);
   first.send("release");
@@ -81,14 +81,14 @@ test("whatever a power cut has put in place of the lock, exactly one taker wins"
   }
 });
 
-test("somebody who only looked at the lock for a moment does not keep a process out", async () => {
+test("a process that only checks the lock for a moment does not keep another one out", async () => {
   const folder = temporaryFolder();
   acquireProcessLock(folder, "tp-manager").release();
   const looking = new DatabaseSync(join(folder, "tp-manager.lock"));
   looking.exec("BEGIN; SELECT * FROM sqlite_master");
   const child = await taker(folder);
   child.send("take");
-  // The moment itself; whoever comes later than this finds the lock free anyway.
+  // During this moment; a process that comes later finds the lock free anyway.
   await sleep(systemClock, "look", 100);
   looking.close();
   expect(await child.nextLine()).toBe("locked");

@@ -96,14 +96,14 @@ const ways: Record<string, [(at: ReturnType<typeof opened>) => void, RegExp]> = 
 };
 
 test.each(Object.entries(ways))(
-  "a database that was %s is a fault at once, and what it holds is saved",
+  "a database that was %s is a fault at once, and its content is saved",
   (_way, [happen, says]) => {
     const at = opened();
     const { proof, path, sell } = at;
     expect([proof.proved, proof.standing]).toEqual([undefined, undefined]);
     happen(at);
     expect(proof.known?.says).toMatch(says);
-    expect([at.saved(), existsSync(at.backup)]).toEqual([[], false]); // known only looks
+    expect([at.saved(), existsSync(at.backup)]).toEqual([[], false]); // `known` saves nothing
     expect(proof.proved?.says).toMatch(says);
     const says2 = proof.known?.says;
     const name = `journal-${at.saved()[0]}.db`;
@@ -122,7 +122,7 @@ test.each(Object.entries(ways))(
   },
 );
 
-test("the log of a replaced database is not played into the one in its place", () => {
+test("the log of a replaced database is not played into the file that replaced it", () => {
   const at = opened();
   const { path, proof, database, sell } = at;
   replace(at);
@@ -135,7 +135,7 @@ test("the log of a replaced database is not played into the one in its place", (
 });
 
 test.skipIf(process.platform === "win32")(
-  "a database that a link leads to is watched with the log beside it",
+  "a database that a link leads to is watched with the log next to it",
   () => {
     const [folder, disk] = [temporaryFolder(), temporaryFolder()];
     writeFileSync(join(disk, "journal.db"), "");
@@ -279,7 +279,7 @@ test("a database that comes back after another lay in its place keeps its log sh
 });
 
 test.each([["-wal"], ["-shm"], ["-wal", "-shm"]])(
-  "a log whose files are gone (%s %s) is made anew, with all that it held",
+  "a log whose files are gone (%s %s) is made anew, with all its content",
   (...endings) => {
     const { path, proof, sell, saved } = opened();
     const told: string[] = [];
@@ -297,7 +297,7 @@ test.each([["-wal"], ["-shm"], ["-wal", "-shm"]])(
   },
 );
 
-test("a lost log stays a fault as long as somebody reads, and keeps nobody waiting", () => {
+test("a lost log stays a fault while another program reads, and delays no write", () => {
   const { path, proof, sell } = opened();
   const reader = openForReading(path);
   onTestFinished(() => void (reader.isOpen && reader.close()));
@@ -314,7 +314,7 @@ test("a lost log stays a fault as long as somebody reads, and keeps nobody waiti
   expect(salesAt(path)).toEqual([1, 2, 3, 4]);
 });
 
-test("a copy that cannot be saved is told with the reason, and is tried again", async () => {
+test("a copy that cannot be saved is reported with the reason, and is tried again", async () => {
   const { path, proof, backup, clock, savedSales } = opened();
   writeFileSync(backup, "in the way of the folder");
   rmSync(path);
@@ -341,7 +341,7 @@ test("a database that is replaced while its log is made anew is a fault, and is 
   expect(savedSales()).toEqual([1, 2, 3, 4]);
 });
 
-test("copies that take long leave the program most of its time; none is left out at a stop", () => {
+test("slow copies leave the program most of its time; none is left out at a stop", () => {
   const { path, proof, clock, sell, savedSales } = opened();
   let ms = 0;
   clock.monotonicMs = () => {

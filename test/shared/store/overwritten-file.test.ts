@@ -64,7 +64,7 @@ const ways: Record<string, (at: ReturnType<typeof opened>, older: string) => voi
 };
 
 test.each(Object.entries(ways))(
-  "a database that is overwritten in its place by %s is a fault at the next look",
+  "a database file that is overwritten by %s is a fault at the next check",
   (_way, happen) => {
     const at = opened(50);
     const { path, folder, proof, sell, checkpoint, bytes } = at;
@@ -133,7 +133,7 @@ test.each(Object.entries(harmless))("another program that %s is no fault", (_way
   expect(proof.known?.says).toMatch(/cut short or overwritten/);
 });
 
-test("a file that lags behind because somebody reads is no fault, nor when it catches up", () => {
+test("a file that lags behind its log for a reader is no fault, nor when it catches up", () => {
   const { path, proof, sell, checkpoint, database } = opened(10);
   for (let round = 0; round < 20; round++) {
     const reader = openForReading(path);
@@ -167,7 +167,7 @@ const busy = `const { DatabaseSync } = require("node:sqlite");
     if (n === 1) console.log("busy");
   }`;
 
-test("no look at a file that others write into, and are killed at, tells a fault", async () => {
+test("no check of a file finds a fault because other writers of it are killed", async () => {
   const { path, proof, sell, database } = opened(2_000);
   let looks = 0;
   for (let round = 0; round < 3; round++) {

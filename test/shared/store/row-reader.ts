@@ -1,4 +1,4 @@
-/** Reads a row many times and tells how many bytes each has left in the old space. */
+/** Reads a row many times and prints how many bytes each read has left in the old space. */
 import { getHeapSpaceStatistics } from "node:v8";
 import { openDatabase, prepared } from "../../../src/shared/store/sqlite.ts";
 

@@ -93,13 +93,13 @@ test("a database that is moved back while it is saved goes on as before", async 
   expect(readdirSync(backup)).toEqual([]);
   expect(database.prepare("PRAGMA wal_autocheckpoint").get()).toEqual({ wal_autocheckpoint: 1000 });
   sell();
-  // Nothing of the copy that was given up is told of the next one.
+  // No finding about the abandoned copy is reported for the next one.
   rmSync(path);
   expect(proof.proved?.says).toMatch(/being saved/);
   expect(await saved()).toMatch(/^journal-[-\d]{10}-saved-\d{6}\.db$/);
 });
 
-test("a file that somebody else reads is saved when it is all in one place", async () => {
+test("a file that another program reads is saved when it is all in one place", async () => {
   const { path, proof, sell, sales, backup, saved } = large();
   const reader = openForReading(path);
   onTestFinished(() => void (reader.isOpen && reader.close()));
@@ -113,7 +113,7 @@ test("a file that somebody else reads is saved when it is all in one place", asy
   expect(salesIn(join(backup, name))).toBe(sales());
 });
 
-test("a copy that cannot be made is told with the reason", () => {
+test("a copy that cannot be made is reported with the reason", () => {
   const { path, proof, backup } = large();
   rmSync(path);
   writeFileSync(backup, "in the way");

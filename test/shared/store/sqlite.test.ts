@@ -96,7 +96,7 @@ test("a file of a newer program is taken that has left it readable for this sche
   ]);
 });
 
-test("a copy, and a step that nobody can go on after, keep the mark true", () => {
+test("a copy, and a step that an older program cannot read, keep the mark true", () => {
   const path = newPath();
   open(path, [table, column("note")]).exec(`VACUUM INTO '${path}.copy'`);
   expect(names(open(`${path}.copy`, [table]))).toEqual([]);
@@ -206,7 +206,7 @@ test("a reader waits for one who holds the file alone for a moment", async () =>
   await child.exited;
 });
 
-test("a write-ahead log that grew beside a long reader shrinks when the reader has gone", () => {
+test("a write-ahead log that grew during a long read shrinks when the reader has gone", () => {
   const path = newPath();
   const database = open(path, [table]);
   const insert = database.prepare("INSERT INTO item (name) VALUES (hex(zeroblob(?)))");

@@ -15,7 +15,7 @@ function faultOf(work: () => unknown): unknown {
   throw new Error("nothing was thrown");
 }
 
-test("a full disk is told as one, by the file system and by SQLite", () => {
+test("a full disk is reported as one, by the file system and by SQLite", () => {
   const full = /^the disk of \/data is full: make room/;
   const full2 = faultOf(() => writeFileSync("/dev/full", "x"));
   expect(storageFault(full2, "/data")).toMatch(full);
@@ -26,7 +26,7 @@ test("a full disk is told as one, by the file system and by SQLite", () => {
   database.close();
 });
 
-test("a folder that belongs to others is told with its path", (context) => {
+test("a folder that belongs to others is reported with its path", (context) => {
   if (process.getuid?.() === 0) context.skip("root may write everywhere");
   const folder = join(temporaryFolder(), "theirs");
   mkdirSync(folder);
@@ -39,7 +39,7 @@ test("a folder that belongs to others is told with its path", (context) => {
   );
 });
 
-test("a database that cannot be opened, or not be written, is told", () => {
+test("a database that cannot be opened, or not be written, is reported", () => {
   const missing = join(temporaryFolder(), "missing", "x.db");
   expect(
     storageFault(
@@ -59,7 +59,7 @@ test("a database that cannot be opened, or not be written, is told", () => {
   readOnly.close();
 });
 
-test("what has nothing to do with a disk is none of it", async () => {
+test("an error that has nothing to do with a disk is no storage fault", async () => {
   expect(storageFault(new Error("something"), "/data")).toBeUndefined();
   expect(storageFault("text", "/data")).toBeUndefined();
   const server = createServer();

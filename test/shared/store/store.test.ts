@@ -4,7 +4,7 @@ import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { Store, storeMigration } from "../../../src/shared/store/store.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-test("a session that a full disk did not take is not told (docs/rules/17-loss.md)", () => {
+test("a session that a full disk did not take is not reported (docs/rules/17-loss.md)", () => {
   const path = join(temporaryFolder(), "some.db");
   const database = openDatabase(path, [storeMigration]);
   const store = new Store(database, path, () => 7);

@@ -37,7 +37,7 @@ test("a proof is one small commit each minute, however often it is asked for", a
   expect([proof.known, proof.standing, countLog(path)]).toEqual([undefined, undefined, after]);
 });
 
-test("a disk that takes nothing is told within a minute, its end within seconds", async () => {
+test("a disk that takes nothing is reported within a minute, its end within seconds", async () => {
   const { clock, database, proof } = proving();
   expect(proof.proved).toBeUndefined();
   database.exec(seal(1));
@@ -52,7 +52,7 @@ test("a disk that takes nothing is told within a minute, its end within seconds"
   expect(proof.proved).toBeUndefined();
 });
 
-test("a write that fails is told at once, and the next good one has it proved again", () => {
+test("a failed write is reported at once, and the next good one has the disk proved again", () => {
   const { database, proof } = proving();
   const insert = () => proof.watch(() => database.exec("INSERT INTO t VALUES (1)"));
   expect(proof.proved).toBeUndefined();
@@ -69,17 +69,17 @@ test("a write that fails is told at once, and the next good one has it proved ag
   expect(proof.proved).toBeUndefined();
 });
 
-test("who is about to write is refused only for what is so now", () => {
+test("a caller that is about to write is refused only for what is so now", () => {
   const { database, proof } = proving();
   database.exec(seal(1));
-  expect(proof.standing).toBeUndefined(); // the write itself will tell
+  expect(proof.standing).toBeUndefined(); // the write itself will show it
   expect(proof.proved).toBeDefined();
   expect(proof.standing).toBeDefined();
   database.exec(seal(0));
   expect(proof.standing).toBeUndefined();
 });
 
-test("who has the write lock keeps nobody waiting, and is a fault when that lasts", async () => {
+test("a program with the write lock delays no caller, and is a fault when it lasts", async () => {
   const { path, clock, database, proof } = proving();
   const other = openDatabase(path, schema);
   onTestFinished(() => other.close());
@@ -115,7 +115,7 @@ test("a write that met another program is proved again within seconds", async ()
   insert();
 });
 
-test("a disk without room is told before a write fails, and is over when there is some", ({
+test("a full disk is reported before a write fails, and is over when there is room", ({
   skip,
 }) => {
   const folder = join(temporaryFolder(), "small");
@@ -135,7 +135,7 @@ test("a disk without room is told before a write fails, and is over when there i
   expect([proof.known, proof.standing, proof.proved]).toEqual([undefined, undefined, undefined]);
 });
 
-test("a database that is closed is told as one that cannot be written", () => {
+test("a closed database is reported as one that cannot be written", () => {
   const { database, proof } = proving();
   database.close();
   expect(proof.proved?.says).toMatch(/cannot be written: .*not open/);

@@ -37,15 +37,15 @@ export interface UnaskedParts {
 }
 
 /**
- * A card terminal that takes one request, tells one result and knows no question about it
- * (docs/concert.md 2.7, 2.8, 4.9), with its bank. Results are told to whichever process listens.
+ * A card terminal that takes one request, reports one result and knows no question about it
+ * (docs/concert.md 2.7, 2.8, 4.9), with its bank. Results go to whichever process listens.
  */
 export class UnaskedDevice extends ModelDevice {
   readonly kind: UnaskedKind;
   readonly #parts: UnaskedParts;
   /** References of the attempts whose clear result was acknowledged as it was meant. */
   readonly #told = new Set<string>();
-  /** Orders of which something else was told, too. */
+  /** Orders about which another result was reported, too. */
   readonly #confused = new Set<string>();
   readonly #requests: Request[] = [];
   /** Of the newest request. */
@@ -82,7 +82,7 @@ export class UnaskedDevice extends ModelDevice {
     this.#line?.broken(ms);
   }
 
-  /** What was charged stands and is never told. */
+  /** What was charged stands and is never reported. */
   override reboot(): void {
     this.#power += 1;
     this.#held = undefined;
@@ -104,7 +104,7 @@ export class UnaskedDevice extends ModelDevice {
     void this.#tell({ answer: { ...asked, says: "approved" }, order, connection: undefined });
   }
 
-  /** The way is open for a request: a result that was kept back until then is told first. */
+  /** The line is open for a request: a delayed result that waited for this comes first. */
   speaksFirst(): void {
     const fault = "result in place of an acknowledgement";
     if (this.busy || this.#held?.until !== fault) return;
@@ -127,7 +127,7 @@ export class UnaskedDevice extends ModelDevice {
     const request = { ...readRequest(this.kind, bytes), order, connection };
     this.#newest = request;
     void this.#work(request, unasked, customerMs);
-    if (fault === "line lost behind the request") this.#loseLine(fault, ms);
+    if (fault === "line lost after the request") this.#loseLine(fault, ms);
     if (fault !== "request not acknowledged" || this.kind.isBare) return "taken";
     this.#strike(fault);
     return "unanswered";
@@ -165,7 +165,7 @@ export class UnaskedDevice extends ModelDevice {
     const saying = (change: Partial<Answer>): Promise<boolean> =>
       this.#tell({ ...result, answer: { ...answer, ...change } }, false);
     switch (fault) {
-      case "result never told":
+      case "result never sent":
         return;
       case "status 9 alone":
         await saying({ says: "later" });
@@ -187,7 +187,7 @@ export class UnaskedDevice extends ModelDevice {
         this.#line?.spoil();
         await this.#pause(500);
         break;
-      case "result told again":
+      case "result sent again":
         await this.#tell(result);
         await this.#pause(1_000);
         break;
@@ -195,7 +195,7 @@ export class UnaskedDevice extends ModelDevice {
     await this.#tell(result);
   }
 
-  /** The result of now under the name of an order of before, which cost something else. */
+  /** Reports the current result under the name of an earlier order of another amount. */
   async #misname({ answer, order, connection }: Result): Promise<void> {
     const other = this.#requests.find(
       (each) => each.order !== order && each.amountMinor !== answer.amountMinor,
@@ -207,7 +207,7 @@ export class UnaskedDevice extends ModelDevice {
     await this.#tell({ order, connection, answer: { ...answer, reference } }, false);
   }
 
-  /** Tells a result that was kept back until the next payment. */
+  /** Reports a result that was delayed until the next payment. */
   async #release(): Promise<void> {
     const fault = "result within the next payment";
     if (this.#held?.until !== fault) return;
@@ -263,4 +263,4 @@ const isHeldBack = (fault: UnaskedBehaviour["fault"]): fault is HeldBack =>
 
 /** The others strike elsewhere, or not at all. */
 const isStruckAtEnd = (fault: UnaskedBehaviour["fault"]): boolean =>
-  !["none", "request not acknowledged", "line lost behind the request"].includes(fault);
+  !["none", "request not acknowledged", "line lost after the request"].includes(fault);

@@ -3,7 +3,7 @@ export const unaskedFaults = [
   "request refused",
   "request lost",
   "request not acknowledged",
-  "line lost behind the request",
+  "line lost after the request",
   "line lost before the result",
   "result after the 504",
   "status 9 alone",
@@ -14,8 +14,8 @@ export const unaskedFaults = [
   "result within the next payment",
   "result in place of an acknowledgement",
   "result damaged",
-  "result told again",
-  "result never told",
+  "result sent again",
+  "result never sent",
   "result not clear",
 ] as const;
 export type UnaskedFault = (typeof unaskedFaults)[number];
@@ -47,7 +47,9 @@ export interface Connection {
 export interface RegisterEnd {
   /** Its own request has not reached the terminal yet. */
   readonly isSpeaking: boolean;
-  /** false: nobody acknowledged it. "newest": the connection of now, whatever it was opened for. */
+  /**
+   * false: nobody acknowledged it. "newest": the current connection, whatever it was opened for.
+   */
   deliver(reply: Uint8Array, on: Connection | "newest" | undefined): boolean;
   spoil(): void;
   broken(ms: number): void;

@@ -70,7 +70,7 @@ export class UnaskedLine implements Dialogue, RegisterEnd {
     const connection = this.#connection;
     if (!connection?.isOpen || !this.#device.reachable) return "lapsed";
     this.#device.speaksFirst();
-    // A process that ended at what it was told sends nothing.
+    // A process that ended because of what it received sends nothing.
     if (!this.#life.alive || !mayLeave()) return "lapsed";
     const order = this.#leaves();
     const heard = this.#device.hears(request, order, connection);

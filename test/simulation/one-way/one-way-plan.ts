@@ -18,7 +18,7 @@ const KINDS: readonly UnaskedKind[] = [
   { protocol: "caisse-ap", isBare: true, echoes: true },
   { protocol: "caisse-ap", isBare: true, echoes: false },
 ];
-/** Kept back until a next payment, which has to come on the same line. */
+/** Delayed until a next payment, which has to come on the same line. */
 const needsLine: readonly UnaskedFault[] = [
   "result within the next payment",
   "result in place of an acknowledgement",

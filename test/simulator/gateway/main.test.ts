@@ -118,7 +118,7 @@ test("accounts and faults come from files and switches", async () => {
   expect((await generate({ url })).result["code"]).toBe("0");
 });
 
-test("a certificate is made and written, orders are paid at once when told so", async () => {
+test("a certificate is made and written, and --auto-pay pays orders at once", async () => {
   const folder = temporaryFolder();
   const [readyFile, certificate] = [join(folder, "ready.json"), join(folder, "ca.pem")];
   run(

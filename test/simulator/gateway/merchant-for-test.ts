@@ -16,7 +16,7 @@ export interface Merchant {
   answers(...statuses: readonly (number | "hang" | "reset")[]): void;
 }
 
-/** A merchant's listener on a real port: takes what is posted, answers as told. */
+/** A merchant's listener on a real port: takes what is posted, answers as the test says. */
 export async function merchantForTest(): Promise<Merchant> {
   const received: Received[] = [];
   let statuses: (number | "hang" | "reset")[] = [200];

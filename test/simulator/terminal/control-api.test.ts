@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { TraceEvent } from "../../../src/simulator/terminal/trace-log.ts";
 import { authorisation, bank, REGISTRATION_WITHOUT_PRINT, started } from "./support/started.ts";
 
-test("the ledger tells what was charged, with masked card numbers", async () => {
+test("the ledger shows what was charged, with masked card numbers", async () => {
   const { register, get } = await controlled();
   await register.run(authorisation(1200));
   expect(await get("/ledger")).toEqual({
@@ -116,7 +116,7 @@ test("the trace hides passwords and card numbers", async () => {
   expect(trace).toMatch(/"hex":"06000a\.{6}3e0978/);
 });
 
-test("a terminal is locked, unlocked and told to demand a job", async () => {
+test("a terminal is locked, unlocked and made to demand maintenance", async () => {
   const { register, get, post } = await controlled();
   await post("/state", { outOfOrder: true });
   expect((await register.run(authorisation(1200))).at(-1)).toBe("061e01df");
@@ -126,7 +126,7 @@ test("a terminal is locked, unlocked and told to demand a job", async () => {
   expect(await post("/state", { outOfOrder: "yes" })).toMatchObject({ status: 400 });
 });
 
-test("the line is taken away and comes back", async () => {
+test("the line is closed and opened again", async () => {
   const { register, simulator, reconnect, post } = await controlled();
   const port = simulator.endpoints.tcp?.port;
   await post("/unplug", { ms: 0 });
@@ -142,7 +142,7 @@ test("the line is taken away and comes back", async () => {
   expect(simulator.endpoints.tcp?.port).toBe(port);
 });
 
-test("web pages and foreign names are kept out", async () => {
+test("web pages and foreign host names are refused", async () => {
   const { simulator } = await controlled();
   const url = `${simulator.controlUrl}/ledger`;
   const page = await fetch(url, { headers: { origin: "http://localhost:3000" } });

@@ -28,7 +28,7 @@ async function controlled() {
   return { ...at, ...calls(at.simulator.controlUrl) };
 }
 
-describe("a word", () => {
+describe("a command for the simulated terminal", () => {
   test("plays the customer, whatever the amount says, and waits for the terminal", async () => {
     const { register, say, simulator } = await controlled();
     expect(await say("approve")).toBe("409 the terminal is not waiting for that");
@@ -47,7 +47,7 @@ describe("a word", () => {
       const said = say(word, { ...asked, within: 20 });
       const heard = await register.run(authorisation(1200));
       expect(await said).toBe(word);
-      // docs/zvt.md 11.4: a wrong PIN is told by a report of its own.
+      // docs/zvt.md 11.4: a wrong PIN is reported by a report of its own.
       const wrongPin = heard.some((message) => message.startsWith("040f") && /2737/.test(message));
       ends.push([word, heard.at(-1), ...(wrongPin ? ["37"] : [])]);
     }
@@ -66,7 +66,7 @@ describe("a word", () => {
     ]);
   });
 
-  test("of a card says what helps where the customer pays alone", async () => {
+  test("to insert a card names the command that helps where the customer pays alone", async () => {
     const { simulator } = await started("tcp", { controlPort: 0 });
     const { say } = calls(simulator.controlUrl);
     expect(await say("approve")).toBe(
@@ -74,7 +74,7 @@ describe("a word", () => {
     );
   });
 
-  test("asks for the PIN on the keys: three wrong ones decline, the red key ends it", async () => {
+  test("asks for the PIN on the keys: three wrong PINs decline, the red key ends it", async () => {
     const { register, say, get } = await controlled();
     const tooOften = register.run(authorisation(1200));
     expect(await say("ask-pin", { within: 20 })).toBe("ask-pin");
@@ -169,7 +169,7 @@ describe("a word", () => {
     expect(await say(word, asked)).toMatch(why);
   });
 
-  test("that the launcher's help names is one of the terminal's", async () => {
+  test("in the launcher's help is a command of the terminal", async () => {
     const { get } = await controlled();
     const known = ((await get("/words")) as unknown as { word: string }[]).map(({ word }) => word);
     const [, named = ""] = /simulate WORD .*?: ([\s\S]*?), and more/.exec(usage) ?? [];
@@ -179,9 +179,9 @@ describe("a word", () => {
   });
 });
 
-describe.each(["concert", "caisse-ap"] as const)("at a terminal of %s, a word", (family) => {
+describe.each(["concert", "caisse-ap"] as const)("at a terminal of %s, a command", (family) => {
   const setting = { transport: "tcp", family, sessions: family === "concert" } as const;
-  test("pays, declines, asks for the PIN and is busy like at any other", async () => {
+  test("pays, declines, asks for the PIN and is busy as with ZVT", async () => {
     const { simulator, register } = await french.started(setting, {
       controlPort: 0,
       behaviour: { customer: "manual" },
@@ -209,7 +209,7 @@ describe.each(["concert", "caisse-ap"] as const)("at a terminal of %s, a word", 
   });
 });
 
-test("a fault that the lines cannot have is not offered, and refused", async () => {
+test("a fault that the line cannot have is not offered, and is refused", async () => {
   const bare = { transport: "tcp", family: "caisse-ap", sessions: false } as const;
   const { simulator } = await french.started(bare, { controlPort: 0 });
   const { say, get } = calls(simulator.controlUrl);

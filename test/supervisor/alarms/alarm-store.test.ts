@@ -27,14 +27,14 @@ test("an alarm of any part is on disk, and is there after a restart", async () =
   expect(again.alarmStore.after(origin, 1, 200)).toEqual({ origin, alarms: [] });
 });
 
-test("the ids of another database mean nothing here", async () => {
+test("ids that belong to another database are ignored", async () => {
   const [one, other] = [await openRig(), await openRig()];
   one.log.error({ alarm: "transaction-parked", orderId: "A-1" }, "parked");
   const { origin } = other.alarmStore.after(undefined, 0, 1);
   expect(names(one.alarmStore, 5, origin)).toEqual(["1 transaction-parked"]);
 });
 
-test("the alarm of a trouble is told once, and again when the trouble returns", async () => {
+test("the alarm of a condition is raised once, and again when the condition returns", async () => {
   const rig = await openRig();
   const paused = ({ log }: typeof rig): void =>
     log.error({ alarm: "gateway-credentials-refused" }, "paused");
@@ -57,7 +57,7 @@ test("the alarm of a trouble is told once, and again when the trouble returns", 
   ]);
 });
 
-test("what is about nothing and of no trouble is told once a day, the rest each time", async () => {
+test("an alarm about nothing and of no condition is raised once a day, others always", async () => {
   const { alarmStore, clock, log } = await openRig();
   for (let hour = 0; hour < 25; hour++) {
     log.error({ alarm: "card-number-masked" }, "masked");
@@ -83,7 +83,7 @@ test("an alarm about another operation or document is another alarm", async () =
   expect(names(alarmStore)).toHaveLength(5);
 });
 
-test("what each repeated hand-over raises is told once a day for each transaction", async () => {
+test("an alarm of a repeated hand-off is raised once a day for each transaction", async () => {
   const { alarmStore, clock, log } = await openRig();
   for (let i = 0; i < 400; i++) {
     for (const transactionId of ["1", "2"]) {

@@ -27,7 +27,7 @@ const leaves = Object.entries(fleetDocuments).flatMap(([name, { schema }]) =>
   leavesOf(z.toJSONSchema(schema) as Record<string, unknown>, name),
 );
 
-/** Why a value may be told; undefined: it may not. */
+/** The kind of value that a leaf allows; undefined: its text could contain anything. */
 function kindOf({ type, enum: values, const: one, format, pattern }: Leaf["schema"]) {
   if (type === "boolean" || type === "null") return "yes or no";
   if (type === "integer") return "number";
@@ -41,7 +41,7 @@ test("every leaf is an enumeration, a number, an id, a time or a stable name", (
   expect(leaves.length).toBeGreaterThan(60);
   expect(leaves.filter(({ schema }) => kindOf(schema) === undefined)).toEqual([]);
   const patterns = leaves.filter(({ schema }) => kindOf(schema) === "pattern");
-  // Each name in this list was looked at: our own names, versions, currencies, configured ids.
+  // Each name in this list was reviewed: our own names, versions, currencies, configured ids.
   expect([...new Set(patterns.map(({ path }) => path.split(".").at(-1)))].sort()).toEqual([
     "alarm",
     "currency",
@@ -71,7 +71,7 @@ test.each(planted)("no text leaf of any document takes %j", (text) => {
   expect(takes.map(({ path }) => path)).toEqual([]);
 });
 
-test("numbers are too small for a card number", () => {
+test("numbers are limited to fewer digits than a card number has", () => {
   const numbers = leaves.filter(({ schema }) => schema["type"] === "integer");
   expect(numbers.length).toBeGreaterThan(20);
   for (const { path, schema } of numbers) {

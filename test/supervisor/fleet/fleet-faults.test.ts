@@ -58,7 +58,7 @@ test("a full disk at an expired document ends no program at the connection", asy
 test.each([
   ["of a damaged row", "content = '{\"attempt\":'"],
   ["of a newer version", "name = 'weather'"],
-])("a document %s is dropped, and the others are told", async (_, change) => {
+])("a document %s is dropped, and the others are published", async (_, change) => {
   const broker = new ScriptedBroker();
   await broker.up();
   const { fleet, clock, store, path } = openFleet({ url: broker.url });
@@ -72,7 +72,7 @@ test.each([
   expect(store.figure("dropped")).toBe(1);
 });
 
-test("a fleet.db that cannot be made keeps no supervisor from starting", () => {
+test("a fleet.db that cannot be created does not keep the supervisor from starting", () => {
   const file = join(temporaryFolder(), "file");
   writeFileSync(file, "");
   const { log, lines } = recordingLog();
@@ -87,7 +87,7 @@ test("a fleet.db that cannot be made keeps no supervisor from starting", () => {
   expect(lines.some((line) => line.includes("the fleet gets no state"))).toBe(true);
 });
 
-test("a check for updates that cannot begin is logged, and the next one may", async () => {
+test("a check for updates that cannot begin is logged, and the next one may begin", async () => {
   const { log, lines } = recordingLog();
   const check = (folder: string) =>
     checkInItsOwnProgram(folder, log, () => {
@@ -100,7 +100,7 @@ test("a check for updates that cannot begin is logged, and the next one may", as
   expect(updates.checkNow()).toBe("begun");
 });
 
-test("a hold of an operator stays, and the fleet is told so", () => {
+test("a hold of an operator stays, and the fleet's request is refused", () => {
   const dataDirectory = temporaryFolder();
   const clock = new TestClock();
   const updates = updatesIn({ dataDirectory, clock, log: recordingLog().log });

@@ -22,7 +22,7 @@ function requestOf(clock: TestClock, ask: string, more: object = {}) {
   return { version: 1, id: newId(), ask, expires, ...more };
 }
 
-test("a request for the state is carried out, answered, logged and told as an event", async () => {
+test("a request for the state is carried out, answered, logged and made an event", async () => {
   const { broker, clock, lines, noted } = await commanded();
   expect(broker.subscribed).toEqual([topic]);
   expect(broker.connects[0]).toMatchObject({
@@ -44,7 +44,7 @@ test("a request for the state is carried out, answered, logged and told as an ev
   expect(lines.filter((line) => line.includes('"alarm"'))).toEqual([]);
 });
 
-test("without FLEET_COMMANDS nothing is listened for, and what comes is ignored", async () => {
+test("without FLEET_COMMANDS no request is subscribed to, and each is ignored", async () => {
   const { broker, clock, noted } = await commanded({ commands: false });
   broker.request(topic, requestOf(clock, "state"));
   await advanceUntil(clock, 5_000, () => broker.documents("metrics").length > 0);
@@ -126,7 +126,7 @@ test("a support bundle goes below the configured address, and nowhere without on
   await expect.poll(() => bare.broker.documents("reply")).toMatchObject([refused]);
 });
 
-test("all holds of a version last 14 days at most, and the end of one is an alarm", async () => {
+test("the holds of a version last 14 days in all, and the end of a hold is an alarm", async () => {
   const holds: (number | null)[] = [];
   const updates = {
     offered: "1.2.3" as string | null,
@@ -169,7 +169,7 @@ function heldUpdates() {
   return { holds, updates: updates satisfies FleetUpdates };
 }
 
-test("a hold that an operator's hold keeps out is refused, and uses up nothing", async () => {
+test("a hold is refused while an operator holds updates, and uses up no days", async () => {
   const { updates } = heldUpdates();
   updates.takes = false;
   const { broker, clock, store } = await commanded({ updates });
@@ -179,7 +179,7 @@ test("a hold that an operator's hold keeps out is refused, and uses up nothing",
   expect(store.holdOf("1.2.3")).toBeUndefined();
 });
 
-test("a request that cannot be made an event is not carried out", async () => {
+test("a request whose event cannot be stored is not carried out", async () => {
   const { holds, updates } = heldUpdates();
   const note = () => {
     throw new Error("database or disk is full");
@@ -190,7 +190,7 @@ test("a request that cannot be made an event is not carried out", async () => {
   expect(holds).toEqual([]);
 });
 
-test("no days beside an operator's hold end the fleet's own, without an alarm later", async () => {
+test("a request for no days ends the fleet's hold, although an operator's goes on", async () => {
   const { updates } = heldUpdates();
   const { broker, clock, store, lines } = await commanded({ updates });
   const fromMs = clock.now();
@@ -220,7 +220,7 @@ test("the alarm of a hold's end says that an operator's hold goes on", async () 
   expect(alarms[0]).toContain("an operator holds updates on");
 });
 
-test("the end of one version's hold leaves that of another one", async () => {
+test("the end of one version's hold does not end the hold of another version", async () => {
   const { holds, updates } = heldUpdates();
   const { clock, store } = await commanded({ updates });
   const fromMs = clock.now();
@@ -245,7 +245,7 @@ test.each([0, 2])("a request for %i days ends the holds of other versions", asyn
   expect(store.holdOf("1.2.2")?.usedMs).toBe(DAY_MS);
 });
 
-test("a request that a kept session brings with the acceptance is answered", async () => {
+test("a request that a kept session brings at the connection is answered", async () => {
   const broker = new ScriptedBroker();
   await broker.up();
   const { clock, fleet } = openFleet({ url: broker.url, commands: true });

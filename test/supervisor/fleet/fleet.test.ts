@@ -13,12 +13,12 @@ async function connected(options: Partial<Parameters<typeof openFleet>[0]> = {})
   return { broker, ...rig };
 }
 
-/** One look, and what it brings to the broker. */
+/** Lets the fleet check for news once, and publish it. */
 async function look(clock: TestClock): Promise<void> {
   await clock.advance(FLEET_ROUND_MS);
 }
 
-test("the birth is retained, the connection has a last will, a stop is told in order", async () => {
+test("the birth is retained, the connection has a last will, a stop is published", async () => {
   const { broker, stop } = await connected();
   const [connect] = broker.connects;
   expect(connect).toMatchObject({
@@ -46,7 +46,7 @@ test("the birth is retained, the connection has a last will, a stop is told in o
   expect(broker.wills).toEqual([]);
 });
 
-test("a payment is told with outcome, amount, duration, and nothing of the customer", async () => {
+test("a payment is published with outcome, amount and duration, without the customer", async () => {
   const { broker, clock, tpManager, store } = await connected();
   tpManager.payment("running");
   await look(clock);
@@ -72,7 +72,7 @@ test("a payment is told with outcome, amount, duration, and nothing of the custo
   await expect.poll(() => store.waiting).toBe(0);
 });
 
-test("FLEET_PAYMENTS=no tells no payment, and still counts them", async () => {
+test("FLEET_PAYMENTS=no publishes no payment, and still counts them", async () => {
   const { broker, clock, tpManager, store } = await connected({ payments: false });
   tpManager.payment("charged");
   await look(clock);
@@ -82,7 +82,7 @@ test("FLEET_PAYMENTS=no tells no payment, and still counts them", async () => {
   expect(broker.documents("metrics")[0]).toMatchObject({ payments: { charged: 1, declined: 0 } });
 });
 
-test("a trouble's alarm is raised once and ends, a payment's ends with its doubt", async () => {
+test("a condition's alarm is raised once and ends; a payment's ends with its outcome", async () => {
   const { broker, clock, tpManager } = await connected();
   const about = { message: "of Ada", orderId: "o-1", transactionId: TRANSACTION };
   tpManager.payment("in-doubt");
@@ -104,7 +104,7 @@ test("a trouble's alarm is raised once and ends, a payment's ends with its doubt
     ]);
 });
 
-test("an unmatched transaction has its alarm's name of before beside the new one", async () => {
+test("an unmatched transaction's alarm carries its former name with the new one", async () => {
   const { broker, clock, tpManager, store } = await connected();
   const waits = { obstacles: [], unmatched: { count: 1, sinceMs: 0 } };
   const alarm = { alarm: "unmatched-transaction", source: "tp-manager", message: "of Ada" };
@@ -139,7 +139,7 @@ test("an unmatched transaction has its alarm's name of before beside the new one
   expect(told()[4]).not.toHaveProperty("formerly");
 });
 
-test("an end of day and its comparison are told in numbers", async () => {
+test("an end of day and its comparison are published in numbers", async () => {
   const { broker, clock, tpManager } = await connected();
   const applications = [
     { name: "VISA of Ada", status: "ok", count: 2, sumMinor: 700 },
@@ -157,7 +157,7 @@ test("an end of day and its comparison are told in numbers", async () => {
   ]);
 });
 
-test("a silent tp-manager and an obstacle are states, with names only", async () => {
+test("a silent tp-manager and a not-ready reason are states, with names only", async () => {
   const { broker, clock, tpManager } = await connected();
   tpManager.word = "silent";
   await look(clock);
@@ -175,7 +175,7 @@ test("a silent tp-manager and an obstacle are states, with names only", async ()
     ]);
 });
 
-test("a broker that is down for hours at the start gets everything once, in order", async () => {
+test("a broker that is down for hours at the start gets each document once, in order", async () => {
   const broker = new ScriptedBroker();
   await broker.up();
   await broker.down();
@@ -218,7 +218,7 @@ test.each([
   },
 );
 
-test("a broker that acknowledges nothing is left, and nothing is lost", async () => {
+test("a broker that acknowledges nothing is disconnected, and no document is lost", async () => {
   const { broker, clock, tpManager, store } = await connected();
   broker.habits.holdsBack = true;
   tpManager.payment("charged");
@@ -233,7 +233,7 @@ test("a broker that acknowledges nothing is left, and nothing is lost", async ()
   expect(new Set(ids).size).toBe(1);
 });
 
-test("no more messages are under way than the broker takes", async () => {
+test("no more messages are unacknowledged than the broker takes", async () => {
   const broker = new ScriptedBroker();
   await broker.up();
   Object.assign(broker.habits, { holdsBack: true, receiveMaximum: 3 });
@@ -287,7 +287,7 @@ test("a document refused for good is dropped and counted, one without access is 
   await advanceUntil(clock, 5_000, () => store.waiting === 0);
 });
 
-test("a restart goes on with what waited, and tells nothing twice", async () => {
+test("a restart continues with what waited, and publishes nothing twice", async () => {
   const broker = new ScriptedBroker();
   await broker.up();
   await broker.down();
@@ -308,7 +308,7 @@ test("a restart goes on with what waited, and tells nothing twice", async () => 
   expect(broker.documents("payment").length).toBe(1);
 });
 
-test("a full queue drops its oldest and counts them; the rest expires after a week", async () => {
+test("a full queue drops and counts its oldest documents; others expire after a week", async () => {
   const broker = new ScriptedBroker();
   await broker.up();
   await broker.down();

@@ -115,7 +115,7 @@ export class Mosquitto {
     onTestFinished(() => void client.kill("SIGKILL"));
     const watched = new Watched();
     client.stdout?.on("data", (chunk: Buffer) => watched.take(chunk.toString("utf8")));
-    // The client tells nothing of its subscription: a message of ours comes back over it.
+    // The client does not report its subscription: it stands once a message of ours comes back.
     const probe = ["-p", String(this.port), "-t", topic.replace("#", "probe"), "-m", "{}"];
     await expect
       .poll(async () => {

@@ -16,7 +16,7 @@ test("the first tries are spread over 30 s, the later ones over half of a growin
   ]);
 });
 
-test("beside a twin the wait is 5 to 10 minutes, or what trouble would make it", () => {
+test("with a twin the wait is 5 to 10 minutes, or the longer wait after failures", () => {
   expect([1, 9, 11].map((failures) => between("twin", failures))).toEqual([
     [300, 600],
     [300, 600],

@@ -52,13 +52,13 @@ async function serve(answer: (socket: Socket, number: number) => void) {
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-/** Where nothing else tells the end of an answer, the connection does. */
+/** Answers whose end only the end of the connection shows. */
 const endsByClosing = (bytes: string): boolean => /^HTTP\/1.0|200 OK\r\nA: b/.test(bytes);
 const endless = (start: string): string => start + "x".repeat(20_000);
 
 const whole: Array<[string, string, number, string]> = [
   ["one length", ok, 200, "ok"],
-  ["no text behind the status", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", 200, "ok"],
+  ["no text after the status", "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok", 200, "ok"],
   ["a body without bytes", "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", 500, ""],
   ["chunks", `${chunked}1\r\no\r\n00a\r\nk012345678\r\n0\r\n\r\n`, 200, "ok012345678"],
   [
@@ -67,7 +67,7 @@ const whole: Array<[string, string, number, string]> = [
     200,
     "0\r\n\r\nok",
   ],
-  ["chunks with words beside them", `${chunked}2;a=b\r\nok\r\n0\r\nA: b\r\n\r\n`, 200, "ok"],
+  ["chunks with extensions and a trailer", `${chunked}2;a=b\r\nok\r\n0\r\nA: b\r\n\r\n`, 200, "ok"],
   ["a character over two chunks", `${chunked}1\r\n\xC3\r\n1\r\n\xA9\r\n0\r\n\r\n`, 200, "é"],
   ["a promise before it", `HTTP/1.1 100 Continue\r\n\r\n${ok}`, 200, "ok"],
   ["hints before it", `HTTP/1.1 103 Early\r\nLink: <a>\r\n\r\n${ok}`, 200, "ok"],
@@ -147,7 +147,7 @@ test.each([
 test.each([
   ["closes", (socket: Socket) => void socket.end()],
   ["breaks", (socket: Socket) => void socket.resetAndDestroy()],
-])("a kept connection that %s under a request leaves the truth unknown", async (_what, behave) => {
+])("a kept connection that %s in a request leaves the outcome unknown", async (_what, behave) => {
   const { url, asked } = await serve((socket, number) => {
     if (number === 1) socket.write(ok);
     else behave(socket);
@@ -206,7 +206,7 @@ test("a second secure connection resumes the first one's session", async () => {
   expect(resumed).toEqual([false, true]);
 });
 
-test("plain heads and chunks are told from all others", () => {
+test("plain heads and chunks are distinguished from all others", () => {
   const head = (lines: string): boolean =>
     readPlainHead(Buffer.from(`HTTP/1.1 200 OK\r\n${lines}\r\n\r\n`)) !== undefined;
   for (const plain of ["Content-Length: 2", "content-length:\t2 ", "Transfer-Encoding: Chunked"]) {

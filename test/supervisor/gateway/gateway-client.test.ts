@@ -60,19 +60,19 @@ test("characters outside ASCII arrive as UTF-8", async () => {
   });
 });
 
-test("a refusal is told with its code and words", async () => {
+test("a refusal is reported with its code and text", async () => {
   const { client } = await open({ status: 500, body: resultBody(3, "amount invalid") });
   const { verdict } = await client.generate(sampleTransaction(), signal);
   expect(verdict).toMatchObject({ class: "order-refused", code: 3, description: "amount invalid" });
 });
 
-test("refused credentials are told as such", async () => {
+test("refused credentials are reported as refused credentials", async () => {
   const { client } = await open(refusedCredentials);
   const { verdict } = await client.generate(sampleTransaction(), signal);
   expect(verdict.class).toBe("credentials-refused");
 });
 
-test("the gateway's words are kept without password, card number and line ends", async () => {
+test("the gateway's texts are kept without password, card number and line ends", async () => {
   const words = `no Secret_1\n for 4111111111111111 ${"x".repeat(500)}`;
   const { client } = await open({ status: 200, body: resultBody(3, words) });
   const { description } = (await client.generate(sampleTransaction(), signal)).verdict;
@@ -80,7 +80,7 @@ test("the gateway's words are kept without password, card number and line ends",
   expect(description).toHaveLength(300);
 });
 
-test("a transaction that fits no field is not sent at all", async () => {
+test("a transaction with a value that fits no field is not sent at all", async () => {
   const { server, client } = await open();
   const { verdict } = await client.generate(sampleTransaction({ orderId: "a\u0000b" }), signal);
   expect(verdict).toMatchObject({
@@ -90,7 +90,7 @@ test("a transaction that fits no field is not sent at all", async () => {
   expect(server.requests).toEqual([]);
 });
 
-test("what was left out of an order that was sent is noted", async () => {
+test("a field that was left out of a sent order is noted", async () => {
   const { server, client } = await open();
   const reply = await client.generate(sampleTransaction({ customerEmail: "nobody" }), signal);
   expect(reply.verdict.class).toBe("sent");
@@ -98,7 +98,7 @@ test("what was left out of an order that was sent is noted", async () => {
   expect(parametersOf(server.requests[0]?.body ?? "")).not.toHaveProperty("customerEmail");
 });
 
-test("a gateway below a path is addressed below it", async () => {
+test("a gateway URL with a path is called below that path", async () => {
   const { server } = await open();
   const below = await open(accepted, { GATEWAY_URL: `${server.url}/stage/` });
   await below.client.generate(sampleTransaction(), signal);
@@ -124,7 +124,7 @@ test.each([
   },
 );
 
-test("the words of a lookup are kept without password and card number", async () => {
+test("the texts of a lookup are kept without password and card number", async () => {
   const message = `no Secret_1\n for 4111111111111111 ${"x".repeat(500)}`;
   const { client } = await open({ status: 401, body: JSON.stringify({ code: 1, message }) });
   const answer = await client.lookUp("5CF62325CB217655", signal);

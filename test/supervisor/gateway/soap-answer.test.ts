@@ -21,7 +21,7 @@ const around = (content: string): string =>
   `<n:generateResponse xmlns:n="urn:x"><generateResult>${content}</generateResult>` +
   "</n:generateResponse></S:Body></S:Envelope>";
 
-/** A result with something beside its response. */
+/** A result with another element next to its response. */
 const beside = (content: string): string =>
   around("<code>0</code>").replace("</S:Body>", `${content}</S:Body>`);
 
@@ -68,8 +68,8 @@ test.each([
   ["a result outside its response", resultBody(0).replaceAll("ns1:generateResponse", "ns1:other")],
   ["two envelopes", resultBody(0) + resultBody(0).replace(/<\?xml.*\?>/, "")],
   ["something after the envelope", `${resultBody(0)}<html/>`],
-  ["an empty Fault beside the result", beside("<Fault/>")],
-  ["a Fault beside the result", beside("<Fault><faultcode>x</faultcode></Fault>")],
+  ["an empty Fault next to the result", beside("<Fault/>")],
+  ["a Fault next to the result", beside("<Fault><faultcode>x</faultcode></Fault>")],
   ["the answer to something else too", beside("<confirmResponse><a/></confirmResponse>")],
   ["an open element", resultBody(0).slice(0, -1)],
   ["nothing", ""],
@@ -115,7 +115,7 @@ describe("an answer in the plain form", () => {
     ),
   );
 
-  test("is read as the strict reader reads it, and nothing else is taken for it", () => {
+  test("is read as the strict reader reads it, and no other form is taken for it", () => {
     const places = [...typed.matchAll(/(?=[<>"])/g)].map(({ index }) => index);
     fc.assert(
       fc.property(
@@ -206,7 +206,7 @@ describe.skipIf(!vectors)("published answers (CONFORMANCE_VECTORS)", () => {
     expect(answer.kind === "result" && answer.fields.get("redirectUrl")).toMatch(/^https:/);
   });
 
-  test("the published refusal is code 1 with its words", () => {
+  test("the published refusal is code 1 with its text", () => {
     const answer = read(sample("response-generate-bad-password.xml"));
     expect(answer).toMatchObject({ kind: "result", code: 1 });
     expect(answer.kind === "result" && answer.description).toMatch(/^Bad password for login/);

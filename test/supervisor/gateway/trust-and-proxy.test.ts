@@ -50,7 +50,7 @@ async function proxyTo(port: number | null) {
   return { url: `http://127.0.0.1:${await portOf(proxy)}`, asked };
 }
 
-test("a certificate of GATEWAY_CA_FILE is trusted beside the system's", async () => {
+test("a certificate of GATEWAY_CA_FILE is trusted in addition to the system's", async () => {
   const server = createTlsServer(selfSigned, (request, response) => {
     request.resume();
     response.end("ok");
@@ -91,7 +91,7 @@ describe("a proxy of the environment", () => {
     expect(new Set(proxy.asked)).toEqual(new Set(["CONNECT gateway.example.test:443"]));
   });
 
-  test("a connection that breaks behind the proxy was written", async () => {
+  test("a connection that breaks after the proxy's tunnel may have sent the request", async () => {
     const { send } = await behindProxy((socket) => void socket.destroy());
     expect(await send()).toMatchObject({ kind: "failed", cause: "socket", written: true });
   });

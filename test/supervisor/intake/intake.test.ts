@@ -69,8 +69,8 @@ test.each([
 
 test.each([
   ["looked up first when its charge was found out later", "recovery", true, 1],
-  ["looked up first when it may have been handed over before", "payment", undefined, 1],
-  ["sent at once when it was never handed over before", "payment", true, 0],
+  ["looked up first when it may have been handed off before", "payment", undefined, 1],
+  ["sent at once when it was never handed off before", "payment", true, 0],
 ] as const)("a transaction that comes after a loss is %s", async (_, origin, isFirst, look) => {
   const rig = await openRig();
   rig.losses.note("it is an older copy");

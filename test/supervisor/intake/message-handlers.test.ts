@@ -83,7 +83,7 @@ test("store-transaction with a changed content is refused and stays refused", as
   expect(alarms()).toEqual(["transaction-changed", "transaction-changed"]);
 });
 
-test("transaction-delivery waits for the first try and tells that it was sent", async () => {
+test("transaction-delivery waits for the first try and answers that it was sent", async () => {
   const { call, handOver } = await openMessages();
   const transactionId = handOver("a");
   const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
@@ -109,7 +109,7 @@ test("transaction-delivery ends when its time is over", async () => {
   expect(await answer).toEqual({ known: true, state: "pending", sent: false });
 });
 
-test("transaction-delivery does not wait when it is parked already", async () => {
+test("transaction-delivery does not wait for a transaction that is parked already", async () => {
   const { call, handOver, server, tries } = await openMessages();
   server.behave = () => refusedOrder;
   const transactionId = handOver("a");
@@ -135,14 +135,14 @@ test("transaction-delivery does not wait for a paused queue", async () => {
   expect(server.requests).toHaveLength(1);
 });
 
-test("transaction-delivery of an unknown transaction says so at once", async () => {
+test("transaction-delivery of an unknown transaction is answered at once", async () => {
   const { call } = await openMessages();
   const { transactionId } = sampleTransaction();
   const answer = await call("transaction-delivery", { transactionId, waitMs: 60_000 }, PATIENCE_MS);
   expect(answer).toEqual({ known: false, state: null, sent: false });
 });
 
-test("several who wait for one transaction are all told", async () => {
+test("several callers that wait for one transaction are all answered", async () => {
   const { call, handOver, server, clock } = await openMessages();
   server.behave = () => "hang";
   const transactionId = handOver("a");
@@ -156,7 +156,7 @@ test("several who wait for one transaction are all told", async () => {
   expect(count()).toBe(0);
 });
 
-test("status counts the outbox and tells its age and why it is paused", async () => {
+test("status counts the outbox and shows its age and why it is paused", async () => {
   const { call, handOver, server, tries, clock } = await openMessages();
   await tries(handOver("sent"), 1);
   server.behave = () => refusedOrder;
@@ -217,13 +217,13 @@ test("status of an empty outbox has no age and no pause", async () => {
   });
 });
 
-test("stop is acknowledged and asked for once per message", async () => {
+test("stop is acknowledged, and stops the program once for each message", async () => {
   const { call, stops } = await openMessages();
   expect(await call("stop", {}, PATIENCE_MS)).toEqual({ stopping: true });
   expect(stops).toEqual(["asked to by another program"]);
 });
 
-test("closing waits for nobody: those who wait are answered and let go", async () => {
+test("closing waits for no caller: those who wait are answered and let go", async () => {
   const { call, handOver, server, watch, clock, closeServer } = await openMessages();
   server.behave = () => "hang";
   const transactionId = handOver("a");

@@ -4,7 +4,7 @@ import { mapiOf, md5, resultOf } from "./mapi.ts";
 /**
  * A program that attacks a notification listener: `attacker.ts PORT PER_SECOND DRIBBLING`. So many
  * junk requests a second, each over a connection of its own, and so many connections that dribble
- * and are opened again when they are cut. Tells how many requests were sent, once a second.
+ * and are opened again when they are cut. Prints how many requests were sent, once a second.
  */
 const [port = 0, perSecond = 0, dribbling = 0] = process.argv.slice(2).map(Number);
 const HOST = "127.0.0.1";

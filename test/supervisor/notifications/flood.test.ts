@@ -63,7 +63,7 @@ test.runIf(process.platform === "linux").each(senders)(
   async (_name, sender) => {
     const port = await freePort();
     const data = join(temporaryFolder(), "data");
-    // Nobody is at the gateway's address: what is handed over waits, and its order is known.
+    // Nobody is at the gateway's address: what is handed off waits, and its order is known.
     const gatewayUrl = `http://127.0.0.1:${await freePort()}`;
     writeConfig(data, gatewayUrl, { NOTIFICATION_PORT: String(port) });
     const supervisor = new SupervisorProcess(data);

@@ -28,7 +28,7 @@ describe("a notification", () => {
     });
   });
 
-  test("tells the free data by their keys", () => {
+  test("gives the free data by their keys", () => {
     const datas = "<merchantDatas>  <_aKey_a>1</_aKey_a>  <_aKey_b-2/>  </merchantDatas>";
     const verdict = read(mapiOf(resultOf().replace("</result>", `${datas}</result>`)));
     expect(verdict.genuine && verdict.notification.freeData).toEqual({ a: "1", "b-2": "" });
@@ -50,11 +50,11 @@ describe("a notification", () => {
     ["a changed byte", good.replace("8.99", "8.98"), /wrong digest/],
     ["an empty digest", mapiOf(result, ""), /not one mapi/],
     ["a short digest", mapiOf(result, digest.slice(1)), /not one mapi/],
-    ["a second result behind", good.replace("</mapi>", `${evil}</mapi>`), /exactly one result/],
+    ["a second result after", good.replace("</mapi>", `${evil}</mapi>`), /exactly one result/],
     ["a second result before", good.replace("<mapi>", `<mapi>${evil}`), /exactly one result/],
     ["a second root", `${good}<mapi><x/></mapi>`, /not one mapi/],
     ["a root that closes itself, and text", `<mapi/>${good}`, /not one mapi/],
-    ["text behind the root", `${good}text`, /not one mapi/],
+    ["text after the root", `${good}text`, /not one mapi/],
     ["attributes on the root", good.replace("<mapi>", '<mapi a="b">'), /not one mapi/],
     ["attributes on the result", good.replace("<result>", '<result a="b">'), /exactly one/],
     ["two digests", good.replace("<result>", `<md5content>${digest}</md5content><result>`), /mapi/],
@@ -80,7 +80,7 @@ describe("a notification", () => {
     ["deep nesting", `${"<a>".repeat(50)}${"</a>".repeat(50)}`, /well-formed/],
     ["very many elements", "<a/>".repeat(2_000), /too many/],
   ];
-  test.each(signedEvil)("even a signed one is refused with %s", (_name, inside, words) => {
+  test.each(signedEvil)("is refused with %s even when it is signed", (_name, inside, words) => {
     const document = mapiOf(resultOf().replace("</result>", `${inside}</result>`));
     expect(why(document)).toMatch(words);
     expect(read(document)).toMatchObject({ counted: "unreadable", alarming: true });
@@ -108,7 +108,7 @@ describe("a notification", () => {
     expect(read(forged)).toMatchObject({ counted: "wrong-digest", alarming: true });
   });
 
-  test("CDATA hides neither a second result nor what stands around it", () => {
+  test("with CDATA hides neither a second result nor what stands around it", () => {
     const section = "<![CDATA[x]]>";
     const twice = good.replace("</mapi>", `${section}${evil}</mapi>`);
     expect(why(twice)).toMatch(/exactly one result/);
@@ -186,7 +186,7 @@ describe("the form field", () => {
     (body) => expect(formField(Buffer.from(body), "xml")).toBeUndefined(),
   );
 
-  test("keeps bytes that are no text, so that the digest stays a matter of bytes", () => {
+  test("keeps bytes that are no text, because the digest covers bytes", () => {
     expect(formField(Buffer.from("xml=%FF%00%C3"), "xml")).toEqual(Buffer.from([255, 0, 0xc3]));
   });
 });

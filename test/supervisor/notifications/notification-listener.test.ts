@@ -98,7 +98,7 @@ describe("a notification of our order", () => {
     expect(history().state).toBe(state);
   });
 
-  test("tells the gateway's id, and the order id is known from then on", async () => {
+  test("brings the gateway's id, and the order id is known from then on", async () => {
     const { rig, notify, history } = await listening();
     expect((await rig.operations.resolve({ orderId: "A-1" })).found).toBe(false);
     await notify();
@@ -143,7 +143,7 @@ describe("a notification of our order", () => {
     ["no id", { transid: "" }],
     ["an id with other characters", { transid: "5CF6 2325" }],
   ];
-  test.each(others)("with %s is not taken, and an operator hears of it", async (_name, fields) => {
+  test.each(others)("with %s is not taken, and raises an alarm", async (_name, fields) => {
     const { rig, notify, history } = await listening();
     expect(await notify(fields)).toBe(403);
     expect(history()).toMatchObject({ state: "unknown", events: [], transactionPublicIds: [] });
@@ -247,8 +247,8 @@ describe("a notification of our order", () => {
   });
 });
 
-describe("what anybody may send", () => {
-  test("other methods, types and forms are refused", async () => {
+describe("a request of any sender", () => {
+  test("with another method, type or form is refused", async () => {
     const { listener, send } = await listening();
     expect((await fetch(`http://127.0.0.1:${listener.port}/`)).status).toBe(405);
     expect(await send("xml=1", { type: "text/xml" })).toBe(415);
@@ -257,7 +257,7 @@ describe("what anybody may send", () => {
     expect(await send("")).toBe(403);
   });
 
-  test("too large a body is refused, told beforehand or not", async () => {
+  test("with too large a body is refused, announced or not", async () => {
     const { listener, send } = await listening();
     expect(await send(Buffer.alloc(NOTIFICATION_BYTES_MAX + 1, "x"))).toBe(413);
     const response = await new Promise<string>((resolve) => {
@@ -273,7 +273,7 @@ describe("what anybody may send", () => {
     expect(response).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test("senders that never come to an end keep nobody out, and are cut in time", async () => {
+  test("that never comes to an end keeps no sender out, and is cut in time", async () => {
     const at = await listening({ fraudSecret: SECRET, requestMs: 300 });
     const slow = Array.from({ length: CONNECTIONS_MAX + 10 }, () => {
       const socket = connect(at.listener.port, "127.0.0.1", () =>
@@ -292,7 +292,7 @@ describe("what anybody may send", () => {
     expect(await at.notify()).toBe(200);
   });
 
-  test("of one address hold half of the connections at most", async () => {
+  test("shares half of the connections at most with others of its address", async () => {
     const at = await listening();
     let open = 0;
     for (let i = 0; i < CONNECTIONS_MAX; i++) {
@@ -303,13 +303,13 @@ describe("what anybody may send", () => {
     await expect.poll(() => open).toBe(CONNECTIONS_OF_SOURCE_MAX);
   });
 
-  test("junk is not counted, however much of it comes", async () => {
+  test("that is junk is not counted, however many come", async () => {
     const { send, notify } = await listening();
     for (let i = 0; i < MESSAGES_PER_MINUTE_MAX + 1; i++) expect(await send("xml=1")).toBe(403);
     expect(await notify()).toBe(200);
   });
 
-  test("more genuine ones than the rate allows are put off, so that they come again", async () => {
+  test("that is genuine beyond the allowed rate is put off, so that it comes again", async () => {
     const { rig, notify } = await listening();
     for (let i = 0; i < MESSAGES_PER_MINUTE_MAX; i++) expect(await notify()).toBe(200);
     expect(await notify()).toBe(503);
@@ -318,7 +318,7 @@ describe("what anybody may send", () => {
     expect(await notify()).toBe(200);
   });
 
-  test("refusals are told at once, then once a minute with their number", async () => {
+  test("that is refused is logged at once, then once a minute with the number", async () => {
     const { rig, notify } = await listening();
     const told = () =>
       rig.lines.filter(({ msg }) => /refused/.test(String(msg))).map(({ count }) => count);
@@ -329,7 +329,7 @@ describe("what anybody may send", () => {
     expect(told()).toEqual([1, 50]);
   });
 
-  test("a body in pieces of one byte takes no more memory than its bytes", async () => {
+  test("in pieces of one byte takes no more memory than its bytes", async () => {
     const { listener, notify } = await listening();
     const socket = connect(listener.port, "127.0.0.1").on("error", () => {});
     onTestFinished(() => void socket.destroy());
@@ -342,7 +342,7 @@ describe("what anybody may send", () => {
     expect(heapInUse() - before).toBeLessThan(4 * 1024 * 1024);
   });
 
-  test("what cannot be stored is answered 500, so that the gateway repeats it", async () => {
+  test("that cannot be stored is answered 500, so that the gateway repeats it", async () => {
     const { rig, notify } = await listening();
     rig.database.exec("DROP TABLE notifications");
     expect(await notify()).toBe(500);
@@ -398,7 +398,7 @@ describe("the fraud event", () => {
   });
 
   const vectors = process.env["CONFORMANCE_VECTORS"];
-  test.skipIf(!vectors)("as published, without an order, is kept and told", async () => {
+  test.skipIf(!vectors)("as published, without an order, is kept and raises an alarm", async () => {
     const { rig, fraud } = await listening();
     const file = join(vectors ?? "", "gateway/webhook/fraud-published-data.json");
     expect(await fraud(JSON.parse(readFileSync(file, "utf8")))).toBe(200);

@@ -4,7 +4,7 @@ import { openRig } from "../supervisor-rig.ts";
 
 const QUIET_MS = 10 * 60_000;
 
-test("the count and its begin are there after a restart, until a good one came", async () => {
+test("the count and its begin outlive a restart, until a good notification came", async () => {
   const { tally, clock, database } = await openRig();
   const sinceMs = clock.now();
   for (let i = 0; i < 3; i++) tally.count("wrong-digest", "wrong digest");
@@ -18,7 +18,7 @@ test("the count and its begin are there after a restart, until a good one came",
   expect(new NotificationTally(database, clock).figures.refused).toBeNull();
 });
 
-test("wrong ones among good ones stay one trouble until none came for ten minutes", async () => {
+test("wrong notifications among good ones are one condition until ten quiet minutes", async () => {
   const { tally, clock } = await openRig();
   const sinceMs = clock.now();
   for (let i = 0; i < 30; i++) {
@@ -31,7 +31,7 @@ test("wrong ones among good ones stay one trouble until none came for ten minute
   expect(tally.figures.refused).toBeNull();
 });
 
-test("junk that is no notification is counted, is no trouble and ends none", async () => {
+test("junk that is no notification is counted, is no condition and ends none", async () => {
   const { tally, clock } = await openRig();
   for (let i = 0; i < 5; i++) tally.count("malformed", "not UTF-8");
   expect(tally.figures).toMatchObject({ verdicts: { malformed: 5 }, refused: null });
@@ -41,7 +41,7 @@ test("junk that is no notification is counted, is no trouble and ends none", asy
   expect(tally.figures.refused).toMatchObject({ count: 1, reason: "not about our order" });
 });
 
-test("a clock that went back does not keep the trouble for ever", async () => {
+test("a clock that went back does not keep the condition for ever", async () => {
   const { tally, clock } = await openRig();
   tally.count("wrong-digest", "wrong digest");
   tally.count("accepted", "");

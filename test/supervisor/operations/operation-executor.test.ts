@@ -366,7 +366,7 @@ describe("the lookup", () => {
     ["has another amount", { amount: "9.00" }, false],
     ["has another currency", { currency: "CHF" }, false],
     ["has another order", { merchant_order_id: "A-2" }, false],
-    ["tells no amount", { amount: undefined }, false],
+    ["has no amount", { amount: undefined }, false],
   ];
   test.each(binding)("ties the id to our order when it %s: %j", async (_name, change, tied) => {
     const rig = await openRig();

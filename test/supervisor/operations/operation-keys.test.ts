@@ -24,7 +24,7 @@ async function rigOf(path?: string) {
   return rig;
 }
 
-test("a process that is killed between the write-ahead record and the send", async () => {
+test("a kill between the write-ahead record and the send leaves the refund unknown", async () => {
   const former = await rigOf();
   const asked = refund();
   former.operationStore.begin(asked, former.clock.now(), key);
@@ -39,21 +39,21 @@ test("a process that is killed between the write-ahead record and the send", asy
   expect(rig.server.requests).toEqual([]);
 });
 
-test("a late message of another process carries nothing out with a used key", async () => {
+test("a late message of another process is not carried out with a used key", async () => {
   const rig = await rigOf();
   await rig.operations.operate(refund());
   const late = await rig.operations.operate(refund({ transactionPublicId: "5CF62325CB217656" }));
   expect([late, rig.server.requests.length]).toEqual([{ operation: null }, 1]);
 });
 
-test("a key is asked about while its operation runs: the answer waits for the end", async () => {
+test("a question about a key whose operation runs is answered when that has ended", async () => {
   const rig = await rigOf();
   const running = rig.operations.operate(refund());
   const { known } = await rig.operations.ofKey({ idempotencyKey: "k", target });
   expect(known?.operation.state).toBe((await running).operation?.state);
 });
 
-test("a refund that may be a repeated one is not sent, unless that is meant", async () => {
+test("a refund that may be a repeated one is not sent, unless another one is meant", async () => {
   const rig = await rigOf();
   rig.server.behave = () => ({
     status: 200,
@@ -73,7 +73,7 @@ test("a refund that may be a repeated one is not sent, unless that is meant", as
   expect((await rig.operations.operate(refund({ key: undefined }))).repeats).toBeUndefined();
 });
 
-test("an operation about an order of after a loss is closed, one of before is open", async () => {
+test("an operation on an order from after a loss is closed, from before it is open", async () => {
   const rig = await rigOf();
   const before = rig.handOver("before");
   // The clock was ahead, and is set right while the database is lost.
@@ -93,7 +93,7 @@ test("an operation about an order of after a loss is closed, one of before is op
   expect(rig.alarms()).toContain("gateway-operation-unknown");
 });
 
-test("what a former process did is of the last day until this one has run for a day", async () => {
+test("a former process's operation is of the last day until this one has run a day", async () => {
   const former = await rigOf();
   const part = refund({ key: undefined, unlessRepeated: true });
   const { operation } = await former.operations.operate(part);

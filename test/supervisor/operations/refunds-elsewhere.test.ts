@@ -27,13 +27,13 @@ async function refundedElsewhere(status: string) {
 }
 
 describe("a notification from before a refund was asked for", () => {
-  test.each(["ok", "nok"])("says nothing of its end: %s", async (status) => {
+  test.each(["ok", "nok"])("does not end the refund: %s", async (status) => {
     const { rig, told } = await refundedElsewhere(status);
     const request = refundOf3();
     rig.operationStore.begin(request, rig.clock.now());
     rig.operations.start();
     expect(rig.operationStore.operation(request.operationId)?.state).toBe("unknown");
-    // This time the clock is behind.
+    // This time the notification comes when the clock is slow.
     rig.notifications.add({ ...told, fingerprint: "document 2" }, rig.clock.now() - 60_000);
     rig.operations.notified(ID);
     const state = status === "ok" ? "done" : "refused";
@@ -43,7 +43,7 @@ describe("a notification from before a refund was asked for", () => {
   test.each([
     ["3.00", "unknown"],
     ["6.00", "done"],
-  ])("tells a lookup what was refunded before: %s in all is %s", async (sum, state) => {
+  ])("gives a lookup the sum refunded before: %s in all is %s", async (sum, state) => {
     const { rig } = await refundedElsewhere("ok");
     const request = refundOf3();
     const order = { merchant_order_id: "A-1", amount: "8.99", currency: "EUR" };

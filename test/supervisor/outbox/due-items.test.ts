@@ -32,7 +32,7 @@ function waiting(database: DatabaseSync, look: 0 | 1): Waiting[] {
   return database.prepare(sql).all() as unknown as Waiting[];
 }
 
-/** Due, or the clock went back behind the beginning of the delay. */
+/** Due, or the clock went back to before the beginning of the delay. */
 const dueAt = (nowMs: number) => (item: Waiting) => item.next <= nowMs || item.delayed > nowMs;
 
 function outbox(
@@ -75,7 +75,7 @@ function end(store: OutboxStore, item: ClaimedItem, random: Random, nowMs: numbe
   store.endAndClaim([ended], { which: "due", limit: 0, nowMs });
 }
 
-test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)", (seed) => {
+test.each([1, 2, 3, 4])("of the waiting items the one due longest is taken (seed %i)", (seed) => {
   const random = new Random(seed);
   const { database, store, admin } = outbox();
   const ids: string[] = [];
@@ -109,7 +109,7 @@ test.each([1, 2, 3, 4])("whatever waits, the one due longest is taken (seed %i)"
   }
 });
 
-test("what waited in doubt is counted in a database of an older version too", () => {
+test("items that waited in doubt are counted in a database of an older version too", () => {
   const path = join(temporaryFolder(), "supervisor.db");
   const counts = (one: Migration) => sqlOf(one).includes("CREATE TABLE items_in_doubt");
   const steps = supervisorMigrations.findIndex(counts);

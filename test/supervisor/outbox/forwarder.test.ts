@@ -326,7 +326,7 @@ describe("refused credentials", () => {
     expect(await rig.tries(id, 3)).toEqual(["credentials-refused", "lost-answer", "sent"]);
   });
 
-  test("end with an operator's word", async () => {
+  test("end with an operator's decision", async () => {
     const rig = await openRig();
     rig.server.behave = () => refusedCredentials;
     rig.forwarder.start();

@@ -59,7 +59,7 @@ test.each<[string, Behaviour]>([
   });
 });
 
-test("an answer about another order is no success: told at once, and looked up", async () => {
+test("an answer about another order is no success: it is an alarm, and is looked up", async () => {
   const about = "<merchantReference>another</merchantReference><code>";
   const body = resultBody(0).replace("<code>", about);
   const { rig, id } = await lostAnswer({ status: 200, body });
@@ -95,7 +95,7 @@ test.each<[string, object]>([
 });
 
 test.each([400, 404, 405])(
-  "the plural path answering %i, the singular one is asked",
+  "when the plural path answers %i, the singular one is asked",
   async (no) => {
     const { rig, id } = await lostAnswer();
     rig.server.lookUp = ({ path }) =>
@@ -119,7 +119,7 @@ test.each([".", ".."])(
   },
 );
 
-test("an order that comes into being late is found by the second lookup", async () => {
+test("an order that appears late at the gateway is found by the second lookup", async () => {
   const { rig, id } = await lostAnswer();
   await lookedUp(rig, 1);
   rig.server.lookUp = () => order("a b/1", id);
@@ -128,7 +128,7 @@ test("an order that comes into being late is found by the second lookup", async 
   expect(rig.server.requests).toHaveLength(1);
 });
 
-test("a lookup that hangs keeps no order back, and the stop of the program ends it", async () => {
+test("a lookup that hangs delays no other order, and a stop of the program ends it", async () => {
   const { rig, id } = await lostAnswer();
   rig.server.behave = () => accepted;
   rig.server.lookUp = () => "hang";
@@ -149,7 +149,7 @@ test("a lookup that hangs keeps no order back, and the stop of the program ends 
   await expect.poll(() => after.store.delivery(id)?.state).toBe("sent");
 });
 
-test("an operator's requeue looks once more, and sends what no lookup tells of", async () => {
+test("an operator's requeue looks up once more, and sends what no lookup can find", async () => {
   const { rig, id } = await lostAnswer();
   rig.server.lookUp = () => ({ status: 405 });
   await lookedUp(rig, 2);
@@ -178,7 +178,7 @@ describe("a gateway that loses every answer for an hour", () => {
     return { rig, asked: rig.server.lookups.length - before };
   }
 
-  test("is asked by one lookup at growing pauses, and tells of all orders then", async () => {
+  test("is asked by one lookup at growing pauses, and then answers for all orders", async () => {
     const { rig, asked } = await silentHour();
     expect(asked).toBeLessThanOrEqual(2);
     const ids = new Map(
@@ -195,7 +195,7 @@ describe("a gateway that loses every answer for an hour", () => {
     expect(rig.server.requests.filter(({ method }) => method === "POST")).toHaveLength(4);
   });
 
-  test("and answers a send again is asked within a minute", async () => {
+  test("that answers a send again is looked up within a minute", async () => {
     const { rig } = await silentHour();
     rig.server.behave = () => accepted;
     await rig.tries(rig.handOver("one more"), 1);
@@ -207,7 +207,7 @@ describe("a gateway that loses every answer for an hour", () => {
 });
 
 describe("a lookup that refuses the credentials", () => {
-  test("is told once for all orders, with what to do", async () => {
+  test("raises one alarm for all orders, with what to do", async () => {
     const { rig } = await lostAnswer();
     rig.handOver("b");
     const body = JSON.stringify({ code: 1_000_001, message: "Incorrect Credentials" });

@@ -24,7 +24,7 @@ const failed = (cause: "timeout" | "socket", written = true): Exchange => ({
   detail: "",
 });
 
-/** What was counted, told at the end of the run as tables of docs/evidence.md. */
+/** The counts, printed at the end of the run as tables of docs/evidence.md. */
 const outages: string[] = [
   "| an hour in which the gateway | sends | lookups | sends of one order | lookups of one order |" +
     " alarms about orders | other alarms |",

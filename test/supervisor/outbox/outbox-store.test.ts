@@ -111,7 +111,7 @@ test("items are claimed oldest first", () => {
   expect(ids.map(() => store.claim("due", T0 + 10)?.orderId)).toEqual(["a", "b", "c"]);
 });
 
-test("an item whose delay runs is passed over, and due again when it is over", () => {
+test("an item whose delay runs is passed over, and is due when the delay is over", () => {
   const store = openStore();
   const [first = ""] = addOrders(store, "a", "b");
   const item = store.claim("one", T0, first);
@@ -122,7 +122,7 @@ test("an item whose delay runs is passed over, and due again when it is over", (
   expect(store.claim("due", T0 + 500)).toMatchObject({ orderId: "a", number: 2 });
 });
 
-test("an item that failed goes behind those that were due before its next try", () => {
+test("an item that failed follows those that were due before its next try", () => {
   const store = openStore();
   const [first = ""] = addOrders(store, "a", "b", "c");
   const item = store.claim("one", T0, first);
@@ -131,7 +131,7 @@ test("an item that failed goes behind those that were due before its next try", 
   expect(order).toEqual(["b", "c", "a"]);
 });
 
-test("an item that keeps its place stays before the younger ones", () => {
+test("an item that keeps its slot stays before the younger ones", () => {
   const store = openStore();
   const [first = ""] = addOrders(store, "a", "b");
   const item = store.claim("one", T0, first);
@@ -189,7 +189,7 @@ test("the first try has ended when it is recorded, not when it begins", () => {
   expect(store.delivery(id)?.firstTryEnded).toBe(true);
 });
 
-test("of a long history the first and the last tries stay, with their numbers", () => {
+test("of a long history the first and the last tries are kept, with their numbers", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "a");
   const [keptFirst, keptLast] = [10, 40];
@@ -206,7 +206,7 @@ test("of a long history the first and the last tries stay, with their numbers", 
   expect(attempts.at(-1)?.notes).toEqual([`note ${tries - 1}`]);
 });
 
-test("tries that a dead process left behind are ended as ambiguous and become due again", () => {
+test("unfinished tries of a dead process are ended as ambiguous and become due again", () => {
   const path = join(temporaryFolder(), "supervisor.db");
   const before = openStore(path);
   const [id = "", other = ""] = addOrders(before, "a", "b");
@@ -221,7 +221,7 @@ test("tries that a dead process left behind are ended as ambiguous and become du
   expect(after.claim("lookup", T0 + 50)).toMatchObject({ orderId: "a", number: 1 });
 });
 
-test("a lookup that a dead process left behind is no try and is begun again after a while", () => {
+test("an unfinished lookup of a dead process is no try and is begun again after a while", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "a");
   store.claim("one", T0, id);
@@ -234,7 +234,7 @@ test("a lookup that a dead process left behind is no try and is begun again afte
   expect(store.claim("lookup", T0 + 60_070)).toMatchObject({ orderId: "a" });
 });
 
-test("an item that dies with its process again and again lets the others go first", () => {
+test("an item whose process dies each time lets the other items go first", () => {
   const store = openStore();
   const [id = ""] = addOrders(store, "poison", "good");
   const delays: number[] = [];

@@ -118,7 +118,7 @@ describe("what is kept", () => {
     expect(rig.server.requests[before]?.body).toContain("ada@shop.example");
   });
 
-  test("a transaction that is handed over again after that is still known", async () => {
+  test("a transaction that is handed off again after that is still known", async () => {
     const { rig, orders, chore } = await settled();
     await rig.clock.advance(DAYS * DAY_MS + 1);
     await chore.run();

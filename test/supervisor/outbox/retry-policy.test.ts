@@ -61,27 +61,27 @@ test("after growing delays the queue tries once in a quarter of an hour, at its 
   );
 });
 
-describe("who waits", () => {
-  test("the queue alone, when nothing of the item was sent: it keeps its slot", () => {
+describe("a failed try delays", () => {
+  test("only the queue, when nothing of the item was sent: the item keeps its slot", () => {
     const decision = decide(faultTable.unreachable, fresh, { ...calm, queueFailures: 3 });
     expect(decision).toMatchObject({ state: "pending", itemDelayMs: 0, queueHoldMs: 15_999 });
     expect(decision.history.failures).toBe(0);
   });
 
-  test("the item alone, when the failure may be its own: the others go on at once", () => {
+  test("only the item, when the failure may be its own: the others go on at once", () => {
     const decision = decide(faultTable["server-error"], { ...fresh, failures: 3 }, calm);
     expect(decision).toMatchObject({ state: "pending", itemDelayMs: 15_999, queueHoldMs: 0 });
     expect(decision.history.failures).toBe(4);
   });
 
-  test("both, when it is most likely the gateway: the others at most a minute", () => {
+  test("both, when the gateway most likely failed: the others wait a minute at most", () => {
     const busy = { ...calm, queueFailures: 12 };
     const decision = decide(faultTable.unavailable, { ...fresh, failures: 12 }, busy);
     expect(decision.itemDelayMs).toBe(899_999);
     expect(decision.queueHoldMs).toBe(SHARED_HOLD_CAP_MS);
   });
 
-  test("nobody, when it is sent, parked or the program stopped", () => {
+  test("nothing, when the item is sent, parked or the program stopped", () => {
     for (const name of ["sent", "order-refused", "unsendable", "interrupted"] as const) {
       expect(decide(faultTable[name], fresh, calm)).toMatchObject({
         itemDelayMs: 0,
@@ -159,7 +159,7 @@ describe("answers without a result", () => {
     expect(decide(row, before, calm).state).toBe("parked");
   });
 
-  test("go on after a day as long as the gateway may have the order and no lookup tells", () => {
+  test("go on after a day while the gateway may have the order and no lookup shows it", () => {
     expect(decide(row, before, { ...calm, resends: 1 }).state).toBe("pending");
   });
 
@@ -182,7 +182,7 @@ describe("answers without a result", () => {
   });
 });
 
-test("whatever else fails is retried for ever", () => {
+test("any other failure is retried for ever", () => {
   const forEver = Object.values<FaultRow>(faultTable).filter(
     ({ action, parkAfterADay }) => action === "retry" && !parkAfterADay,
   );

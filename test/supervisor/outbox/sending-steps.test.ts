@@ -22,7 +22,7 @@ async function rigWithSteps() {
   return { rig, ends, told };
 }
 
-test("tries, parks and people's words are told in the order in which they were", async () => {
+test("tries, parks and operators' decisions are listed in the order of their time", async () => {
   const { rig, told, ends } = await rigWithSteps();
   rig.server.behave = () => refusedOrder;
   const id = rig.handOver("A-1");
@@ -66,7 +66,7 @@ test("tries, parks and people's words are told in the order in which they were",
   expect(ends()).toHaveLength(2);
 });
 
-test("what is not known of a try, and why it was closed, is told", async () => {
+test("an unknown outcome of a try, and why an item was closed, are listed", async () => {
   const { rig, told } = await rigWithSteps();
   rig.server.behave = () => ({ status: 500 });
   const id = rig.handOver("A-1");
@@ -81,7 +81,7 @@ test("what is not known of a try, and why it was closed, is told", async () => {
   expect(told("A-2")).toEqual([]);
 });
 
-test("one that the gateway names is told as sent; one that it takes has no row more", async () => {
+test("an order named by the gateway is listed as sent; an accepted one has no more", async () => {
   const { rig, told, ends } = await rigWithSteps();
   await rig.tries(rig.handOver("A-2"), 1);
   expect([told("A-2"), ends()]).toEqual([["queued", "try, taken, N/A"], []]);
@@ -97,7 +97,7 @@ const olderSchemas = supervisorMigrations.map((_, steps) => steps).slice(1);
 const schemaWithEnds =
   supervisorMigrations.findIndex((one) => sqlOf(one).includes("CREATE TABLE outbox_ends")) + 1;
 
-test.each(olderSchemas)("what schema %i had parked and closed is told too", (steps) => {
+test.each(olderSchemas)("what schema %i had parked and closed is listed too", (steps) => {
   const path = join(temporaryFolder(), "supervisor.db");
   const older = openDatabase(path, supervisorMigrations.slice(0, steps));
   const hasDropped = steps > 1;
@@ -127,7 +127,7 @@ test.each(olderSchemas)("what schema %i had parked and closed is told too", (ste
     pending: [queued],
     sent: [queued],
     unreasoned: [queued],
-    // From here on it is told; before, nobody had kept it of one that was sent.
+    // From this schema on it is listed; before, no row was kept of an item that was sent.
     named: steps < schemaWithEnds ? [queued] : [queued, "sent 2000"],
     parked: [queued, "parked 2000"],
     timeless: [queued, "parked 1000"],
@@ -141,7 +141,7 @@ test.each(olderSchemas)("what schema %i had parked and closed is told too", (ste
   expect(new OutboxStore(database).claim("due", 3_000)?.orderId).toBe("pending");
 });
 
-test("of an item that people had sent again and again the newest is told", async () => {
+test("of an item that operators sent again many times the newest steps are listed", async () => {
   const { rig } = await rigWithSteps();
   const id = rig.handOver("A-1");
   await rig.tries(id, 1);

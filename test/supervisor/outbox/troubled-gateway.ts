@@ -10,7 +10,7 @@ import { noOrderBody, resultBody } from "../recording-gateway.ts";
 import { sampleTransaction } from "../sample-transaction.ts";
 import { openRig } from "../supervisor-rig.ts";
 
-/** The gateway while it is in trouble. */
+/** How the gateway answers while it fails. */
 export interface Trouble {
   readonly answer: Exchange;
   readonly takesMs: number;
@@ -31,7 +31,7 @@ export const absent = (): Exchange => answered(404, noOrderBody);
 export const orderOf = (orderId: string, custom_data: object | null): Exchange =>
   answered(200, JSON.stringify({ id: orderId, amount: "8.99", currency: "EUR", custom_data }));
 
-/** A gateway without a network, in trouble as long as `troubled` says so, that counts. */
+/** A gateway without a network that fails as long as `troubled` says so, and counts. */
 class TroubledGateway implements Gateway, OperationGateway {
   readonly sends = new Map<string, number>();
   readonly lookups = new Map<string, number>();
@@ -95,7 +95,7 @@ export async function openTroubled(
     rig.store.add(sampleTransaction({ orderId: `order ${i}` }), clock.now());
   }
   rig.forwarder.start();
-  /** Lets the supervisor look for its troubles, as main.ts does. */
+  /** Lets the supervisor check for its conditions, as main.ts does. */
   const watch = (): void => {
     const own = supervisorConditionWatch({ ...rig, version: "1.2.3" });
     onTestFinished(() => own.close());

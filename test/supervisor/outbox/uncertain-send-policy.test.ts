@@ -42,7 +42,7 @@ describe("after a send", () => {
     expect(lost).toMatchObject({ lookUpNext: true, sentAtMs: NOW, orders: 1, resends: 0 });
   });
 
-  test("a uncertain ends with nothing but success, and counts what may be a copy", () => {
+  test("an uncertain send ends with success alone, and counts what may be a copy", () => {
     const open = { ...lost, lookUpNext: false };
     for (const name of classes.filter((one) => faultTable[one].action !== "sent")) {
       const after = uncertainAfterSend(name, open, NOW);
@@ -55,12 +55,12 @@ describe("after a send", () => {
 });
 
 describe("after a lookup", () => {
-  test("a found order is sent, another one's is parked", () => {
+  test("an order of ours is sent, and another kiosk's order is parked", () => {
     expect(decideLookup({ kind: "ours" }, lost, now).next).toBe("sent");
     expect(decideLookup({ kind: "other", why: "" }, lost, now).next).toBe("parked");
   });
 
-  test("an order that is not found is asked for again after a minute, and then sent", () => {
+  test("an order that is not found is looked up again after a minute, and then sent", () => {
     const first = decideLookup({ kind: "absent" }, lost, now);
     expect(first).toMatchObject({ next: "look-up", delayMs: ABSENT_FOR_MS, blind: false });
     const early = { ...now, nowMs: NOW + ABSENT_FOR_MS - 1 };
@@ -85,7 +85,7 @@ describe("after a lookup", () => {
     });
   });
 
-  test("a lookup that is not offered is asked again when the order may be sent without it", () => {
+  test("a lookup that is not offered is tried again when the order may be sent without it", () => {
     const first = decideLookup(refused, lost, now);
     expect(first).toMatchObject({ next: "look-up", delayMs: RESEND_PAUSE_MS, silent: false });
     const then = { ...now, nowMs: NOW + RESEND_PAUSE_MS };
@@ -96,7 +96,7 @@ describe("after a lookup", () => {
     });
   });
 
-  test("a lookup in trouble is asked soon again; for an hour nothing is sent without it", () => {
+  test("a failing lookup is soon asked again; for an hour nothing is sent without it", () => {
     const first = decideLookup(troubled, lost, now);
     expect(first).toMatchObject({ next: "look-up", delayMs: 1_500, silent: true });
     const before = { ...now, nowMs: NOW + FAILING_PAUSE_MS - 1 };
@@ -115,7 +115,7 @@ describe("after a lookup", () => {
     expect(asked(24 * 60 * MINUTE)).toBe(15 * MINUTE);
   });
 
-  test("a gateway that is not reached at all is asked for ever and never sent to instead", () => {
+  test("a gateway that is not reached is asked for ever, and nothing is sent to it instead", () => {
     const old: UncertainSend = { ...lost, sentAtMs: 0, unanswered: 1_000 };
     const decision = decideLookup(unreachable, old, now);
     expect(decision).toMatchObject({ next: "look-up", blind: false });
@@ -132,7 +132,7 @@ describe("after a lookup", () => {
 
 test.each([
   ["not offered", true],
-  ["in trouble", false],
+  ["failing", false],
 ])("with a lookup %s there are at most 8 sends in a day, and then one a day", (_how, isRefused) => {
   /** The time after a send until the order is sent again without an answered lookup. */
   const pauseAfter = (resends: number): number => {

@@ -118,13 +118,13 @@ describe("terminal status", () => {
     expect(cr + card + call + periph).toBe(digits);
   });
 
-  test("what status byte and device state both say is told once", () => {
+  test("a need that status byte and device state both report is shown once", () => {
     const device = (state: number) => [container("device", [tag("deviceState", state)])];
     expect(status(0x51, device(1)).detail).toBe("51 initialisation needed");
     expect(status(0x00, device(1)).detail).toBe("00 ready; initialisation needed");
   });
 
-  test("any lock bit keeps cards out, and both bytes are told", () => {
+  test("any lock bit keeps cards out, and both bytes are shown", () => {
     expect(status(0, [tag("locks", fromHex("0000"))])).toMatchObject({ cr: "0" });
     expect(status(0, [tag("locks", fromHex("4000"))])).toMatchObject({
       cr: "2",

@@ -66,7 +66,7 @@ test("thousands of mutated requests are answered, and the sandbox goes on", asyn
 
 const DOCUMENTS = tries(10_000);
 
-test("spoilt documents of every kind leave nothing on the heap", async () => {
+test("malformed documents of every kind leave nothing on the heap", async () => {
   const sandbox = await sandboxForTest();
   const prototype = objectPrototype();
   const inTheResult = expect.stringContaining("<generateResult>");
@@ -149,7 +149,7 @@ test("documents that grow, nest or repeat are refused quickly and cost no memory
   expect(sandbox.orders()).toEqual([]);
 });
 
-test("hostile JSON is refused in words", async () => {
+test("hostile JSON is refused with a readable reason", async () => {
   const sandbox = await sandboxForTest();
   const bodies = [
     "[".repeat(100_000),

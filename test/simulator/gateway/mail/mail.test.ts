@@ -80,7 +80,7 @@ const mail = {
 const send = (server: MailServer, signal = new AbortController().signal) =>
   deliverMail(server, mail, signal);
 
-test("a mail is handed over to every receiver, its dots doubled", async () => {
+test("a mail is delivered to every receiver, with its dots doubled", async () => {
   const server = await mailServer(polite);
   expect(await send(server)).toEqual({ verdict: "taken", answer: "SMTP 250 queued as 1" });
   expect(server.heard).toEqual([
@@ -117,15 +117,15 @@ describe("a server that", () => {
     ["does not stop talking", polite, `220-${"x".repeat(70_000)}`, /does not stop talking/],
     ["ends before the mail is taken", except("mail", ""), "220 here", /ECONNRESET|ended/],
   ] as const;
-  test.each(broken)("%s takes nothing", async (_, says, greeting, words) => {
+  test.each(broken)("%s takes no mail", async (_, says, greeting, words) => {
     await expect(send(await mailServer(says, greeting))).rejects.toThrow(words);
   });
 
-  test("refuses the connection takes nothing", async () => {
+  test("refuses the connection takes no mail", async () => {
     await expect(send({ host: "127.0.0.1", port: 1, heard: [] })).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("hangs is left when time is up", async () => {
+  test("hangs is given up when time is up", async () => {
     const server = await mailServer(except("DATA", undefined));
     const overdue = new AbortController();
     const sent = send(server, overdue.signal);
@@ -172,7 +172,7 @@ test("a mail has plain bytes and short lines, and values keep inside their line"
   expect(decoded).toBe(`idForMerchant: ${value}\r\n_aKey_k: v \r\n`);
 });
 
-test("operations are mailed to a file beside the database, and posted as before", async () => {
+test("operations are mailed to a file next to the database, and posted as before", async () => {
   const database = join(temporaryFolder(), "sandbox.db");
   const merchant = await merchantForTest();
   const sandbox = await sandboxForTest({ autoPay: true, database });

@@ -12,7 +12,7 @@ import {
   soapRequest,
 } from "../sandbox-for-test.ts";
 
-/** Sends a whole request and destroys the connection: at once, or when `told` says so. */
+/** Sends a whole request and destroys the connection: at once, or when `told` has resolved. */
 function postAndHangUp(
   { port }: GatewaySandbox,
   path: string,

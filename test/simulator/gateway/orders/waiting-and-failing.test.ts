@@ -98,7 +98,7 @@ describe("with --payments-wait", () => {
     });
   }
 
-  test("what is waiting can be neither confirmed, cancelled nor refunded", async () => {
+  test("a waiting payment can be neither confirmed, cancelled nor refunded", async () => {
     const rig = await withOrder({ autoPay: true, paymentsWait: true });
     for (const [service, operation] of [
       ["transaction-v2", "confirm"],
@@ -119,7 +119,7 @@ test("an operator may let an order wait that nobody has paid", async () => {
   await eventually(() => told(rig.merchant)).toEqual(expected);
 });
 
-test("notification-waiting tells every operation as waiting first, and none twice", async () => {
+test("notification-waiting notifies every operation as waiting first, and none twice", async () => {
   const rig = await withOrder({ faults: [{ kind: "notification-waiting" }] });
   await act(rig, "wait");
   await act(rig, "pay");
@@ -158,7 +158,7 @@ describe("an operation that fails by switch:", () => {
     });
   }
 
-  test("a demand that is refused does not use the switch up", async () => {
+  test("a refused request does not use the switch up", async () => {
     const rig = await withOrder({ autoPay: true, faults: [{ kind: "refund-nok", times: 1 }] });
     const over = await operate(rig, "refund-v2", "card", { amount: "20" });
     expect(over.result["code"]).toBe("3");
@@ -174,7 +174,7 @@ describe("an operation that fails by switch:", () => {
 });
 
 describe("with --website-id-mandatory", () => {
-  test("a refund without websiteId is refused, with it it is done", async () => {
+  test("a refund without websiteId is refused, one with it is carried out", async () => {
     const rig = await withOrder({ autoPay: true, websiteIdMandatory: true });
     const without = await operate(rig, "refund-v2", "card", { amount: "1" });
     expect([without.status, without.result["code"]]).toEqual([500, "3"]);
@@ -186,7 +186,7 @@ describe("with --website-id-mandatory", () => {
     expect(right.result["code"]).toBe("0");
   });
 
-  test.each([true, false])("the WSDL says so: %s", async (websiteIdMandatory) => {
+  test.each([true, false])("the WSDL requires websiteId: %s", async (websiteIdMandatory) => {
     const sandbox = await sandboxForTest({ websiteIdMandatory });
     const wsdl = await (await fetch(`${sandbox.url}/soap/refund-v2?wsdl`)).text();
     const field = /<xsd:element name="websiteId"[^>]*>/.exec(wsdl)?.[0] ?? "";

@@ -122,7 +122,7 @@ test("an order that was not paid can be neither confirmed, cancelled nor refunde
   expect(stateOf(sandbox)).toBe("created");
 });
 
-test("getDetails tells amount, currency and status", async () => {
+test("getDetails answers amount, currency and status", async () => {
   const { sandbox, transactionPublicId } = await paid("0");
   expect((await details(sandbox, { transactionPublicId })).result).toEqual({
     transactionPublicId,
@@ -145,7 +145,7 @@ test("a merchant reference stands for the newest transaction that has it", async
 describe("every operation refuses", () => {
   const all = { confirm, cancel, details, card };
   for (const [name, operation] of Object.entries(all)) {
-    test(`what is wrong or somebody else's: ${name}`, async () => {
+    test(`wrong parameters and other merchants' transactions: ${name}`, async () => {
       const sandbox = await sandboxForTest({
         autoPay: true,
         accounts: [

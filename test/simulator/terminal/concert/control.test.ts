@@ -32,7 +32,7 @@ async function controlled(setting: Setting, given: Given = {}) {
 }
 
 describe("the control API", () => {
-  test("sells without being asked, and tells it by an ENQ of the terminal's own", async () => {
+  test("sells without a request, and reports it by an ENQ of the terminal's own", async () => {
     const { register, simulator, call } = await controlled(session);
     const sale = { amountMinor: 700, private: "X-9" };
     expect((await call("POST", "/sale", sale)).status).toBe(200);
@@ -45,7 +45,7 @@ describe("the control API", () => {
     });
   });
 
-  test("tells the last reply again, and nothing when there is none", async () => {
+  test("sends the last reply again, and nothing when there is none", async () => {
     const { register, simulator, call } = await controlled(session);
     expect((await call("POST", "/again")).status).toBe(409);
     const [, , , reply] = await register.ask(fixedRequest(1200), PATIENCE_MS);
@@ -54,14 +54,14 @@ describe("the control API", () => {
     expect(bank(simulator)).toEqual(["charge 1200"]);
   });
 
-  test("has neither of both where there are no sessions", async () => {
+  test("offers neither sale nor repeat where there are no sessions", async () => {
     const { call } = await controlled(bare);
     for (const path of ["/sale", "/again"]) {
       expect((await call("POST", path, { amountMinor: 100 })).status).toBe(409);
     }
   });
 
-  test("lets the customer press the stop key, and tells of no amount then", async () => {
+  test("lets the customer press the stop key, and reports no amount then", async () => {
     const one = await controlled(bare, { behaviour: { customer: "manual" } });
     one.register.say(taggedRequest(1200));
     await one.waiting();
@@ -98,7 +98,7 @@ describe("the control API", () => {
     expect(beginnings(await register.ask(fixedRequest(1200), PATIENCE_MS)).at(-1)).toBe("eot");
   });
 
-  test("explains its own routes", async () => {
+  test("describes its own routes", async () => {
     const { call } = await controlled(session);
     expect((await call("GET", "/")).body).toMatchObject({
       "POST /sale": expect.stringContaining("no register asked"),

@@ -35,7 +35,7 @@ async function replyOf(setting: Setting, amountMinor: number): Promise<string> {
 }
 
 describe.each(titled)("$title", (setting) => {
-  test("a payment is charged and told", async () => {
+  test("a payment is charged and reported", async () => {
     const reply = await replyOf(setting, 1200);
     if (setting.family === "concert") {
       expect(reply).toMatch(/^010000012001541333X{6}0006 {39}978 {10}$/);
@@ -47,7 +47,7 @@ describe.each(titled)("$title", (setting) => {
     expect(reply.length).toBeLessThan(1_024);
   });
 
-  test("a refusal is told, and nothing is charged", async () => {
+  test("a refusal is reported, and nothing is charged", async () => {
     const reply = await replyOf(setting, 1205);
     expect(reply).toMatch(
       setting.family === "concert" ? /^017000012051 {55}978/ : /AE00201AF00204/,
@@ -56,7 +56,7 @@ describe.each(titled)("$title", (setting) => {
 });
 
 describe("a request of fixed fields", () => {
-  test("without a report has 25 characters, and private data come back", async () => {
+  test("without a report is answered with 25 characters and its private data", async () => {
     const { register } = await started(session);
     const story = await register.ask(fixedRequest(900, { flag: "0", reference: "A-17" }), QUIET_MS);
     expect(story[3]).toBe(":010000009001978A-17      ");
@@ -80,7 +80,7 @@ describe("a request of fixed fields", () => {
     expect(bank(simulator)).toEqual(["charge 900"]);
   });
 
-  test("with a ticket gets the lines behind the private field", async () => {
+  test("with a ticket is answered with the lines after the private field", async () => {
     const { register } = await started(session, { behaviour: { variant: "e-ticket" } });
     const story = await register.ask(fixedRequest(900, { flag: "0", options: "T012" }), QUIET_MS);
     expect(story[3]).toMatch(/^:010000009001978 {10}CARTE BANCAIRE\n/);
@@ -111,7 +111,7 @@ describe("a message of tags", () => {
     expect(bank(simulator)).toEqual([]);
   });
 
-  test("is taken with a line end behind it, and in pieces of one byte", async () => {
+  test("is taken with a line end after it, and in pieces of one byte", async () => {
     const { register, simulator } = await started(bare, { timers: { gapMs: 100 } });
     for (const byte of `${taggedRequest(1200)}\r\n`) register.say(byte);
     expect((await register.rest(asSlow(1_000))).join("")).toMatch(/AE00210.*closed$/s);
@@ -142,7 +142,7 @@ describe("a message of tags", () => {
     },
   );
 
-  test("during a payment is told that the terminal is busy", async () => {
+  test("during a payment is answered that the terminal is busy", async () => {
     const { register, simulator, reconnect } = await started(bare, {
       behaviour: { customer: "manual" },
     });
@@ -173,7 +173,7 @@ describe("a session", () => {
     expect(await register.next(QUIET_MS)).toBe("ack");
   });
 
-  test("that stands still ends by itself, and a frame after it begins nothing", async () => {
+  test("without a frame ends by itself, and a frame after it begins nothing", async () => {
     const { register, simulator } = await started(session);
     register.say(ENQ);
     expect(await register.next(QUIET_MS)).toBe("ack");
@@ -183,7 +183,7 @@ describe("a session", () => {
     expect(bank(simulator)).toEqual([]);
   });
 
-  test("a probe without a frame begins nothing", async () => {
+  test("that the register ends without a frame begins nothing", async () => {
     const { register, simulator } = await started(session);
     register.say(ENQ);
     expect(await register.next(QUIET_MS)).toBe("ack");
@@ -193,7 +193,7 @@ describe("a session", () => {
     expect(bank(simulator)).toEqual(["charge 1200"]);
   });
 
-  test("ENQ asks three times, a reply leaves again after each NAK, three times", async () => {
+  test("begins with up to three ENQ, and repeats a reply after each of three NAK", async () => {
     const { register, simulator } = await started(session);
     register.polite = false;
     const silent = await register.ask(fixedRequest(1200), QUIET_MS);
@@ -214,7 +214,7 @@ describe("a session", () => {
     expect(bank(simulator)).toEqual(["charge 1200", "charge 1300"]);
   });
 
-  test("a result is told on the connection that is there when it is ready", async () => {
+  test("brings a result on the connection that is open when the result is ready", async () => {
     const { register, simulator, reconnect } = await started(session, {
       behaviour: { customer: "manual" },
     });

@@ -75,7 +75,7 @@ describe("fixed fields on the page", () => {
     ]);
   });
 
-  test("the lines of a ticket stand behind a reply, without the card number", () => {
+  test("the lines of a ticket stand after a reply, without the card number", () => {
     const reading = new FixedReading();
     reading.read(bytes(fixedRequest(1250, { options: "T012" })), "in");
     const ticket = `CARTE BANCAIRE\n${CARD}\nMERCI\n`;
@@ -87,7 +87,7 @@ describe("fixed fields on the page", () => {
     expect(JSON.stringify(told)).not.toContain(CARD);
   });
 
-  test("a body that is none says why, and hides long numbers", () => {
+  test("a body that is no message is shown with the reason, and long numbers are hidden", () => {
     const told = new FixedReading().read(bytes(`${CARD}!`), "in");
     expect(told).toEqual({
       message: "not a request",

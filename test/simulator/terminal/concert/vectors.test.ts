@@ -131,10 +131,10 @@ function statusOf(step: Step): string {
   return String.fromCharCode(bodyOf(step)[2] ?? 0);
 }
 
-/** The line of a published terminal, which is told what to say and does the rest by itself. */
+/** The line of a published terminal: replies come from the vector, the rest it does by itself. */
 function lineOf({ steps, protocol }: Vector) {
   const isBare = steps.every(({ name }) => name === "message" || name === "close");
-  // A spoilt request gets its NAK before anybody is asked.
+  // A malformed request gets its NAK before the terminal is asked.
   const isOf = (step: Step, name: Step["name"]): boolean =>
     step.name === name && !fromTerminal(step) && (name === "ENQ" || !isSpoilt(step));
   const behind = (name: Step["name"]): (Step | undefined)[] =>
@@ -177,7 +177,7 @@ async function nextOf({ clock, said }: QuietLine, before: string): Promise<strin
 }
 
 describe.skipIf(!hasAny("session"))("the line of published terminals (CONFORMANCE_VECTORS)", () => {
-  test.each(rowsOf("session"))("%s goes as it went there, byte for byte", async (_id, vector) => {
+  test.each(rowsOf("session"))("%s runs as published, byte for byte", async (_id, vector) => {
     const quiet = lineOf(vector);
     const { steps } = vector;
     let heard = "";
@@ -192,7 +192,7 @@ describe.skipIf(!hasAny("session"))("the line of published terminals (CONFORMANC
       }
       if (!fromTerminal(step)) {
         quiet.hears(latin(hex));
-        // The silence behind a message ends it; a session goes on at once.
+        // The silence after a message ends it; a session goes on at once.
         await quiet.clock.advance(name === "message" ? 150 : 1);
         continue;
       }
@@ -296,7 +296,7 @@ describe.skipIf(!hasAny("session"))(
       }
     });
 
-    /** The terminal's own words differ; what it gives back of the request does not. */
+    /** The terminal's own texts differ; what it returns of the request does not. */
     function expectSameReply(heard: string, step: Step, request: Step): void {
       if (heard === "bad") {
         expect(isSpoilt(step)).toBe(true);
@@ -312,7 +312,8 @@ describe.skipIf(!hasAny("session"))(
       for (const member of ["posNumber", "amountMinor", "paymentMode", "currency"] as const) {
         if (theirs[member] === asked[member]) expect(ours[member]).toBe(asked[member]);
       }
-      // Another terminal tells a result at once, where ours tells that the request was taken.
+      // The vector's terminal reports a result at once, where ours reports that the request was
+      // taken.
       const isResult = ours.status !== "9" && ["0", "7"].includes(theirs.status);
       if (isResult && currency === "978") expect(ours.status).toBe(theirs.status);
     }

@@ -9,7 +9,7 @@ export interface RegisterWire {
   end(): Promise<void>;
   /** A serial line that was hung up without a word of the library. */
   gone(): boolean;
-  /** Tells what comes, from now on. */
+  /** Passes on what comes, from now on. */
   listen(data: (bytes: Uint8Array) => void, closed: () => void): void;
 }
 

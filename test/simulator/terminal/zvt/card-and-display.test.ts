@@ -30,19 +30,19 @@ describe.each(transports)("over %s", (transport) => {
     expect((await register.run(STATUS)).at(-1)).toMatch(/^060f..00/);
   });
 
-  test("Read Card tells a stripe with a masked number only", async () => {
+  test("Read Card reports a stripe with a masked number only", async () => {
     const { register } = await registered(transport);
     const [, , report = ""] = await register.run(READ_STRIPE);
     expect(report).toContain("23f1f7541333eeeeee0006d2911201eeeeeeeeee");
     expect(decoded(report).fields.track2).toMatch(/^541333X{6}0006$/);
   });
 
-  test("Read Card shows no prompt when the register does", async () => {
+  test("Read Card shows no prompt when the register shows one", async () => {
     const { register } = await registered(transport);
     expect(controls(await register.run("06c0 03 0f fc 00"))).toEqual(["8000", "040f"]);
   });
 
-  test("Read Card without a card in time says 6C", async () => {
+  test("Read Card without a card in time ends with result 6C", async () => {
     const { register } = await registered(transport, { pace: { customerMs: 60_000 } });
     const messages = await register.run("06c0 01 01");
     expect(messages.at(-1)).toBe("040f02276c");
@@ -61,7 +61,7 @@ describe.each(transports)("over %s", (transport) => {
     expect((await register.run(STATUS)).at(-1)).toMatch(/^060f..00/);
   });
 
-  test("a card that is not for payments is unknown", async () => {
+  test("Read Card reports a card that is not for payments as unknown", async () => {
     const { register, simulator } = await registered(transport, manual);
     const reading = register.run(READ_STRIPE);
     await acts(simulator, { action: "other-card" });
@@ -81,7 +81,7 @@ describe.each(transports)("over %s", (transport) => {
     expect((await register.run(USE_READ_CARD)).at(-1)).toBe("061e0165");
   });
 
-  test("Card poll is a payment, and tells a card that is for something else", async () => {
+  test("Card poll is a payment, and reports a card that is for something else", async () => {
     const { register, simulator } = await registered(transport, manual);
     const paying = register.run(authorisation(1200).replace("0601", "06e6"));
     await acts(simulator, { action: "insert" });
@@ -95,7 +95,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(bank(simulator)).toEqual(["charge 1200 final"]);
   });
 
-  test("a display with answer tells the key", async () => {
+  test("a display with answer reports the key", async () => {
     const { register, simulator } = await registered(transport, manual);
     const asking = register.run("06e1 09 f0 00 f1 f0 f4 52657921");
     await acts(simulator, { action: "key", key: "f2" });
@@ -103,7 +103,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(simulator.terminal.parts.displayed).toEqual(["Rey!"]);
   });
 
-  test("a display with answer tells a card only where the register wants to know", async () => {
+  test("a display with answer reports a card only where the register asks for it", async () => {
     const { register, simulator } = await registered(transport, manual);
     const asking = register.run("06e1 02 f9 ff");
     await acts(simulator, { action: "insert" });
@@ -115,7 +115,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await other).toEqual(["8000011b"]);
   });
 
-  test("a display with answer is over after its time, or with Abort", async () => {
+  test("a display with answer ends after its time, or with Abort", async () => {
     const { register, simulator } = await registered(transport, manual);
     expect(await register.run("06e1 02 f0 01")).toEqual(["8000016c"]);
     register.send("06e1 02 f0 00");

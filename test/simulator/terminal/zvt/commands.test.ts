@@ -87,7 +87,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(simulator.ledger.charged).toBe(3500);
   });
 
-  test("a reservation outlives an end of day", async () => {
+  test("a reservation remains after an end of day", async () => {
     const { register, simulator } = await registered(transport);
     await register.run("0622 0a 04 000000005000 49 0978");
     await register.run(authorisation(1200));
@@ -97,7 +97,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(simulator.ledger.charged).toBe(1200);
   });
 
-  test("a reservation is let go", async () => {
+  test("a reservation is cancelled as a whole", async () => {
     const { register, simulator } = await registered(transport);
     await register.run("0622 0a 04 000000005000 49 0978");
     const messages = await register.run("0625 06 87 0001 49 0978");
@@ -105,7 +105,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(bank(simulator)).toEqual(["reservation 5000 final", "release 5000 final asked"]);
   });
 
-  test("several open reservations are told as a list", async () => {
+  test("several open reservations are reported as a list", async () => {
     const { register } = await registered(transport);
     for (const _ of [1, 2, 3]) await register.run("0622 0a 04 000000005000 49 0978");
     const list = "061e10 b8 870001 060a 2308 08020002 08020003".replaceAll(" ", "");
@@ -120,7 +120,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(bank(simulator)).toEqual(["reservation 5000 final"]);
   });
 
-  test("end of day tells the totals once, turnover totals as often as asked", async () => {
+  test("end of day reports the totals once, turnover totals as often as asked", async () => {
     const { register } = await registered(transport);
     await register.run(authorisation(1200));
     await register.run(authorisation(800));
@@ -192,7 +192,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(await register.run("0840 01 09")).toEqual(["84fd00"]);
   });
 
-  test("diagnosis tells the register the time where that is permitted", async () => {
+  test("diagnosis reports the time to the register where that is permitted", async () => {
     const { register } = await started(transport);
     await register.run("0600 0e 000000 36 0978 06 06 26 04 0a 02 0401");
     expect(controls(await register.run("0670 00"))).toEqual(["8000", "0401", "060f"]);
@@ -228,7 +228,7 @@ test.each([
   ["the merchant's", "20", ["Merchant copy"]],
   ["both", "a0", ["Merchant copy", "Customer copy"]],
   ["none", "00", []],
-])("a register that asks for %s gets what it asked for", async (_which, wanted, copies) => {
+])("a register that asks for %s gets it", async (_which, wanted, copies) => {
   const { register } = await started("tcp");
   await register.run(`0600 14 000000 be 0978 0300 06 0a 26 04 0a 02 06d3 1f04 01 ${wanted}`);
   const messages = await register.run(authorisation(1200));

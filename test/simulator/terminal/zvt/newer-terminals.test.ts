@@ -9,14 +9,14 @@ import {
 } from "../support/started.ts";
 
 describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)", () => {
-  test("tells it as its last transaction", async () => {
+  test("reports that sale as its last transaction", async () => {
     const { again, simulator } = await unacknowledged();
     expect(bank(simulator)).toEqual(["charge 1200"]);
     const [, told] = await again.run(LAST_TRANSACTION);
     expect(told).toContain("04000000001200");
   });
 
-  test("reverses it when the register names the receipt number before it", async () => {
+  test("reverses that sale when the register names the receipt number before it", async () => {
     const { again, simulator } = await unacknowledged(2);
     const messages = await again.run(paymentKnowing("1f1f020001"));
     expect(messages.at(-1)).toBe("060f00");
@@ -29,13 +29,13 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
     ]);
   });
 
-  test("leaves it when the register names its own receipt number", async () => {
+  test("leaves that sale when the register names its receipt number", async () => {
     const { again, simulator } = await unacknowledged();
     await again.run(paymentKnowing("1f1f020001"));
     expect(bank(simulator)).toEqual(["charge 1200", "charge 500 final"]);
   });
 
-  test("leaves it when the difference is anything but one", async () => {
+  test("leaves that sale when the numbers differ by anything but one", async () => {
     for (const named of ["0003", "0001", "9999"]) {
       const { again, simulator } = await unacknowledged(3);
       await again.run(paymentKnowing(`1f1f02${named}`));
@@ -48,7 +48,7 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
     }
   });
 
-  test("can keep it to itself: Repeat Receipt then tells the one before", async () => {
+  test("can hide that sale: Repeat Receipt then reports the one before", async () => {
     const { again } = await unacknowledged(2, { repeatsUnacknowledged: false });
     const [, told] = await again.run(LAST_TRANSACTION);
     expect(told).toContain("870001");
@@ -56,7 +56,7 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
     expect(messages.find((message) => message.startsWith("040f"))).toContain("870002");
   });
 
-  test("reverses the very first one when the register knows none", async () => {
+  test("reverses the very first sale when the register knows none", async () => {
     const { again, simulator } = await unacknowledged();
     await again.run(paymentKnowing("1f1f00"));
     expect(bank(simulator)).toEqual([
@@ -66,7 +66,7 @@ describe("a terminal that keeps what was not acknowledged (docs/zvt.md 9.1, 9.4)
     ]);
   });
 
-  test("leaves it when the register says nothing", async () => {
+  test("leaves that sale when the register names no number", async () => {
     const { again, simulator } = await unacknowledged();
     await again.run(authorisation(500));
     expect(bank(simulator)).toEqual(["charge 1200", "charge 500 final"]);
@@ -93,7 +93,7 @@ describe("numbered messages (docs/zvt.md 9.4, tag 1F73)", () => {
     expect(controls(messages)).toEqual(["8000", "04ff", "04ff", "040f", "060f"]);
   });
 
-  test("an answer under another number is none", async () => {
+  test("are ignored in an answer with another number", async () => {
     const { register } = await started("tcp", {
       behaviour: { messageIds: true },
       timers: { t3Ms: 60 },

@@ -17,7 +17,7 @@ import { fromHex } from "./support/register.ts";
 const receipt = ["06d3", "06d3"];
 
 describe.each(transports)("over %s", (transport) => {
-  test("a register registers and is told terminal and currency", async () => {
+  test("a register registers and gets terminal id and currency", async () => {
     const { register, simulator } = await started(transport);
     const messages = await register.run(REGISTRATION);
     expect(controls(messages)).toEqual(["8000", "060f"]);
@@ -124,7 +124,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(bank(simulator)).toEqual(["charge 1200 final"]);
   });
 
-  test("the last transaction is told again, with nothing printed", async () => {
+  test("the last transaction is reported again, with nothing printed", async () => {
     const { register } = await started(transport);
     await register.run(REGISTRATION);
     const paid = await register.run(authorisation(1200));
@@ -134,13 +134,13 @@ describe.each(transports)("over %s", (transport) => {
     expect(told[1]).toBe(paid[3]);
   });
 
-  test("a terminal without a transaction has none to tell", async () => {
+  test("a terminal without a transaction reports none", async () => {
     const { register } = await started(transport);
     await register.run(REGISTRATION);
     expect(controls(await register.run(LAST_TRANSACTION))).toEqual(["8000", "061e"]);
   });
 
-  test("a status enquiry tells status and identity", async () => {
+  test("a status enquiry reports status and identity", async () => {
     const { register } = await started(transport);
     const [, completion] = await register.run(STATUS);
     const message = decodeMessage(decodeApdu(fromHex(String(completion))), { answering: 0x0501 });

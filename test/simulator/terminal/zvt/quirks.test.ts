@@ -15,7 +15,7 @@ import {
 interface Case {
   readonly quirk: QuirkName;
   readonly registration?: string;
-  /** One after the other; the messages of the last one are looked at. */
+  /** Sent one after the other; the messages of the last one are compared. */
   readonly commands: readonly string[];
   readonly sees: RegExp;
   readonly options?: StartOptions;

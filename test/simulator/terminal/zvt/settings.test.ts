@@ -50,7 +50,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(controls(await register.run(`0651 03 ${PASSWORD}`))).toEqual(["8000", "04ff", "060f"]);
   });
 
-  test("service mode keeps the terminal until somebody leaves the menu", async () => {
+  test("service mode keeps the terminal busy until a person leaves the menu", async () => {
     const { register, simulator } = await started(transport, { behaviour: { customer: "manual" } });
     await register.run(REGISTRATION);
     const serving = register.run("0801 00");
@@ -83,7 +83,7 @@ describe.each(transports)("over %s", (transport) => {
     expect((await register.run("0812 07 0605 2d03 1d01 23")).at(-1)).toBe("061e0183");
   });
 
-  test("a file without an answer worth the name is not written", async () => {
+  test("a file is not written when it is refused, empty or too large", async () => {
     const { register, simulator } = await registered(transport);
     const refused = await register.run(WRITE, (apdu) =>
       apdu.startsWith("040c") ? "846600" : "800000",
@@ -131,7 +131,7 @@ describe.each(transports)("over %s", (transport) => {
     simulator.terminal.parts.zvtOff = false;
   });
 
-  test("a locked terminal does what the list allows, and refuses the rest", async () => {
+  test("a locked terminal carries out what the list allows, and refuses the rest", async () => {
     const { register, simulator } = await registered(transport);
     simulator.terminal.parts.memory.demand("initialisation", true);
     for (const command of ["0601 07 04 000000001200", "0618 00", "0679 00", SET_ID]) {
@@ -162,7 +162,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(memory.demands).toEqual([]);
   });
 
-  test("a terminal that starts up wants configuration, initialisation and diagnosis", async () => {
+  test("a starting terminal demands configuration, initialisation and diagnosis", async () => {
     const { register, simulator } = await registered(transport);
     simulator.terminal.parts.memory.demand("configuration", true);
     expect((await register.run(STATUS)).at(-1)).toMatch(/^060f..51.*1f55024000/);
@@ -174,7 +174,7 @@ describe.each(transports)("over %s", (transport) => {
     expect((await register.run(authorisation(1200))).at(-1)).toBe("060f00");
   });
 
-  test("where registration comes first, only the same commands go without", async () => {
+  test("where registration comes first, a command that needs it is refused before", async () => {
     const { register, simulator } = await started(transport, {
       behaviour: { registrationRequired: true },
     });

@@ -38,7 +38,7 @@ test("a paced line takes as long as its speed says, in both directions", async (
 });
 
 describe.each(transports)("over %s", (transport) => {
-  test("a speed outside the table is wrong, one the terminal has not is impossible", async () => {
+  test("a speed outside the table is wrong, one that the terminal lacks impossible", async () => {
     const { register } = await started(transport, { speeds: [9_600, 115_200] });
     expect(await register.run("0840 01 02")).toEqual(["84fd00"]);
     expect(await register.run("0840 01 06")).toEqual(["847d00"]);
@@ -46,7 +46,7 @@ describe.each(transports)("over %s", (transport) => {
   });
 });
 
-test("the answer leaves at the old speed, the new one holds two seconds later", async () => {
+test("a speed change is answered at the old speed, and the new one holds from then", async () => {
   const { clock, lineMs } = lineClock();
   const { register, simulator } = await started("pty", {
     clock,
@@ -117,7 +117,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - startMs;
 }
 
-/** Tells how long bytes were held back for the line's speed: a busy machine adds nothing to it. */
+/** Measures how long bytes were held back for the line's speed: a busy machine adds nothing. */
 function lineClock() {
   let heldMs = 0;
   const clock: Clock = {

@@ -24,7 +24,7 @@ import {
 import { fromHex, hex, ScriptedRegister } from "./support/register.ts";
 
 describe.each(transports)("over %s", (transport) => {
-  test("a command during a payment is told to wait, and the payment goes on", async () => {
+  test("a command during a payment is answered to wait, and the payment goes on", async () => {
     const { register, simulator } = await started(transport, { behaviour: { customer: "manual" } });
     await register.run("0600 06 000000 36 0978");
     register.send(authorisation(1200));
@@ -42,7 +42,7 @@ describe.each(transports)("over %s", (transport) => {
     expect(bank(simulator)).toEqual(["charge 1200 final"]);
   });
 
-  test("the next command may follow the last one without its end being answered", async () => {
+  test("the next command may follow before the end of the last one is answered", async () => {
     const { register } = await started(transport);
     await register.run(REGISTRATION_WITHOUT_PRINT);
     register.send(STATUS);
@@ -166,7 +166,7 @@ test("a message that comes in pieces too slowly closes the connection", async ()
 test.each([
   { before: "a sale", commands: [authorisation(900)] },
   { before: "an end of day", commands: [authorisation(900), END_OF_DAY] },
-])("a power cut between charge and acknowledgement is made good after $before", async (row) => {
+])("a power cut before the acknowledgement reverses the sale, also after $before", async (row) => {
   const folder = mkdtempSync(join(tmpdir(), "terminal-simulator-"));
   const options = { stateFile: join(folder, "state.sqlite"), pace: { rebootMs: 0 } };
   const { register, simulator } = await started("tcp", options);
@@ -184,7 +184,7 @@ test.each([
   rmSync(folder, { recursive: true });
 });
 
-test("the daily restart is announced, and the terminal restarts then", async () => {
+test("the daily restart is announced, and the terminal restarts at that time", async () => {
   const clock = new TestClock();
   const soon = new Date(clock.now() + 60_000);
   const restartAt = soon.toTimeString().slice(0, 5);
@@ -235,7 +235,7 @@ test("a serial device is served like a pseudo-terminal", async () => {
   cable.close();
 });
 
-test("lines that are taken away twice come back once", async () => {
+test("a line that is unplugged twice at once comes back once", async () => {
   const { register, simulator, reconnect } = await started("tcp");
   await Promise.all([simulator.unplug(20), simulator.unplug(0)]);
   expect(await register.next()).toBe("closed");

@@ -17,7 +17,7 @@ const bodies = ({ taken }: QuietLine): string[] =>
   taken.map((body) => Buffer.from(body).toString("latin1"));
 
 describe("the register's session", () => {
-  test("gives one request, and its end lets the terminal speak", async () => {
+  test("brings one request, and its end lets the terminal speak", async () => {
     const quiet = opened();
     quiet.hears(frameOf(REQUEST));
     expect(quiet.said()).toBe(ACK);
@@ -44,7 +44,7 @@ describe("the register's session", () => {
     expect(quiet.said()).toBe(ENQ);
   });
 
-  test("takes a repeated frame once, and refuses another one behind it", () => {
+  test("takes a repeated frame once, and refuses another frame after it", () => {
     const quiet = opened();
     quiet.hears(frameOf(REQUEST));
     quiet.hears(frameOf(REQUEST));
@@ -54,7 +54,7 @@ describe("the register's session", () => {
     expect(bodies(quiet)).toEqual([REQUEST]);
   });
 
-  test("goes on after NAK: the same frame again is taken", () => {
+  test("goes on after NAK: the same frame is taken when it comes again", () => {
     const quiet = opened();
     const spoilt = frameOf(REQUEST).replace("1200", "1300");
     for (const frame of [spoilt, spoilt, frameOf(REQUEST)]) quiet.hears(frame);
@@ -79,7 +79,7 @@ describe("the register's session", () => {
     expect(bodies(quiet)).toEqual([REQUEST]);
   });
 
-  test("reads over stray bytes in front of the frame", () => {
+  test("reads over noise in front of the frame", () => {
     const quiet = opened();
     quiet.hears(`\x00?${frameOf(REQUEST)}`);
     expect([quiet.said(), bodies(quiet)]).toEqual([ACK, [REQUEST]]);
@@ -95,7 +95,7 @@ describe("the register's session", () => {
     expect(bodies(quiet)).toEqual([REQUEST]);
   });
 
-  test("does not exist without ENQ: a frame is not taken", () => {
+  test("needs an ENQ: without it a frame is not taken", () => {
     const quiet = quietLine(true);
     quiet.hears(`${frameOf(REQUEST)}${ACK}${NAK}${EOT}`);
     expect([quiet.said(), bodies(quiet)]).toEqual(["", []]);
@@ -110,7 +110,7 @@ describe("the terminal's session", () => {
     return { ...quiet, told };
   }
 
-  test("has not been heard after three seconds, or after NAK", async () => {
+  test("ends unheard after three seconds, or after NAK", async () => {
     const silent = calling();
     await silent.clock.advance(3_000);
     expect([await silent.told, silent.said()]).toEqual(["not-heard", EOT]);
@@ -134,14 +134,14 @@ describe("the terminal's session", () => {
     expect([await quiet.told, quiet.said()]).toEqual(["refused", `${frame.repeat(4)}${EOT}`]);
   });
 
-  test("is over three seconds after a frame that nobody acknowledged", async () => {
+  test("ends three seconds after a frame that nobody acknowledged", async () => {
     const quiet = calling();
     quiet.hears(ACK);
     await quiet.clock.advance(3_000);
     expect([await quiet.told, quiet.said()]).toEqual(["not-acknowledged", frameOf(REPLY) + EOT]);
   });
 
-  test("ends with the line", async () => {
+  test("ends when the line closes", async () => {
     const quiet = calling();
     const second = quiet.line.deliver(Buffer.from(REPLY));
     quiet.port.close();
@@ -150,7 +150,7 @@ describe("the terminal's session", () => {
     expect(await quiet.line.deliver(Buffer.from(REPLY))).toBe("closed");
   });
 
-  test("leaves as one write", () => {
+  test("sends its frame as one write", () => {
     const quiet = calling();
     quiet.hears(ACK);
     expect(quiet.port.written.map(({ length }) => length)).toEqual([REPLY.length + 3]);

@@ -33,7 +33,7 @@ export interface QuietLine {
   hears(text: string): void;
 }
 
-/** A terminal's line without a terminal: takes what `takes` takes, tells nothing by itself. */
+/** A terminal's line without a terminal: takes what `takes` takes, sends nothing by itself. */
 export function quietLine(
   sessions: boolean,
   takes: (body: Uint8Array) => boolean = () => true,

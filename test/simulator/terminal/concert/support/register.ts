@@ -29,7 +29,7 @@ export function frameOf(body: string): string {
 
 /**
  * A register that does only what the test says. It hears "enq", "ack", "nak", "eot", "closed",
- * frames as their body behind a colon, frames with a wrong check byte as "bad", and other bytes as
+ * frames as their body after a colon, frames with a wrong check byte as "bad", and other bytes as
  * "?" and their number; without sessions whatever came until a silence.
  */
 export class ScriptedRegister {

@@ -42,8 +42,8 @@ function opened(family: Family, options: ConcertOptions) {
 }
 
 /**
- * A simulator and a register on its line; both are closed when the test is over. One that runs
- * beside others of its file gives its own `atEnd`.
+ * A simulator and a register on its line; both are closed when the test is over. A test that runs
+ * at the same time as others of its file gives its own `atEnd`.
  */
 export async function started(
   { transport, family, sessions }: Setting,
@@ -82,7 +82,7 @@ export async function started(
   return { simulator, register: await reconnect(), reconnect };
 }
 
-/** A request of E+ for a debit, as its fields stand behind each other. */
+/** A request of E+ for a debit, with its fields one after the other. */
 export function fixedRequest(
   amountMinor: number,
   { flag = "1", type = "0", reference = "", options = "A010B010" } = {},

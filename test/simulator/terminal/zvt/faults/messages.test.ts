@@ -29,7 +29,7 @@ test("ignore-abort: no answer to the cancellation, the payment goes on", async (
   expect(bank(simulator)).toEqual(["charge 1200 final"]);
 });
 
-test("late-approval: the cancellation is taken, the approval comes all the same", async () => {
+test("late-approval: the cancellation is taken, and the approval still comes", async () => {
   const { answers, story, simulator } = await abortedPayment("late-approval");
   expect(answers).toEqual(["800000"]);
   expect(story.at(-1)).toBe("060f");
@@ -41,14 +41,14 @@ test("abort-without-code: 06 1E has no data", async () => {
   expect((await register.run(authorisation(1205))).at(-1)).toBe("061e00");
 });
 
-test("bare-repeat: Repeat Receipt tells nothing, once", async () => {
+test("bare-repeat: Repeat Receipt reports nothing, once", async () => {
   const { register } = await paying("bare-repeat");
   await register.run(authorisation(1200));
   expect(await register.run(LAST_TRANSACTION)).toEqual(["800000", "060f00"]);
   expect(controls(await register.run(LAST_TRANSACTION))).toEqual(["8000", "040f", "060f"]);
 });
 
-test("unknown-fields: unknown tags in the container, an unknown field behind it", async () => {
+test("unknown-fields: unknown tags in the container, and an unknown field after it", async () => {
   const { register } = await paying("unknown-fields");
   const report = decoded((await register.run(authorisation(1200)))[3]);
   expect(report.unknownField).toBe(0x76);
@@ -81,7 +81,7 @@ test("charset: texts come in a set that was not agreed", async () => {
   expect(line?.value).toBe("Insérez la carte");
 });
 
-test("print-container: the receipt type stands behind the text of a print line", async () => {
+test("print-container: the receipt type stands after the text of a print line", async () => {
   const { register } = await paying("print-container:times=0", WITH_PRINT_LINES);
   const messages = await register.run(authorisation(1200));
   const lines = messages.filter((message) => message.startsWith("06d1"));
@@ -89,7 +89,7 @@ test("print-container: the receipt type stands behind the text of a print line",
   expect(lines.every((line) => /06041f07010[12]$/.test(line))).toBe(true);
 });
 
-test("a fault strikes as often as told, after letting some chances pass", async () => {
+test("a fault strikes as often as armed, after as many skipped chances as armed", async () => {
   const { register, simulator } = await paying("refuse:times=2,skip=1");
   const ends: (string | undefined)[] = [];
   for (let i = 0; i < 4; i++) ends.push((await register.run(authorisation(1200))).at(-1));

@@ -41,7 +41,7 @@ describe("golden frames, worked out in docs/zvt.md 2.3", () => {
 });
 
 describe("a line that carries more than frames", () => {
-  test("tells ACK, NAK, noise and frames apart in one read", () => {
+  test("distinguishes ACK, NAK, noise and frames in one read", () => {
     const bytes = fromHex("0615 55aa 10028000001003f51f 06");
     expect(new FrameReader().push(bytes)).toEqual([
       { kind: "ack" },
@@ -62,7 +62,7 @@ describe("a line that carries more than frames", () => {
     expect(new FrameReader().push(bytes)).toEqual([frameOf("800000")]);
   });
 
-  test("finds the start behind a lone 10", () => {
+  test("finds the start after a lone 10", () => {
     expect(new FrameReader().push(fromHex("10 10028000001003f51f"))).toEqual([
       { kind: "noise", count: 1 },
       frameOf("800000"),

@@ -17,7 +17,7 @@ const COMMAND = encoded("050100");
 const ACK = "06";
 const NAK = "15";
 
-describe("sending", () => {
+describe("sending a frame", () => {
   test("is done when ACK arrives", async () => {
     const { line, port, clock } = serialLine();
     const sent = line.send(fromHex("04ff010e"));
@@ -39,7 +39,7 @@ describe("sending", () => {
     expect(port.taken()).toEqual([STATUS, STATUS]);
   });
 
-  test("is repeated twice when T2 expires, then it has failed", async () => {
+  test("is repeated twice when T2 expires, and has then failed", async () => {
     const { line, port, clock } = serialLine();
     const sent = line.send(fromHex("04ff010e"));
     await clock.advance(4_999);
@@ -54,7 +54,7 @@ describe("sending", () => {
     expect(clock.running).toEqual([]);
   });
 
-  test("takes an answer without ACK in front for the missing ACK", async () => {
+  test("counts an answer without ACK in front of it as acknowledged", async () => {
     const { line, port, clock, apdus } = serialLine();
     const sent = line.send(fromHex("04ff010e"));
     await clock.advance(0);
@@ -64,7 +64,7 @@ describe("sending", () => {
     expect(port.taken()).toEqual([STATUS, ACK]);
   });
 
-  test("does not take a command for the missing ACK", async () => {
+  test("does not count a command as the missing ACK", async () => {
     const { line, port, clock, apdus } = serialLine();
     const sent = line.send(fromHex("04ff010e"));
     await clock.advance(0);
@@ -76,7 +76,7 @@ describe("sending", () => {
     expect(await sent).toBe("sent");
   });
 
-  test("goes one frame after the other", async () => {
+  test("waits until the frame before it is acknowledged", async () => {
     const { line, port, clock } = serialLine();
     const first = line.send(fromHex("04ff010e"));
     const second = line.send(fromHex("800000"));
@@ -138,7 +138,7 @@ describe("receiving", () => {
     expect(clock.running).toEqual([]);
   });
 
-  test("of a repeat, its ACK lost, is acknowledged again and not acted on", async () => {
+  test("of a repeat after a lost ACK is acknowledged again and not acted on", async () => {
     const { line, port, apdus, clock } = serialLine();
     port.deliver(COMMAND);
     void line.send(fromHex("800000"));
@@ -173,7 +173,7 @@ describe("receiving", () => {
     expect(apdus).toEqual(["050100", "050100"]);
   });
 
-  test("of a stray ACK changes nothing", () => {
+  test("of an ACK that nothing waits for changes nothing", () => {
     const { port, apdus } = serialLine();
     port.deliver(ACK + ACK + NAK);
     port.deliver(COMMAND);

@@ -121,7 +121,7 @@ export class ScriptedRegister {
   }
 
   /**
-   * Sends a command and answers 80 00 00 to everything, whatever comes: tells what it heard as
+   * Sends a command and answers 80 00 00 to everything, whatever comes: returns what it received as
    * control fields, with "closed", "silence" or the end of the command as the last.
    */
   async attempt(command: string, patienceMs: number): Promise<string[]> {
