@@ -98,7 +98,7 @@ describe("the watcher of the Windows script", () => {
   }
   const runs = (pid: string | undefined) => existsSync(`/proc/${pid}`);
 
-  test("ends the one browser at the connector's restart", async () => {
+  test("ends the browser when the connector restarts, and starts no second one", async () => {
     const { started, seen, watcher, ended, pids } = watched("exec sleep 600");
     await expect.poll(pids).toHaveLength(1);
     expect(readFileSync(seen, "utf8")).toMatch(/^\d+ 2:--kiosk one\n$/);
@@ -114,7 +114,7 @@ describe("the watcher of the Windows script", () => {
     expect(pids()).toHaveLength(1);
   });
 
-  test("ends the browser when it is stopped itself", async () => {
+  test("ends the browser when the watcher is stopped", async () => {
     const { watcher, ended, pids } = watched("exec sleep 600");
     await expect.poll(pids).toHaveLength(1);
     watcher.kill("SIGTERM");
@@ -122,13 +122,13 @@ describe("the watcher of the Windows script", () => {
     expect(runs(pids()[0])).toBe(false);
   });
 
-  test("ends the browser when it is stopped while that starts", async () => {
+  test("ends the browser when the watcher is stopped during its start", async () => {
     const { ended, pids } = watched("kill -TERM $PPID", "exec sleep 600");
     expect(await ended).toBe(0);
     expect(runs(pids()[0])).toBe(false);
   });
 
-  test("says what is missing", () => {
+  test("says which argument is missing", () => {
     const run = (...words: string[]) => {
       const line = [join(kit, "kiosk-watch.mjs"), ...words];
       const { status, stderr } = spawnSync(process.execPath, line, { encoding: "utf8" });

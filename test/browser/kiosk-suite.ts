@@ -78,7 +78,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     if (haveChromium) chargedBefore = await ledger();
   });
 
-  test("a ticket is chosen, paid with live prompts, and out before it is charged", async () => {
+  test("a ticket is chosen, paid with live prompts, and issued before it is charged", async () => {
     await press(/^Airport/);
     await shows(/Airport, 12\.00 EUR[\s\S]*card/i);
     expect(page.url()).toBe(url);
@@ -133,7 +133,7 @@ describe.skipIf(!haveChromium)("the sample kiosk", () => {
     await press("OK");
   });
 
-  test("pages of others reach nothing of a session in mid-payment", async () => {
+  test("pages of other origins reach nothing of a session in the middle of a payment", async () => {
     await press(/^Old town/);
     await at.waitsForCard();
     const before = { order: await orderId(), wire: await at.wire() };

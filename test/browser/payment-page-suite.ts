@@ -147,7 +147,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     }
   });
 
-  test("a double click charges once, and the customer is taken back by himself", async () => {
+  test("a double click charges once, and the customer returns without another click", async () => {
     const visited = await visit();
     const { page, sandbox } = visited;
     await fill(page);
@@ -161,7 +161,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(await page.locator(pay).count()).toBe(0);
   });
 
-  test("the refused card is declined and an abort is one; both lead back to the shop", async () => {
+  test("the refused card declines, an abort aborts; both lead back to the shop", async () => {
     const declined = await visit();
     await fill(declined.page, REFUSED);
     await declined.page.click(pay);
@@ -178,7 +178,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(aborted.state()).toBe("aborted");
   });
 
-  test("what is wrong has the focus and says what it is; nothing is charged", async () => {
+  test("a wrong field has the focus and says what is wrong; nothing is charged", async () => {
     const { page, state } = await visit();
     await page.click(pay);
     // The browser itself asks for what is missing.
@@ -258,7 +258,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
     expect(plain.result).toMatchObject({ code: "3" });
   });
 
-  test("an address that leads to no order says so in words", async () => {
+  test("an address that leads to no order is answered with a readable text", async () => {
     const sandbox = await sandboxForTest();
     const page = await opened(`${sandbox.url}/index/ws/id/${"0".repeat(32)}`);
     expect(await page.getByRole("heading").textContent()).toBe("No such payment");

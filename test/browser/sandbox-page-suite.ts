@@ -20,13 +20,13 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     return page;
   }
 
-  test("without orders it says so", async () => {
+  test("the page says when there are no orders", async () => {
     const page = await opened((await sandboxForTest()).url);
     expect(await page.locator("main").innerText()).toMatch(/No order has come yet\./);
     expect(await hardToUse(page)).toEqual([]);
   });
 
-  test("every button does what it says, and a refused one says why", async () => {
+  test("every button acts as labelled, and a refused action says why", async () => {
     const merchant = await merchantForTest();
     const sandbox = await sandboxForTest();
     const order = { manualCapture: "1", urlCallback: merchant.url, merchantReference: "A-1" };
@@ -55,7 +55,7 @@ describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
     expect(all).toMatch(/reject ok: delivered \(1\)/);
   });
 
-  test("orders are paid, declined, aborted and cancelled; hostile words stay words", async () => {
+  test("orders are paid, declined, aborted and cancelled; hostile texts stay text", async () => {
     const sandbox = await sandboxForTest();
     for (const merchantReference of ["B-1", "B-2", "B-3"]) {
       await generate(sandbox, { merchantReference, manualCapture: "1" });

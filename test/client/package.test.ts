@@ -51,7 +51,7 @@ connector.pay({ amount: 12, orderId: "A-1" }).then((answer) =>
 test.each([
   ["an ES module", "use.mjs", `import { ConnectorClient, customerMessage } from "${NAME}";`],
   ["CommonJS", "use.cjs", `const { ConnectorClient, customerMessage } = require("${NAME}");`],
-])("is used from %s", async (_, file, beginning) => {
+])("the package is used from %s", async (_, file, beginning) => {
   writeFileSync(join(app, file), beginning + use);
   const { stdout } = await runToEnd(node, [file], { cwd: app });
   expect(stdout).toMatch(/^Declined Ihre Karte wurde abgelehnt\./);
@@ -78,19 +78,19 @@ const tsc = join(projectRoot, "node_modules", ".bin", "tsc");
 const switches = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenext"];
 const lib = ["--target", "es2022", "--lib", "es2022,esnext.disposable,dom", "--types", ""];
 
-test("has types for both, of every event too", async () => {
+test("the package has types for both forms of modules, of every event too", async () => {
   expect(await faultsIn("sample.mts", typed)).toBe("");
   expect(await faultsIn("sample.cts", typed)).toBe("");
 });
 
-test("needs nothing of Node.js, and holds nothing but its build", () => {
+test("the package needs nothing of Node.js, and has nothing but its build", () => {
   const code = readFileSync(join(installed, "dist/index.js"), "utf8");
   expect(code).not.toMatch(/\bimport\b[^.]*from|\brequire\(|\bprocess\b|\bBuffer\b|node:/);
   expect(existsSync(join(installed, "client.ts"))).toBe(false);
   expect(existsSync(join(installed, "dist/LICENSE"))).toBe(true);
 });
 
-test("its types are those of the document, member by member", async () => {
+test("the package's types are those of the document, member by member", async () => {
   const answerOf = (path: string): unknown => examplesOf(path).answer;
   const { attempts } = answerOf("/payment/{orderId}") as { readonly attempts: unknown[] };
   const events = Object.entries(eventTable).map(([name, data]) => [name, sampleOf(data)]);

@@ -85,7 +85,7 @@ beforeAll(async () => {
 });
 afterAll(() => launch("launch.sh", "stop", "--data", join(root, "data", "demo")));
 
-test("unpacked it takes a payment, with no Node.js and no npm on the machine", async () => {
+test("an unpacked delivery takes a payment, without Node.js and npm on the machine", async () => {
   const { stdout } = await launch("launch.sh", "--demo");
   expect(stdout).toContain('"status": "Success"');
   expect(stdout).toContain('"notificationGatewaySent": true');
@@ -97,7 +97,7 @@ test("unpacked it takes a payment, with no Node.js and no npm on the machine", a
   expect(audit).toMatchObject({ attempts: 1, faults: [] });
 });
 
-test("it is small, and holds nothing of other platforms", () => {
+test("a delivery is small, and has no file of another platform", () => {
   expect(statSync(archive).size).toBeLessThan(60 * MB);
   const files = readdirSync(version, { recursive: true, encoding: "utf8" });
   const bytes = [...files.map((file) => join(version, file)), runtime()]
@@ -115,7 +115,7 @@ function runtime(): string {
   return join(root, "runtimes", name, "node");
 }
 
-test("its parts list and licences name every package that is in it", () => {
+test("the parts list and the licences of a delivery name every package in it", () => {
   const list = JSON.parse(readFileSync(join(version, "sbom.cdx.json"), "utf8"));
   const names = list.components.map(({ name }: { name: string }) => name);
   const expected = [
@@ -137,7 +137,7 @@ test("its parts list and licences name every package that is in it", () => {
   expect(example).toContain("\nUPDATE_URL=https://updates.example/\n");
 });
 
-test.skipIf(!isWhole)("the same input gives the same bytes", async () => {
+test.skipIf(!isWhole)("two builds from the same input have the same bytes", async () => {
   const [first, second] = [archive, (await again) ?? ""].map((file) =>
     createHash("sha256").update(readFileSync(file)).digest("hex"),
   );

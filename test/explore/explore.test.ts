@@ -5,14 +5,14 @@ import { reduced } from "./scopes.ts";
 import { storyOf } from "./story.ts";
 import { walk } from "./walk.ts";
 
-test("no order of messages, losses, crashes and tellings breaks a law, in a reduced scope", () => {
+test("no order of messages, losses, crashes and reports breaks a law, in a reduced scope", () => {
   const walked = reduced.map((scope) => walk(scope, product));
   expect(walked.flatMap(({ found }) => found.map(storyOf))).toEqual([]);
   expect(walked.every(({ isCut }) => !isCut)).toBe(true);
   expect(walked.reduce((sum, { states }) => sum + states, 0)).toBeGreaterThan(50_000);
 });
 
-test.each(faultsPutBack)("put back, this is found: $fault", ({ judges, scope, law }) => {
+test.each(faultsPutBack)("the walk finds a fault put back: $fault", ({ judges, scope, law }) => {
   const { found } = walk(scope, judges, { stopAtFirst: true });
   expect(found.map((each) => each.law)).toContain(law);
   // The kiosk asks first, and the way is short enough to be read.

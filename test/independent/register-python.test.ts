@@ -60,7 +60,7 @@ describe.skipIf(!python).each(transports)("a register in Python over %s", (trans
     expect(simulator.ledger.charged).toBe(1250 + 200 - 300 + 410 + 420 + 430 + 440);
   });
 
-  test("waits for the goods, reports a part of them, and none", async () => {
+  test("charges all goods, a part of them, or none", async () => {
     const { simulator, seen } = await run(transport, approve, [
       "registration:BE:D3",
       "pay:900:849C00,849C00,800000",
@@ -113,7 +113,7 @@ describe.skipIf(!python).each(transports)("a register in Python over %s", (trans
     expect(simulator.ledger.charged).toBe(3000 + 3600);
   });
 
-  test("hears a decline, and the outcome of its own abort", async () => {
+  test("is answered with a decline, and with the outcome of its own abort", async () => {
     const slow = { pace: { walkAwayMs: 3_000 } };
     const { simulator, seen } = await run(transport, slow, [
       "registration:BE:D3",

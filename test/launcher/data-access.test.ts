@@ -66,7 +66,7 @@ test("the first start closes the folder to all but user, system and administrato
   expect(calls("icacls")).toEqual(words);
 });
 
-test("the system as the user is named once", async () => {
+test("where the user is the system account its right is set once", async () => {
   const { data } = windows("exit 0", `echo '"nt","S-1-5-18"'`);
   await closeDataFolder(data);
   expect(calls("icacls").filter((word) => word.includes("S-1-5-18"))).toHaveLength(1);
@@ -85,7 +85,7 @@ test.each([
   expect(calls("icacls")).toContain("/inheritance:r");
 });
 
-test("a Windows without icacls: start and doctor say so", async () => {
+test("without icacls on Windows start and doctor say that access is not known", async () => {
   const { data } = windows("exit 0");
   vi.stubEnv("PATH", temporaryFolder());
   expect(await closeDataFolder(data)).toMatch(/was not closed to other users: .*ENOENT/);
@@ -113,7 +113,7 @@ test.each([
   if (verdict === "fail") expect(finding?.todo).toContain(`"*${OWN}:(OI)(CI)F"`);
 });
 
-test("where files have modes nothing of this is done", async () => {
+test("on a system with file modes no Windows right is set or checked", async () => {
   const { data } = windows("exit 0");
   Object.defineProperty(process, "platform", { value: "linux" });
   expect(await closeDataFolder(data)).toBeUndefined();

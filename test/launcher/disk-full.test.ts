@@ -44,7 +44,7 @@ function fill(): void {
   }
 }
 
-test("on a full disk what runs goes on, and what has died starts when there is room", async ({
+test("on a full disk running programs go on, and dead ones start once there is room", async ({
   skip,
 }) => {
   if (!mounted) skip("only root can mount a small disk");

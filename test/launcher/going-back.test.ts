@@ -48,7 +48,7 @@ test("a version does not go back in a payment, also when tp-manager was silent t
   expect(await mayGoBackByItself(site)).toBe(false);
 });
 
-test("a tp-manager that stays silent takes no payment; a deliberate stop is a no", async () => {
+test("a silent tp-manager lets a version go back, a deliberate stop does not", async () => {
   expect(await mayGoBack(await tpManager([undefined]))).toBe(true);
   const site = siteWithoutPrograms();
   expect(await mayGoBackByItself(site)).toBe(true);

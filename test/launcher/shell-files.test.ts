@@ -90,7 +90,7 @@ test("always-up.sh works through a link and passes its arguments on", async () =
   expect(await run("./watch", ["--frob"], elsewhere)).toMatchObject({ code: 64 });
 });
 
-test("a data folder is relative to where the operator stands", async () => {
+test("a relative data folder starts at the operator's working folder", async () => {
   mkdirSync(join(elsewhere, "my data"));
   const { out } = await run(
     join(shared.root, "launch.sh"),
@@ -100,7 +100,7 @@ test("a data folder is relative to where the operator stands", async () => {
   expect(JSON.parse(out).dataDirectory).toBe(join(elsewhere, "my data"));
 });
 
-test("missing packages are installed with npm ci, with a word about it", () => {
+test("missing packages are installed with npm ci, and a line says so", () => {
   const checkout = ownCheckout();
   const launchWith = launcherOf(checkout);
   rmSync(join(checkout.root, "node_modules"));
@@ -192,7 +192,7 @@ const shellFiles = [
 ];
 const windowsFiles = shellFiles.map((file) => file.replace(/sh$/, "cmd"));
 
-test("shellcheck has nothing to say", (context) => {
+test("shellcheck finds no fault in the shell files", (context) => {
   if (spawnSync("shellcheck", ["--version"]).error) context.skip("shellcheck is not installed");
   const { stdout, status } = spawnSync(
     "shellcheck",

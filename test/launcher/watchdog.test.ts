@@ -28,7 +28,7 @@ async function program(name: Program, run: string, isWell: () => boolean, body: 
   onTestFinished(() => void server.close());
 }
 
-test("no beat comes when a program is silent, unless an update is at work", async () => {
+test("no watchdog beat is sent while a program is silent, unless an update runs", async () => {
   const installation = installationAt(join(folder, "data"));
   const run = openRunDirectory(installation.dataDirectory);
   ipcToken(run);
@@ -65,7 +65,7 @@ test("no beat comes when a program is silent, unless an update is at work", asyn
   await watching;
 });
 
-test("without a service manager that watches nothing is sent", async () => {
+test("without a watching service manager no beat is sent", async () => {
   delete process.env["WATCHDOG_USEC"];
   const installation = installationAt(join(folder, "data"));
   const site = { ...installation, clock: systemClock, output: createOutput() };

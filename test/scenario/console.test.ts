@@ -38,7 +38,7 @@ async function logIn(): Promise<Record<string, string>> {
   return { authorization: `Bearer ${token}` };
 }
 
-test("doctor and support bundle are had from the console while all runs", async () => {
+test("the console gives the doctor's report and the support bundle while all runs", async () => {
   const session = await logIn();
   const [report] = (await (await ask("/api/doctor", session)).json()) as [
     { findings: Array<{ check: string; verdict: string; says: string }> },
@@ -59,7 +59,7 @@ test("doctor and support bundle are had from the console while all runs", async 
   expect(said).not.toContain(operator.password);
 });
 
-test("a port that is taken costs the console only, and a restart ends every session", async () => {
+test("a taken port keeps only the console away, and a restart ends every session", async () => {
   const session = await logIn();
   expect((await ask("/session", session)).status).toBe(200);
   await at.tpManager?.end("SIGTERM");

@@ -19,7 +19,7 @@ afterAll(() => at?.stop());
 const coded = ({ http, one }: Answer) => [http, one.status, one.error?.code];
 const isUnknown = [504, "Unknown", "GATEWAY_OPERATION_UNKNOWN"];
 
-test("the answer of a refund that was lost is unknown, and its order stays charged", async () => {
+test("a refund whose answer was lost is unknown, and its order stays charged", async () => {
   const { look, refund, fault, settle } = await captured(at, "A-1");
   await fault("reset-before-commit");
   const lost = await refund({ amount: 2 });
@@ -29,7 +29,7 @@ test("the answer of a refund that was lost is unknown, and its order stays charg
   expect((await settle(false)).http).toBe(200);
 });
 
-test("a part is refunded again without a key only when that is meant", async () => {
+test("without a key an equal part is refunded again only when the caller says so", async () => {
   const { order, refund } = await captured(at, "A-2");
   expect((await refund({ amount: 2 })).http).toBe(200);
   const repeated = await refund({ amount: 2 });
@@ -41,7 +41,7 @@ test("a part is refunded again without a key only when that is meant", async () 
 });
 
 describe("a refund with a key", () => {
-  test("is made once, at once, later and after a restart of both programs", async () => {
+  test("is made once, although asked for at once, later and after a restart", async () => {
     const { order, refund, killBoth, startBoth } = await captured(at, "A-3");
     const ask = () => refund({ amount: 2, idempotencyKey: "key 3" });
     const [first, second] = await Promise.all([ask(), ask()]);
@@ -57,7 +57,7 @@ describe("a refund with a key", () => {
     expect(await order()).toMatchObject({ refundedAmount: "2.00" });
   });
 
-  test("whose supervisor is killed at work is unknown, until it is settled", async () => {
+  test("is unknown when the supervisor is killed at work, until it is settled", async () => {
     const { order, refund, settle, fault, hanging } = await captured(at, "A-4");
     const ask = () => refund({ amount: 2, idempotencyKey: "key 4" });
     await fault("hang-before-commit");
@@ -80,7 +80,7 @@ describe("a refund with a key", () => {
     expect(await order()).toMatchObject({ refundedAmount: "0.00" });
   });
 
-  test("is answered by the supervisor's memory when the journal is lost", async () => {
+  test("is answered from the supervisor's database when the journal is lost", async () => {
     const { order, refund } = await captured(at, "A-5");
     const ask = () => refund({ idempotencyKey: "key 5" });
     const first = await ask();
@@ -91,7 +91,7 @@ describe("a refund with a key", () => {
     expect(await order()).toMatchObject({ refundedAmount: "5.00" });
   });
 
-  test("is unknown when supervisor.db is lost, and so is one that was under way", async () => {
+  test("is unknown when supervisor.db is lost, and so is one that was running", async () => {
     const { order, refund, fault, hanging, look, hasten } = await captured(at, "A-6");
     const ask = () => refund({ amount: 2, idempotencyKey: "key 6" });
     expect((await ask()).http).toBe(200);

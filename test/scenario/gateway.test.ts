@@ -109,7 +109,7 @@ const notificationFaults: Readonly<
   "notification-bad-digest": ["unknown", []],
 };
 
-describe("the real supervisor before every fault of the gateway", () => {
+describe("the real supervisor with every fault of the gateway", () => {
   test("every switch of the sandbox is tried here", () => {
     const tried = [answerFaults, notificationFaults].flatMap((table) => Object.keys(table));
     tried.push(...lookupFaults);

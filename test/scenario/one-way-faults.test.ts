@@ -24,7 +24,7 @@ function faultsPlayed(at: UnaskedLine): readonly string[] {
 }
 
 test.concurrent.for(kinds.filter(({ line }) => lines.includes(line)))(
-  "with every fault of $protocol on $line nobody claims what the bank does not say",
+  "with every fault of $protocol on $line no answer contradicts the bank",
   async (at, { expect, onTestFinished }) => {
     const faults = faultsPlayed(at);
     const house = new UnaskedFaultHouse(at, `${at.protocol}-${at.line}`);

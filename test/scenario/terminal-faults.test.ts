@@ -20,7 +20,7 @@ const config = {
 };
 
 test.concurrent.each(lines)(
-  "with every fault of the simulator on %s nobody claims what the bank does not say",
+  "with every fault of the simulator on %s no answer contradicts the bank",
   async (line) => {
     const all = faultCases(line);
     const cases = [...all];

@@ -55,7 +55,7 @@ test("--publish writes the report of the newest run that passed, of any commit",
   expect(report).toMatch(/\n\n\| scope \| states \|\n$/);
 });
 
-test("a part that is not there is refused with those that are", async () => {
+test("an unknown part is refused with the names of the known parts", async () => {
   const { code, stderr } = await accept("--part", "nothing");
   expect([code, stderr]).toEqual([
     64,

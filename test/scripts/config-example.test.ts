@@ -57,7 +57,7 @@ test("every default in it is the one that holds without it", () => {
   }
 });
 
-test("a name that chooses between words has all of them", () => {
+test("a setting with fixed values lists all of them", () => {
   const of = (name: string) =>
     exampleText()
       .split("\n")

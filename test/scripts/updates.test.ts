@@ -191,7 +191,7 @@ describe("signatures", () => {
 });
 
 describe("keys", () => {
-  test("lie encrypted, for their owner alone, and are never overwritten", () => {
+  test("are encrypted, readable by their owner alone, and never overwritten", () => {
     const { file } = publisher();
     expect(readFileSync(file("anna"), "utf8")).toContain("BEGIN ENCRYPTED PRIVATE KEY");
     expect(() => openKey(file("anna"), "another passphrase")).toThrow("does not open");
@@ -243,7 +243,7 @@ describe("keys", () => {
     expect(await verified(one)).toContainEqual(expect.stringContaining("root 2: holds"));
   });
 
-  test("that go must be there, and enough must stay", () => {
+  test("that are removed must exist, and enough keys must stay", () => {
     const one = published();
     const change = (removed: string[], threshold?: number) => () =>
       rotate(one.repository, { role: "root", added: [], removed, threshold }, one.tell);

@@ -33,7 +33,7 @@ function fillQueue(data: string) {
     orders.all(which).map((row) => String(row["order_id"]));
 }
 
-test("a kill amid a queue leaves at most the window unknown, and it is known which", async () => {
+test("a kill amid a queue leaves at most one window uncertain, and it is known which", async () => {
   const gateway = await RecordingGateway.start();
   const data = join(temporaryFolder(), "data");
   writeConfig(data, gateway.url);

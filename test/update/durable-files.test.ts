@@ -48,7 +48,7 @@ test.each(["EPERM", "EACCES", "EBUSY"])("a rename that is held (%s) is tried aga
   expect(waits.mock.calls.map(([, , , ms]) => ms)).toEqual([100, 100, 100]);
 });
 
-test("for 10 seconds, and not longer", () => {
+test("a rename that stays held is tried for 10 seconds, and not longer", () => {
   const { from, to } = files();
   const tries = heldFor(Number.MAX_SAFE_INTEGER);
   expect(() => renameSynced(from, to)).toThrow("held");
@@ -66,7 +66,7 @@ test.each([
   expect(tries()).toBe(1);
 });
 
-test("the file that names a version has that patience too", () => {
+test("the file that names a version is tried again in the same way", () => {
   const { to } = files();
   writeFileSync(to, "1.0.0\n");
   heldFor(2);

@@ -73,7 +73,7 @@ function installation(): string {
   return root;
 }
 
-test.each(["works", "fails"])("each file that is held for a moment: an update %s", async (how) => {
+test.each(["works", "fails"])("an update %s also when each file is held", async (how) => {
   const root = installation();
   faults.each = 1;
   writeReady(dataIn(root), "2.0.0", 0);
@@ -97,7 +97,7 @@ test.each(["works", "fails"])("each file that is held for a moment: an update %s
   if (how === "fails") expect(held).toContain("remove /data/journal.db");
 });
 
-test("for 10 seconds, and not longer", () => {
+test("a file that stays held is tried for 10 seconds, and not longer", () => {
   const root = installation();
   faults.inUse = "hold.json";
   const hold = { who: "somebody", sinceMs: 0, untilMs: null };

@@ -23,7 +23,7 @@ describe.skipIf(library === null)("an update that a power cut ends anywhere", ()
     },
   );
 
-  test("so does a cut between every two steps that are written down", async () => {
+  test("is whole after a cut between every two recorded steps", async () => {
     const recording = await path.record(library ?? "", "works");
     const moments = stepMoments(recording);
     expect(moments.length).toBeGreaterThan(20);
@@ -32,7 +32,7 @@ describe.skipIf(library === null)("an update that a power cut ends anywhere", ()
     expect(Object.keys(ran).sort()).toEqual(["1.0.0", "2.0.0"]);
   });
 
-  test("so does a second cut, while the next launcher ends the update", async () => {
+  test("is whole after a second cut, while the next launcher ends the update", async () => {
     const recording = await path.record(library ?? "", "fails");
     const random = new Random(4);
     const moments = stepMoments(recording).filter((_moment, i) => i % 8 === 5);

@@ -38,7 +38,7 @@ async function server(answer: RequestListener): Promise<string> {
 const ask = (GATEWAY_URL: string, GATEWAY_PWD = "good-password") =>
   checkGateway({ GATEWAY_URL, GATEWAY_LOGIN: "shop", GATEWAY_PWD }, systemClock);
 
-test("a good login is accepted, a wrong one refused, and no order comes of it", async () => {
+test("a good login is accepted, a wrong one refused, and no order is made", async () => {
   const url = await sandbox();
   const good = await ask(url);
   expect(good.finding).toMatchObject({
@@ -65,7 +65,7 @@ test("one GET is all that is sent, and no redirect takes the login elsewhere", a
   expect(seen).toEqual(["GET /v3/transaction/0"]);
 });
 
-test("a server that says nothing of the login leaves it open", async () => {
+test("a server that says nothing about the login leaves the check open", async () => {
   const url = await server((_request, response) => void response.writeHead(404).end("<html>"));
   const { finding } = await ask(url);
   expect(finding.verdict).toBe("warn");

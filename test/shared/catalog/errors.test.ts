@@ -24,11 +24,11 @@ describe.each(rows)("error %s", (code, row) => {
     }
   });
 
-  test("never calls another charge safe while it is unknown whether there was one", () => {
+  test("never calls a repetition safe while the order may be charged", () => {
     if (row.charged !== "no") expect(row.retry).not.toBe("safe");
   });
 
-  test("becomes an error with the table's word, which can be made more exact", () => {
+  test("becomes an error with the table's message, which can be made more exact", () => {
     expect(new AppError(code)).toMatchObject({ code, message: row.meaning, charged: row.charged });
     const cause = new Error("below");
     const exact = new AppError(code, "more exactly", { charged: "yes", details: { a: 1 }, cause });
@@ -43,7 +43,7 @@ test("the table is not empty, and has all texts of the catalogue", () => {
   expect(rows.map(([code]) => code)).toEqual(Object.keys(texts.errors));
 });
 
-test("a call that was turned away at the door has charged nobody", () => {
+test("a call that is refused before it reaches an order has charged nobody", () => {
   const atTheDoor = rows.slice(
     0,
     rows.findIndex(([code]) => code === "ORDER_NOT_FOUND"),
@@ -52,7 +52,7 @@ test("a call that was turned away at the door has charged nobody", () => {
   for (const [, { charged }] of atTheDoor) expect(charged).toBe("no");
 });
 
-test("an answer that says 504 says unknown, for nobody has seen the payment end", () => {
+test("an answer with 504 says unknown, because nobody has seen the payment end", () => {
   for (const [, row] of rows) if (row.http === 504) expect(row.charged).toBe("unknown");
 });
 
@@ -68,7 +68,7 @@ test("exit codes are those of docs/design.md 9.3", () => {
   expect(new ProgramExit(78, "why")).toMatchObject({ exitCode: 78, message: "why" });
 });
 
-test("a broken invariant says what was broken, a kept one says nothing", () => {
+test("a broken invariant says what was broken, a kept invariant throws nothing", () => {
   expect(() => invariant(false, "one payment at a time")).toThrow(BrokenInvariant);
   expect(() => invariant(false, "one payment at a time")).toThrow("one payment at a time");
   expect(invariant(true, "anything")).toBeUndefined();

@@ -115,7 +115,7 @@ test("a copy that is damaged is not kept, and leaves the former ones", async () 
   expect(kept.sort()).toEqual(["journal-2026-01-01.db", "journal-2026-01-02.db"]);
 });
 
-test("what a copy that was cut off has left is gone after the next start", async () => {
+test("the files of a copy that was cut off are removed at the next start", async () => {
   const folder = temporaryFolder();
   const { path } = database(folder);
   mkdirSync(join(folder, "backup"));
@@ -182,7 +182,7 @@ test("a log begins anew each day, and the old ones go after their days", () => {
   expect(readdirSync(folder)).toEqual(["tp-manager.log"]);
 });
 
-test("chores wait for an idle moment, and one that fails keeps no other back", async () => {
+test("chores wait for an idle moment, and a chore that fails delays no other", async () => {
   const clock = new TestClock();
   const { log, lines } = recordingLog();
   const done: string[] = [];

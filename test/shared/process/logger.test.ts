@@ -213,7 +213,7 @@ describe("a log call never throws", () => {
     expect(lines().length).toBe(calls);
   });
 
-  test.skipIf(!existsSync("/dev/full"))("on a full disk: standard error hears of it once", () => {
+  test.skipIf(!existsSync("/dev/full"))("on a full disk, which standard error reports once", () => {
     const heard = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => heard.mockRestore());
     const log = createLogger({ program: "tp-manager", level: "debug", file: "/dev/full" });

@@ -42,7 +42,7 @@ test("processes of another name or another folder are not mixed up", async () =>
   expect(presentProcesses(join(folder, "supervisor"))).toEqual([child.pid]);
 });
 
-test("many who look at once never make a living process look dead", async () => {
+test("many checks at once never make a living process seem dead", async () => {
   const base = join(temporaryFolder(), "supervisor");
   const child = startChild("process/presence-announcer.ts", base);
   const announced = child.nextLine();

@@ -173,7 +173,7 @@ test("only its owner can read the file, its log and its index, whatever they wer
   }
 });
 
-test("what is no database, or a folder, is refused and not touched", () => {
+test("a file that is no database, and a folder, are refused and left unchanged", () => {
   const folder = temporaryFolder();
   expect(() => openDatabase(folder, [])).toThrow("unable to open");
   const program = join(folder, "journal.db");
@@ -183,7 +183,7 @@ test("what is no database, or a folder, is refused and not touched", () => {
   expect(existsSync(program)).toBe(true);
 });
 
-test("what was committed survives a killed process, what was not is gone", async () => {
+test("committed rows survive a killed process, and other rows are gone", async () => {
   const path = newPath();
   const child = startChild("store/database-writer.ts", path);
   expect(await child.nextLine()).toBe("committed 100, one open");
@@ -194,7 +194,7 @@ test("what was committed survives a killed process, what was not is gone", async
   expect(pragma(database, "integrity_check")).toBe("ok");
 });
 
-test("a reader waits for one who holds the file alone for a moment", async () => {
+test("a reader waits for a program that locks the file for a moment", async () => {
   const path = newPath();
   open(path, [table]).close();
   const child = startChild("store/lock-holder.ts", path);

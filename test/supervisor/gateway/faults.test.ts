@@ -126,7 +126,7 @@ test("what each class does to the item, the queue and the operator", () => {
   ]);
 });
 
-test("nothing has left this machine where nobody but the program itself was reached", () => {
+test("a failure before the gateway was reached has sent nothing", () => {
   const unsent = Object.entries(faultTable).filter(([, row]) => row.unsent);
   expect(unsent.map(([name]) => name)).toEqual([
     "unreachable",
@@ -138,7 +138,7 @@ test("nothing has left this machine where nobody but the program itself was reac
   expect(unsent.some(([, row]) => row.ambiguous)).toBe(false);
 });
 
-test("a verdict carries status, code, words and Retry-After for the history", () => {
+test("a verdict carries status, code, text and Retry-After for the history", () => {
   expect(judgeOrder(answered(500, resultBody(3, "amount invalid")))).toMatchObject({
     httpStatus: 500,
     code: 3,

@@ -119,7 +119,7 @@ test.each([
   expect((await sent).connected).toBe(true);
 });
 
-test("what was not asked for is not taken for the next answer", async () => {
+test("bytes that were not asked for are not taken for the next answer", async () => {
   const { send, nextHeard, sockets } = await pair();
   const answer = `${OK}content-length: 1\r\n\r\n1`;
   const first = send("1");

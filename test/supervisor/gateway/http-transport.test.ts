@@ -112,7 +112,7 @@ test("an unknown host is a fault before anything was written", async () => {
   });
 });
 
-test("a connection reset after the request was read leaves the truth unknown", async () => {
+test("a connection reset after the request was read leaves the outcome unknown", async () => {
   const { url } = await listen((socket, received) => {
     if (isWhole(received)) socket.resetAndDestroy();
   });
@@ -140,7 +140,7 @@ test.each([
   });
 });
 
-test("silence after the request ends at the time limit, with the truth unknown", async () => {
+test("silence after the request ends at the time limit, with the outcome unknown", async () => {
   const heard = Promise.withResolvers<void>();
   const { url } = await listen((_socket, received) => {
     if (isWhole(received)) heard.resolve();

@@ -68,7 +68,7 @@ test.each(lengths)("%s takes %i characters", (name, length) => {
   expect(notes).toEqual([]);
 });
 
-test.each(lengths)("%s with more than %i characters is never sent so", (name, length) => {
+test.each(lengths)("%s with more than %i characters is never sent unchanged", (name, length) => {
   const { values, notes, problems } = checkedOrderFields({
     ...good,
     [name]: ofLength(name, length + 1),

@@ -147,7 +147,7 @@ describe("a sale reversed at the terminal (docs/rules/07-returns.md)", () => {
     expect(items[0]?.reason).toBe("reversed at the terminal");
   });
 
-  test("one that the supervisor never heard of is stored and closed in one step", async () => {
+  test("a transaction unknown to the supervisor is stored and closed in one step", async () => {
     const rig = await openRig();
     const transaction = sampleTransaction();
     expect(rig.intake.withdraw(transaction)).toBe("closed");
@@ -158,7 +158,7 @@ describe("a sale reversed at the terminal (docs/rules/07-returns.md)", () => {
     expect(rig.server.requests).toHaveLength(0);
   });
 
-  test("one that is on its way has to be asked about again", async () => {
+  test("a transaction whose try is running has to be asked about again", async () => {
     const rig = await openRig();
     rig.server.behave = () => "hang";
     const id = rig.handOver("A-1");
@@ -170,7 +170,7 @@ describe("a sale reversed at the terminal (docs/rules/07-returns.md)", () => {
     expect(withdraw(rig, id)).toBe("sent");
   });
 
-  test("a card number that comes with it is masked before it is stored", async () => {
+  test("a card number in the message is masked before it is stored", async () => {
     const rig = await openRig();
     const transaction = sampleTransaction({ customData: { text: "4111111111111111" } });
     rig.intake.withdraw(transaction);

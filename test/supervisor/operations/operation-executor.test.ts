@@ -135,7 +135,7 @@ describe("what the answer means", () => {
     expect(operation?.state).toBe("unknown");
   });
 
-  test("a gateway that is not there has not got it", async () => {
+  test("a gateway that cannot be reached has not got the operation", async () => {
     const rig = await openRig();
     await rig.server.stop();
     const { operation } = await rig.operations.operate(asked("refund"));
@@ -162,8 +162,8 @@ describe("what the answer means", () => {
   });
 });
 
-describe("once", () => {
-  test("the same operation id only returns what became of it", async () => {
+describe("an operation is sent once", () => {
+  test("and a message with its id again only returns what became of it", async () => {
     const rig = await openRig();
     rig.server.behave = () => ok("card", { amount: "4.0" });
     const request = asked("refund", 400);
@@ -176,7 +176,7 @@ describe("once", () => {
     expect(rig.server.requests).toHaveLength(1);
   });
 
-  test("one at a time for each transaction, and none after one that is unknown", async () => {
+  test("and not while another one of its transaction runs or is unknown", async () => {
     const rig = await openRig();
     rig.server.behave = () => "reset";
     const both = await Promise.all([
@@ -188,7 +188,7 @@ describe("once", () => {
     expect(rig.server.requests).toHaveLength(1);
   });
 
-  test("a confirm that was done is answered again without asking", async () => {
+  test("and a confirm that was done is answered again without asking", async () => {
     const rig = await openRig();
     rig.server.behave = () => ok("confirm");
     const first = await rig.operations.operate(asked("confirm"));
@@ -196,7 +196,7 @@ describe("once", () => {
     expect(rig.server.requests).toHaveLength(1);
   });
 
-  test("what a dead process was sending is unknown at the next start, with an alarm", async () => {
+  test("and is unknown with an alarm after its process died, at the next start", async () => {
     const rig = await openRig();
     const request = asked("refund", 100);
     rig.operationStore.begin(request, rig.clock.now());
@@ -209,7 +209,7 @@ describe("once", () => {
   test.each([
     ["ok", "done"],
     ["nok", "refused"],
-  ])("nor unknown when it was notified as %s before that process died", async (status, state) => {
+  ])("but is known when it was notified as %s before its process died", async (status, state) => {
     const rig = await openRig();
     const transactionId = rig.handOver("A-1");
     await rig.tries(transactionId, 1);

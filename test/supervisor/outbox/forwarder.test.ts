@@ -203,7 +203,7 @@ describe("a lost answer", () => {
     expect(rig.store.attempts(id)[0]).toMatchObject({ ambiguous: true, httpStatus: null });
   });
 
-  test("is nothing that a refused connection can be", async () => {
+  test("is never the class of a refused connection", async () => {
     const rig = await openRig();
     await rig.server.stop();
     rig.forwarder.start();

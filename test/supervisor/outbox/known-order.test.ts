@@ -22,7 +22,7 @@ test("an order that the gateway has named is not sent again after a lost answer"
   expect(rig.store.counts()).toMatchObject({ pending: 0, sent: 1 });
 });
 
-test("nor when it was named while its answer was awaited", async () => {
+test("an order that was named while its answer was awaited is not sent again", async () => {
   const rig = await openRig();
   rig.server.behave = () => "hang";
   rig.forwarder.start();
@@ -35,7 +35,7 @@ test("nor when it was named while its answer was awaited", async () => {
   expect(rig.store.delivery(id)?.state).toBe("sent");
 });
 
-test("nor when the program died before the answer came", async () => {
+test("an order that was named before the program died is not sent again", async () => {
   const first = await openRig();
   first.server.behave = () => accepted;
   const transactionId = first.handOver("a");
@@ -50,7 +50,7 @@ test("nor when the program died before the answer came", async () => {
   expect(rig.server.requests).toEqual([]);
 });
 
-test("one that was reversed at the terminal stays closed", async () => {
+test("an order that was reversed at the terminal stays closed", async () => {
   const rig = await openRig();
   rig.server.behave = () => "reset";
   const id = rig.handOver("a");

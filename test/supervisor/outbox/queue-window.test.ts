@@ -141,7 +141,7 @@ test.each([
   },
 );
 
-test("one that the gateway is slow with is overtaken by at most seven others", async () => {
+test("a try that the gateway answers slowly is overtaken by at most seven others", async () => {
   const rig = await openRig();
   const { requests } = rig.server;
   const grown = 3 * WINDOW_DOUBLES_AFTER;

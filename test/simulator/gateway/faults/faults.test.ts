@@ -116,7 +116,7 @@ test("a fault that names an order lets the requests of all others pass", async (
   expect(codes).toEqual(["0", "0", "4", "0"]);
 });
 
-test("a fault that does not exist is refused in words", async () => {
+test("a fault that does not exist is refused with a readable reason", async () => {
   const sandbox = await sandboxForTest();
   const url = `${sandbox.url}/sandbox/faults`;
   for (const body of ['{"kind":"explode"}', '{"kind":"latency","speed":1}', "[{}]", "{", ""]) {
@@ -150,7 +150,7 @@ test("closing the sandbox ends requests that are delayed", async () => {
   expect(await answered).toBe("failed");
 });
 
-test("the form of the command line is read", () => {
+test("a fault is read in the form of the command line", () => {
   expect(parseFault("latency:delayMs=20,times=3")).toMatchObject({
     kind: "latency",
     delayMs: 20,

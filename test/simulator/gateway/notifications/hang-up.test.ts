@@ -62,7 +62,7 @@ test("a client that hangs up at once still gets the notifications of its order",
   await eventually(() => sandbox.orders().length).toBeGreaterThan(0);
 });
 
-test("an operator's program that hangs up still gets the notification of its demand", async () => {
+test("an operator's program that hangs up still gets the notification of its request", async () => {
   const merchant = await merchantForTest();
   const sandbox = await sandboxForTest({ autoPay: true });
   await generate(sandbox, { urlCallback: merchant.url });

@@ -167,7 +167,7 @@ test("a 5xx, a cut connection and silence are retried with growing pauses", asyn
   expect(new Set(merchant.received.map(({ body }) => body)).size).toBe(1);
 });
 
-test("what waits for its next attempt is sent at once when that is asked for", async () => {
+test("a notification that waits for its next attempt is sent at once on request", async () => {
   const merchant = await merchantForTest();
   merchant.answers(500, 500, 200);
   const sandbox = await sandboxForTest({ autoPay: true, clock: new TestClock() });
@@ -195,7 +195,7 @@ test("a merchant that never answers does not hold up the others", async () => {
   expect(stuck.received).toHaveLength(1);
 });
 
-test("other refusals are not retried, and the schedule ends", () => {
+test("a notification refused otherwise is not retried, and the schedule ends", () => {
   expect([403, 302, 499, 0].map(verdictOf)).toEqual(["refused", "refused", "refused", "refused"]);
   expect([200, 204, 299].map(verdictOf)).toEqual(["taken", "taken", "taken"]);
   expect([500, 503].map(verdictOf)).toEqual(["again", "again"]);
@@ -209,7 +209,7 @@ test("other refusals are not retried, and the schedule ends", () => {
   expect([stateAfter("again", 7), stateAfter("again", 8)]).toEqual(["waiting", "given-up"]);
 });
 
-test("one that falls due in the moment after a timer that was early is sent", async () => {
+test("a notification that falls due right after an early timer is sent", async () => {
   const clock = new TestClock();
   const aheadMs: number[] = [];
   const steps = {
@@ -228,7 +228,7 @@ test("one that falls due in the moment after a timer that was early is sent", as
   await eventually(() => merchant.received.length).toBe(2);
 });
 
-test("what was not delivered is sent after a restart", async () => {
+test("an undelivered notification is sent after a restart", async () => {
   const merchant = await merchantForTest();
   merchant.answers(503);
   const clock = new TestClock();

@@ -50,7 +50,7 @@ test("the page lists orders, operations and deliveries, and its buttons work", a
   expect(text).not.toContain("<b>bold");
 });
 
-test("the same demands are taken as JSON, and refused in words", async () => {
+test("the same requests are taken as JSON, and refused with a readable reason", async () => {
   const sandbox = await sandboxForTest();
   await generate(sandbox);
   const id = sandbox.orders()[0]?.transactionPublicId;

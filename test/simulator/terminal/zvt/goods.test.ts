@@ -19,7 +19,7 @@ test("goods that are not ready are asked for again, and the payment stands", asy
   expect(bank(simulator)).toEqual(["charge 3300 final"]);
 });
 
-test("goods that did not come out are given back", async () => {
+test("a sale is reversed when the goods did not come out", async () => {
   const { messages, simulator } = await sale(["846600"]);
   expect(messages.at(-1)).toBe("061e016c");
   expect(bank(simulator)).toEqual(["charge 3300", "reversal 3300 final goods-not-issued"]);
@@ -32,7 +32,7 @@ test("asking more often than agreed ends the sale", async () => {
   expect(bank(simulator)).toEqual(["charge 3300", "reversal 3300 final goods-not-issued"]);
 });
 
-test("goods that came out in part are charged in part", async () => {
+test("a sale is charged in part when a part of the goods came out", async () => {
   const { messages, simulator, register } = await sale(["849d0704000000002200"]);
   expect(messages.at(-1)).toBe("060f00");
   expect(bank(simulator)).toEqual(["charge 3300 final", "reversal 1100 final goods-partly-issued"]);
@@ -41,13 +41,13 @@ test("goods that came out in part are charged in part", async () => {
   expect(told).toContain("04000000002200");
 });
 
-test("goods of no value at all are given back", async () => {
+test("a sale is reversed when the goods that came out have no value", async () => {
   const { messages, simulator } = await sale(["849d0704000000000000"]);
   expect(messages.at(-1)).toBe("061e016c");
   expect(simulator.ledger.charged).toBe(0);
 });
 
-test("no word within the agreed seconds gives the money back, on a line that stays", async () => {
+test("without an answer in the agreed seconds the sale is reversed, on an open line", async () => {
   const { register, simulator } = await started("tcp", { timers: { t3Ms: 100 } });
   await register.run("0600 06 000000 36 0978");
   register.send("0601 0c 04 000000003300 49 0978 01 01");

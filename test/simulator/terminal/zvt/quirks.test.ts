@@ -75,7 +75,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-test.each(cases)("$quirk is heard by the register, and only with it", async (row) => {
+test.each(cases)("the register notices $quirk, and only when it is switched on", async (row) => {
   expect(await heard(row, [row.quirk])).toMatch(row.sees);
   expect(await heard(row, [])).not.toMatch(row.sees);
 });
@@ -160,7 +160,7 @@ test("refuses-after-update: the first command is answered 84 1E 01 7D, no more",
   expect((await again.run(STATUS)).at(-1)).toMatch(/^060f/);
 });
 
-test("zvt-off-after-update: what comes is no ZVT any more", async () => {
+test("zvt-off-after-update: the terminal answers no ZVT command any more", async () => {
   const again = await updated("zvt-off-after-update");
   again.send(STATUS);
   expect(await again.hearsNothing(50)).toBe(true);
