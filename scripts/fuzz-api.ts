@@ -41,5 +41,5 @@ for (const problem of problems) print(`\nPROBLEM ${problem}`);
 const settled = usedBytes.slice(MARKS / 4 - 1);
 const growth = Math.max(...settled) - (settled[0] ?? 0);
 const flat = growth <= GROWTH_MAX_BYTES;
-print(`${flat ? "flat" : "NOT FLAT"}: +${megabytes(growth)} MiB behind the first quarter`);
+print(`${flat ? "flat" : "NOT FLAT"}: +${megabytes(growth)} MiB after the first quarter`);
 process.exitCode = problems.length === 0 && flat ? 0 : 1;

@@ -224,7 +224,7 @@ export async function brokerHerd({ kiosks, seed }: Herd): Promise<HerdCount & { 
   }
 }
 
-/** The fullest minute of the looks for updates, over their mean of the hour that they come in. */
+/** The fullest minute of the checks for updates, over their mean of the hour that they come in. */
 export function updateHerd({ kiosks, seed }: Herd): number {
   const chance = seeded(seed);
   const minutes = new Map<string, number>();

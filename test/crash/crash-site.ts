@@ -171,7 +171,7 @@ export class CrashSite {
 
   /** What the journal says about an order now. */
   known(orderId: string): Promise<Settled> {
-    return until(`${orderId} is told`, () => this.#told(orderId));
+    return until(`${orderId} is answered`, () => this.#told(orderId));
   }
 
   /** undefined: tp-manager does not answer. */

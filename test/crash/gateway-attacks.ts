@@ -64,9 +64,9 @@ export class GatewayAttack implements Attack {
   }
 
   async settle(): Promise<{ mayRepeat: boolean }> {
-    this.#status = (await this.#found()) ?? "not told";
+    this.#status = (await this.#found()) ?? "not answered";
     if (this.#status === "Unknown" || (await this.#isOpen())) await this.#tellTruth();
-    this.#status = (await this.#found()) ?? "not told";
+    this.#status = (await this.#found()) ?? "not answered";
     return { mayRepeat: this.#status === "Success" };
   }
 
@@ -85,12 +85,12 @@ export class GatewayAttack implements Attack {
         "an operation answered not carried out is not carried out",
       ],
       [falseNo.length > 0, "an order answered not-charged is not charged"],
-      [returned && this.#status !== "Reversed", "a returned order is told as returned"],
-      [!returned && this.#status !== "Success", "a charged order is told as charged"],
+      [returned && this.#status !== "Reversed", "a returned order is answered as returned"],
+      [!returned && this.#status !== "Success", "a charged order is answered as charged"],
       [movements.length !== this.#movements, "no card is moved for the gateway"],
     ];
     const told = this.#answers.map(({ one }) => one.error?.code ?? one.status).join();
-    const facts = `done ${done} times, told ${told || "nothing"}, journal ${this.#status}`;
+    const facts = `done ${done} times, answered ${told || "nothing"}, journal ${this.#status}`;
     return {
       end: this.#status,
       violations: broken.filter(([is]) => is).map(([, sentence]) => `${sentence} (${facts})`),
@@ -104,7 +104,7 @@ export class GatewayAttack implements Attack {
   }
 
   async #found(): Promise<string | undefined> {
-    return await until("the order is told", async () => {
+    return await until("the order is answered", async () => {
       const path = `/payment/${this.orderId}`;
       const answer = await this.#site.at.call("GET", path).catch(() => undefined);
       return answer?.one.status;
@@ -113,7 +113,7 @@ export class GatewayAttack implements Attack {
 
   /** The order is charged, with a warning that the end of its return is not known. */
   async #isOpen(): Promise<boolean> {
-    return await until("the order's warnings are told", async () => {
+    return await until("the order's warnings are known", async () => {
       const answer = await this.#site.at.call("GET", `/payment/${this.orderId}`).catch(() => null);
       const told = answer?.one as { status: string; warnings?: readonly string[] } | undefined;
       return told && { open: told.status === "Success" && (told.warnings ?? []).length > 0 };

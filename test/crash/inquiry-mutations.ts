@@ -20,7 +20,7 @@ export const inquiryMutations: readonly Mutation[] = [
     "(each) => !facts.holds.has(each));",
     "(each) => facts.holds.size === 0 && each);",
   ]),
-  oneEdit("the assumption behind a terminal's own end", neverGiven, granted, [
+  oneEdit("the assumption of a terminal's own end", neverGiven, granted, [
     "src/tp-manager/arbiter/payment-run.ts",
     "if (assumptions.has(needed)) return end;",
     "if (assumptions.size > 0) return end;",

@@ -51,7 +51,7 @@ export const matchingMutations: readonly Mutation[] = [
     [match, 'isNew ||= asStored === "different" ||', 'isNew ||= asStored !== "same" ||'],
   ),
   oneEdit(
-    "the retold record of another order",
+    "the repeated record of another order",
     ["matching", "proves no charge, disproves none"],
     answers,
     [
@@ -232,13 +232,13 @@ export const matchingMutations: readonly Mutation[] = [
     [match, "return saleOf(state) === undefined && record.good &&", "return record.good &&"],
   ),
   oneEdit(
-    "the number that a retold record shares",
+    "the number that a repeated record shares",
     ["01-baseline", "One second alone is shared by two sales of a fast terminal"],
     answers,
     [match, '(source !== "payment" || sharesNumber(before, record))', "before !== record"],
   ),
   oneEdit(
-    "the retold record within a payment",
+    "the repeated record within a payment",
     [
       "01-baseline",
       "So is one that shares a number with a known record and cannot be distinguished from it",
@@ -247,7 +247,7 @@ export const matchingMutations: readonly Mutation[] = [
     [match, '(source !== "payment" || sharesNumber(before, record))', 'source !== "payment"'],
   ),
   oneEdit(
-    "the result in what may be retold",
+    "the result in what may be a repeat",
     [
       "01-baseline",
       "So is one that shares a number with a known record and cannot be distinguished from it",

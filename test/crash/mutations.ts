@@ -194,7 +194,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "the last look at the order before its write-ahead record",
+    removes: "the last check of the order before its write-ahead record",
     breaks: ["5.11", "is checked once more in the moment of the write-ahead record"],
     tests: ["test/tp-manager/orders/settlement.test.ts"],
     edits: [
@@ -332,7 +332,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "the look at the loss of a key",
+    removes: "the check for the loss of a key",
     breaks: ["26-return-keys", "a key that it does not know is unknown, 504, and nothing is sent"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
@@ -368,7 +368,7 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    removes: "the doubt about sums after a loss",
+    removes: "the rule that sums prove nothing after a loss",
     breaks: ["26-return-keys", "nothing of it is proved by sums"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [

@@ -29,7 +29,7 @@ export class UnaskedSaleAttack extends SaleAttack {
 
   override async settle(seen: readonly WireEvent[]): Promise<{ mayRepeat: boolean }> {
     const told = async (): Promise<true | undefined> => (await this.site.quiet()) || undefined;
-    await until("the terminal has told its result", told, NEXT_SALE_MS);
+    await until("the terminal has reported its result", told, NEXT_SALE_MS);
     // Before the next sale shows on the same wire.
     this.#isTaken ||= seen.some(({ what, phase }) => what === "phase" && phase === "accepted");
     this.#isHeard ||= hasTold(seen);

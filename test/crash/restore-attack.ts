@@ -24,7 +24,7 @@ export class RestoreAttack implements Attack {
   #amountMinor = 0;
   #movements = 0;
   #asked = false;
-  #end = "never told";
+  #end = "never answered";
 
   constructor(site: CrashSite, plan: KillPlan) {
     this.#site = site;
@@ -73,7 +73,7 @@ export class RestoreAttack implements Attack {
       return one?.status === "Success" ? one.status : undefined;
     };
     const last = (): string => this.#answers.at(-1)?.one.error?.code ?? "nothing";
-    this.#end = await until("the order is told", told).catch(() => `not told, ${last()}`);
+    this.#end = await until("the order is answered", told).catch(() => `not answered, ${last()}`);
     return { mayRepeat: true };
   }
 
@@ -106,7 +106,7 @@ export class RestoreAttack implements Attack {
       [movements !== this.#movements, "no card is moved by a restore"],
       [denied.length > 0, "an order answered not-charged is not charged"],
       [sent > 1, "an order is sent to the gateway once"],
-      [this.#end.startsWith("not told"), "an order that somebody here knows is told"],
+      [this.#end.startsWith("not answered"), "an order that a program here knows is answered"],
     ];
     const told = this.#answers.map(({ one }) => one.error?.code ?? one.status);
     const facts = `moved ${movements}, sent ${sent}, ${this.#end}; ${[...new Set(told)].join()}`;

@@ -11,12 +11,12 @@ const oneSum = "what the journal knew when the return was reserved, plus this re
 
 /** Money that goes back once, also where a database was lost. */
 export const returnMutations: readonly Mutation[] = [
-  oneEdit("the look at a lost journal before a reversal", ["17-loss", noReturn], lost, [
+  oneEdit("the check for a lost journal before a reversal", ["17-loss", noReturn], lost, [
     "src/tp-manager/orders/after-sale.ts",
     'this.#parts.guard.assertNotReturned(attempt, "gateway");',
     "",
   ]),
-  oneEdit("the look at a lost journal before a refund", ["17-loss", noReturn], lost, [
+  oneEdit("the check for a lost journal before a refund", ["17-loss", noReturn], lost, [
     "src/tp-manager/supervisor/gateway-operations.ts",
     "this.#parts.guard.assertNotReturned(attempt, returnedBy);",
     "void returnedBy;",
@@ -27,7 +27,7 @@ export const returnMutations: readonly Mutation[] = [
     lost,
     [guard, "&& !gap.both && !resync.isUnderWay;", "&& !gap.both;"],
   ),
-  oneEdit("the taking over before a reversal", ["17-loss", "everything is imported"], lost, [
+  oneEdit("the import before a reversal", ["17-loss", "everything is imported"], lost, [
     guard,
     "const isKnown = gap.isImported && ",
     "const isKnown = ",
@@ -38,7 +38,7 @@ export const returnMutations: readonly Mutation[] = [
     lost,
     [guard, 'return returnedBy === "anybody" || !isKnown;', "return !isKnown;"],
   ),
-  oneEdit("the order that was taken over, before its refund", ["17-loss", noReturn], lost, [
+  oneEdit("the order that was imported, before its refund", ["17-loss", noReturn], lost, [
     guard,
     "return request.warnings.includes(IMPORTED) || ",
     "return ",

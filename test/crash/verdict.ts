@@ -58,7 +58,7 @@ export function violationsOf(evidence: Evidence): string[] {
   return broken
     .filter(([is]) => is)
     .map(([, sentence]) => {
-      const facts = `journal ${found}, bank ${balance}, told ${told.join() || "nothing"}`;
+      const facts = `journal ${found}, bank ${balance}, answered ${told.join() || "nothing"}`;
       return `${sentence} (${facts}; ${eventKinds.join(", ")})`;
     });
 }

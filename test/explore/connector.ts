@@ -357,7 +357,7 @@ function unwrite(world: World, index: number): void {
 
 /** As the runner of inquiries: a terminal that shows something else each time proves nothing. */
 const LOOKS_MAX = 8;
-const because = "each look shows something else";
+const because = "each probe shows something else";
 const givenUp = {
   attempt: { verdict: "unsettled", because },
   unmatched: { verdict: "unclear", because },

@@ -30,7 +30,7 @@ function kioskMoves(world: World, scope: Scope, connector: Connector, add: Add):
     cancels(world, scope, add);
     const open = request.stage === "runs" || request.stage === "asks";
     if (!scope.impatient || !open) return;
-    add("kiosk", `the kiosk waits no longer for ${request.order} and is told Unknown`, (next) => {
+    add("kiosk", `the kiosk waits no longer for ${request.order} and gets Unknown`, (next) => {
       next.kiosk.told[request.order] = "unknown";
       next.kiosk.request = null;
       return undefined;
@@ -56,7 +56,7 @@ function cancels({ ram, device }: World, scope: Scope, add: Add): void {
   if (!scope.cancels || ram.run === null || ram.isCancelled) return;
   add("kiosk", "the kiosk cancels", (next) => {
     next.ram.isCancelled = true;
-    return device.process.at === "paying" ? "the terminal is told" : "too late";
+    return device.process.at === "paying" ? "the terminal gets the cancel" : "too late";
   });
 }
 
@@ -73,7 +73,7 @@ function connectorMoves(world: World, connector: Connector, add: Add): void {
   if (request?.stage === "ready" && isFree) {
     add("connector", "the write-ahead record is on disk and the command leaves", (next) => {
       connector.begin(next);
-      return next.kiosk.request ? undefined : "no, a doubt has come up";
+      return next.kiosk.request ? undefined : "no, an attempt is in doubt";
     });
   }
   if (request?.stage === "runs" && connector.isAnswerable(world)) {

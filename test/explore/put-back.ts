@@ -69,7 +69,7 @@ export const faultsPutBack: readonly PutBack[] = [
     law: "no charge is reported as not paid",
   },
   {
-    fault: "a late sale that fits two orders leaves both as they were told",
+    fault: "a late sale that fits two orders leaves both as they were answered",
     judges: {
       ...product,
       advance: (state, given) =>

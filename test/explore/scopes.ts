@@ -11,7 +11,7 @@ const characters = {
   "one that answers while it pays": { ...plain, tellsWhilePaying: true, prints: true },
   "one whose closing empties it": { ...plain, closingEmpties: true, unanswered: "kept" },
   "one without receipt numbers": { ...plain, spelling: "no receipt" },
-  "one that tells times alone": { ...plain, spelling: "time alone", unanswered: "kept" },
+  "one that reports times alone": { ...plain, spelling: "time alone", unanswered: "kept" },
   "one that sold for another register": { ...plain, knowsEarlier: false },
   "one that hides what it keeps": { ...plain, unanswered: "kept", hides: true },
 } satisfies Readonly<Record<string, Character>>;

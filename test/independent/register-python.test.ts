@@ -205,7 +205,7 @@ describe.skipIf(!python)("a register in Python notices", () => {
   test.each([
     ["print-first", "receipt before 04 0F"],
     ["no-result", "04 0F of a payment without a result"],
-    ["no-report", "06 0F behind result FF"],
+    ["no-report", "06 0F after result FF"],
     ["other-amount", "amount in"],
     ["unknown-fields", "unknown field"],
     ["unknown-message", "was not permitted"],

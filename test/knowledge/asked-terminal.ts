@@ -87,7 +87,7 @@ export class AskedTerminal implements Terminal {
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     await this.#answers(signal);
     const last = look(this.#world);
-    this.#world.recorder.known(`a look: ${wordsOf(last)}`);
+    this.#world.recorder.known(`a probe: ${wordsOf(last)}`);
     return last;
   }
 

@@ -97,8 +97,8 @@ export class World {
     this.#terminalOf = terminalOf;
     const asked = <O extends Option>(point: string, options: readonly O[]): string =>
       family === "zvt" ? chooser.choose(point, options) : "";
-    const spelling = (asked("the terminal tells", spellings) || "full") as Spelling;
-    const isFirst = asked("numbers go on behind 9999 with", ["1", "0"]);
+    const spelling = (asked("the terminal reports", spellings) || "full") as Spelling;
+    const isFirst = asked("numbers go on after 9999 with", ["1", "0"]);
     const stores = asked("it stores", storing);
     this.storesReversals = stores === "reversals too";
     this.forgetsReversed = stores === "sales that stand";

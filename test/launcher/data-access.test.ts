@@ -74,7 +74,7 @@ test("where the user is the system account its right is set once", async () => {
 
 test.each([
   { what: "icacls refuses", does: "echo 'Zugriff verweigert' >&2; exit 5", says: /Zugriff verw/ },
-  { what: "the user is not told", does: "exit 0", user: "echo x", says: /printed the user's SID/ },
+  { what: "the user is unknown", does: "exit 0", user: "echo x", says: /printed the user's SID/ },
 ])("$what: one line says so, and the next start tries again", async ({ does, user, says }) => {
   const { data } = windows(does, user);
   const line = await closeDataFolder(data);

@@ -54,9 +54,9 @@ test("no watchdog beat is sent while a program is silent, unless an update runs"
 
   supervisorAnswers = false;
   const silentSince = looks;
-  await until("looks", () => looks > silentSince + 1 || undefined);
+  await until("checks", () => looks > silentSince + 1 || undefined);
   const before = beats();
-  await until("more looks", () => looks > silentSince + 4 || undefined);
+  await until("more checks", () => looks > silentSince + 4 || undefined);
   expect(beats()).toBe(before);
 
   isAtWork = true;

@@ -36,7 +36,7 @@ const arrived = async (orderId: string): Promise<number> =>
 
 /** The order is at the gateway, once, and our own journal says so. */
 async function arrives(orderId: string): Promise<void> {
-  await until(`${orderId} is told as sent`, async () => {
+  await until(`${orderId} is shown as sent`, async () => {
     const { one } = await at.call("GET", `/payment/${orderId}`);
     return one.notificationGatewaySent || undefined;
   });

@@ -102,7 +102,7 @@ describe("a refund with a key", () => {
     expect(coded(await asked)).toEqual(isUnknown);
     removeStore(at.data, "supervisor");
     await at.startSupervisor();
-    await until("the order is handed over again", async () => {
+    await until("the order is handed off again", async () => {
       await hasten();
       return (await look()).gateway !== null || undefined;
     });

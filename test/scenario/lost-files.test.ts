@@ -91,7 +91,7 @@ test("a supervisor's database deleted in use is reported, saved, and restored", 
   await at.connected();
   await at.firstPaid("first");
   for (const end of ["", "-wal", "-shm"]) rmSync(join(at.data, `supervisor.db${end}`));
-  const told = await until("the loss is told", async () => {
+  const told = await until("the loss is reported", async () => {
     const { one } = (await at.call("GET", "/health")) as unknown as { one: Health };
     return one.troubles.find(({ trouble }) => trouble === "queue-unwritable");
   });

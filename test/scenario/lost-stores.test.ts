@@ -29,14 +29,14 @@ test("real programs that lost a database charge nothing and send nothing twice",
   expect(replayed).toMatchObject({ replayed: true });
   expect((await at.ledger()).charged).toBe(charged);
 
-  await until("all of them are taken over", async () => {
+  await until("all of them are imported", async () => {
     const paid = await Promise.all(["A", "first-1"].map((id) => at.call("GET", `/payment/${id}`)));
     return paid.every(({ http }) => http === 200) || undefined;
   });
   await at.supervisor?.end("SIGKILL");
   removeStore(at.data, "supervisor");
   await at.startSupervisor();
-  await until("everything is handed over again", async () => {
+  await until("everything is handed off again", async () => {
     const { one } = (await at.call("GET", "/health")) as unknown as { one: Health };
     return one.outbox?.sent === orders || undefined;
   });

@@ -45,15 +45,15 @@ const invariants: ReadonlyArray<{
   },
   { sentence: "an order reaches the gateway twice only after an ambiguous try", broken: sentTwice },
   {
-    sentence: "a sale that no order asked for is told truly (docs/rules/04-approval.md)",
+    sentence: "a sale that no order asked for is reported truly (docs/rules/04-approval.md)",
     broken: falselyUnmatched,
   },
   {
-    sentence: "a sale that a terminal hides is told as a difference (docs/rules/18-totals.md)",
+    sentence: "a sale that a terminal hides is reported as a difference (docs/rules/18-totals.md)",
     broken: untoldHidden,
   },
   {
-    sentence: "money that went back at the gateway is told as returned (docs/rules/08-finished.md)",
+    sentence: "money that went back at the gateway shows as returned (docs/rules/08-finished.md)",
     broken: untoldReturns,
   },
   {
@@ -336,7 +336,7 @@ function leftWaiting({ world, found }: End): string[] {
   const { current } = arbiter.lease;
   if (current) wrong.push(`a ${current.what} still has the terminal`);
   if (arbiter.inquiries.blockedBy) wrong.push("recovery never ended");
-  if (journal.handOffs.countPendingHandOffs() > 0) wrong.push("something is not handed over");
+  if (journal.handOffs.countPendingHandOffs() > 0) wrong.push("something is not handed off");
   for (const { status, code, order } of found.values()) {
     if (code === "PAYMENT_RUNNING") wrong.push(`${order} is ${status} although nothing runs`);
   }
@@ -359,5 +359,5 @@ function noNextSale({ world, plan }: End): string[] {
 
 function sentence({ call, order, atMs, status, code, charged }: Told): string {
   const said = code === null ? status : `${status} ${code}`;
-  return `${call} ${order} at ${atMs} was told ${said}, charged ${charged}`;
+  return `${call} ${order} at ${atMs} was answered ${said}, charged ${charged}`;
 }

@@ -138,7 +138,7 @@ function losses({ run, device }: UnaskedWorld, connector: UnaskedConnector, add:
   const [result] = device.results;
   if (!result) return;
   lose("fault", "the result is lost", (next) => void next.device.results.shift());
-  lose("fault", "the result is told, and its acknowledgement is lost", (next) => {
+  lose("fault", "the result is reported, and its acknowledgement is lost", (next) => {
     hears(next, result, connector);
     next.device.results[0] = { ...result, isRepeat: true };
   });

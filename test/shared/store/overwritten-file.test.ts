@@ -133,7 +133,7 @@ test.each(Object.entries(harmless))("another program that %s is no fault", (_way
   expect(proof.known?.says).toMatch(/cut short or overwritten/);
 });
 
-test("a file that lags behind its log for a reader is no fault, nor when it catches up", () => {
+test("a file that is older than its log for a reader is no fault, nor when it catches up", () => {
   const { path, proof, sell, checkpoint, database } = opened(10);
   for (let round = 0; round < 20; round++) {
     const reader = openForReading(path);
@@ -174,7 +174,7 @@ test("no check of a file finds a fault because other writers of it are killed", 
     const others = [1, 2].map(() => startProcess(process.execPath, ["-e", busy, path]));
     await Promise.all(others.map((other) => other.stdout && once(other.stdout, "data")));
     const enough = looks + 500;
-    await until("many looks", () => {
+    await until("many checks", () => {
       for (let i = 0; i < 25; i++) {
         expect(proof.known).toBeUndefined();
         looks += 1;

@@ -36,7 +36,7 @@ function large() {
   const sales = (): number =>
     Number(database.prepare("SELECT count(*) AS n FROM sale").get()?.["n"]);
   const saved = (): Promise<string> =>
-    until("the copy is told", () =>
+    until("the copy is reported", () =>
       proof.proved?.says.includes("saved as") ? readdirSync(backup).join() : undefined,
     );
   return { path, database, proof, sell, sales, backup, saved };

@@ -158,7 +158,7 @@ inMosquitto("down at the start, down for hours, killed and slow: each document c
   await expect.poll(ids).toBe(2);
 });
 
-inMosquitto("a twin takes the session over: an alarm, and a wait of minutes", async () => {
+inMosquitto("a twin that takes the session: an alarm, and a wait of minutes", async () => {
   const broker = await Mosquitto.made();
   await broker.up();
   const rigs = [1, 2].map(() => openFleet({ url: broker.url, commands: true }));
@@ -185,7 +185,7 @@ inMosquitto("a twin takes the session over: an alarm, and a wait of minutes", as
   if (one) await passing(one.clock, 5_000, isBack, () => broker.turn());
 });
 
-inMosquitto("a kiosk without power is told as lost within 1.5 times the keep-alive", async () => {
+inMosquitto("a kiosk without power is shown as lost within 1.5 times the keep-alive", async () => {
   const broker = await Mosquitto.made();
   await broker.up();
   const keepAliveSeconds = 2;
