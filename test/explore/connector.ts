@@ -106,8 +106,7 @@ export class Connector {
     const { report } = baseline.last;
     const newest = unmatched.at(-1);
     const isKept = newest !== undefined && this.#judges.isSame(newest.report, report);
-    // Nothing more can be found out about a record that the terminal reports without a name each
-    // time.
+    // Another probe cannot find out more about a record that has no name each time.
     if (!isKept && newest?.report === report && newest.finding !== "open") return false;
     const isInDoubt = attempts.some(({ state }) => state.phase === "in-doubt");
     if (candidatesIn(answer).length > 0 || isInDoubt) return this.#unmatched(world, report);

@@ -12,9 +12,7 @@ export type Spelling = "full" | "short" | "no receipt" | "no moment" | "time alo
 export interface Entry {
   /** The order whose command the terminal carried out. */
   readonly order: string;
-  /**
-   * The number of the command among the order's commands, in a walk that asks for more than one.
-   */
+  /** The command among the order's commands, in a walk that asks for more than one. */
   readonly attempt?: number;
   /** Absent: the amount of the small scope. */
   readonly amountMinor?: number;
@@ -27,9 +25,7 @@ export interface Entry {
   readonly money: "pending" | "standing" | "returned";
   /** Approved after the terminal had said that nothing was sold. */
   readonly late: boolean;
-  /**
-   * How the terminal reports the transaction from now on, where it differs from the first report.
-   */
+  /** How the terminal reports the entry from now on, where that differs from its first report. */
   readonly toldWith?: "other numbers" | "another time" | undefined;
 }
 

@@ -65,10 +65,7 @@ export class Evidence {
     return this.#of(world).matcher.newSale(baseline);
   }
 
-  /**
-   * Whether an open unmatched transaction can be the late report of an order that was answered as
-   * not charged.
-   */
+  /** An open unmatched transaction may be the late report of an order answered as not charged. */
   mayBeLate(world: World, order: string): boolean {
     const { ram } = world;
     return ram.inquiries.some(

@@ -68,8 +68,7 @@ export class DiskJournal implements Attempts, Records, Unmatched {
       found: baseline.last,
       served,
       receiptNumber: sale?.by === "payment" ? sale.report.receiptNumber : null,
-      // Counts only where every number is of the current numbering; in a walk it may have begun
-      // again.
+      // Decides only above NEW_NUMBERING_MAX, which the numbers of a walk do not reach.
       formerReceipt: null,
     };
   }

@@ -11,9 +11,7 @@ export interface Breach {
   readonly what: string;
 }
 
-/**
- * Rows in which an order may end Unknown, because the terminal cannot report the truth any more.
- */
+/** Rows in which an order may end Unknown, because the terminal cannot report the truth. */
 export const unknownRows: ReadonlyArray<{
   readonly row: string;
   readonly applies: (world: World, order: string, scope: Scope) => boolean;

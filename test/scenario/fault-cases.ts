@@ -159,10 +159,7 @@ export class FaultHouse {
     };
   }
 
-  /**
-   * After a late report of the previous fault the kiosk is answered to come back, until the
-   * terminal was probed.
-   */
+  /** The previous fault's late report is asked about first, and the kiosk comes back until then. */
   async #begun(amount: number, orderId: string): Promise<Answer> {
     return await until("the payment is begun", async () => {
       const answer = await this.#at.pay(amount, orderId);

@@ -23,9 +23,7 @@ const itemsSql = `SELECT transaction_id AS id, order_id AS of,
 export class LostKnowledge {
   readonly #folder: string;
   readonly #gateway: ModelGateway;
-  /**
-   * Orders that may be answered otherwise from then on: a part of what was known of them is gone.
-   */
+  /** Orders that may be answered otherwise from then on: a part of their data is gone. */
   readonly changed = new Set<string>();
   /** Orders that may have been charged, and no database and no gateway says so any more. */
   readonly #forgotten = new Set<string>();

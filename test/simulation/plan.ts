@@ -95,9 +95,7 @@ export interface GatewayReturn {
   readonly ms: number;
   /** So long after it the kiosk asks for the terminal's reversal; null: it does not. */
   readonly reversalAfterMs: number | null;
-  /**
-   * When the gateway notifies it; "when-asked": not before the gateway is asked for it at the end.
-   */
+  /** When the gateway notifies it; "when-asked": not before it is asked for it at the end. */
   readonly notified: "at-once" | "late" | "twice" | "when-asked";
 }
 

@@ -193,8 +193,7 @@ export class UnaskedConnector {
         return world.unmatched.length;
       },
       endUnmatched: () => undefined,
-      // In a walk no result names an attempt after which another attempt of the order is still
-      // open.
+      // In a walk no result names an attempt after which another one of its order is open.
       unmatched: () => [],
       heldAs: () => [],
       heldReferences: () => [],

@@ -4,10 +4,7 @@ import { productRules, type UnaskedRules } from "./one-way-connector.ts";
 import { unaskedReduced } from "./one-way-scopes.ts";
 import { walkUnasked } from "./one-way-walk.ts";
 
-/**
- * A rule that takes a result without a name for the current payment's where `takes` says so, once
- * the terminal has the request.
- */
+/** A rule that takes results without a name for the current payment's where `takes` says so. */
 function takingIn(
   takes: (report: TransactionReport, askedMinor: number) => boolean,
 ): UnaskedRules["isOf"] {

@@ -4,10 +4,7 @@ import { PRICE, type Shop, shopTest, variants, variantTest } from "./shop.ts";
 import type { Till } from "./till.ts";
 import type { Told } from "./zvt-line.ts";
 
-/**
- * The terminal reports another transaction's result for an order: it is in doubt, and the result is
- * not taken.
- */
+/** Another transaction's result for an order leaves it in doubt, and the result is not taken. */
 async function expectRefused(shop: Shop, told: Told, orderId = "B"): Promise<void> {
   const { one } = await shop.pay(orderId, PRICE, tells(told));
   expect([one.status, one.error?.charged]).toEqual(["Unknown", "unknown"]);

@@ -47,9 +47,7 @@ export interface Connection {
 export interface RegisterEnd {
   /** Its own request has not reached the terminal yet. */
   readonly isSpeaking: boolean;
-  /**
-   * false: nobody acknowledged it. "newest": the current connection, whatever it was opened for.
-   */
+  /** false: not acknowledged. "newest": the current connection, whatever it was opened for. */
   deliver(reply: Uint8Array, on: Connection | "newest" | undefined): boolean;
   spoil(): void;
   broken(ms: number): void;

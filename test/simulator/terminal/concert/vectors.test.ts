@@ -312,8 +312,7 @@ describe.skipIf(!hasAny("session"))(
       for (const member of ["posNumber", "amountMinor", "paymentMode", "currency"] as const) {
         if (theirs[member] === asked[member]) expect(ours[member]).toBe(asked[member]);
       }
-      // The vector's terminal reports a result at once, where ours reports that the request was
-      // taken.
+      // The vector's terminal reports a result at once, where ours first takes the request.
       const isResult = ours.status !== "9" && ["0", "7"].includes(theirs.status);
       if (isResult && currency === "978") expect(ours.status).toBe(theirs.status);
     }
