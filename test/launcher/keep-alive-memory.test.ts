@@ -26,7 +26,7 @@ test("a wrong configuration is tried less and less often, up to every half hour"
   expect(minutes("exit 78")).toEqual([0, 4, 8, 16, 30, 30, 30]);
 });
 
-test("another failure is tried at every check first, later at most each ten minutes", () => {
+test("any other failure is tried at every check at first, in the end every ten minutes", () => {
   expect(minutes("died")).toEqual([0, 0, 0, 4, 8, 10, 10]);
 });
 

@@ -159,7 +159,7 @@ export class FaultHouse {
     };
   }
 
-  /** The previous fault's late report is asked about first, and the kiosk comes back until then. */
+  /** Begins a payment, again while a late report of the previous fault is being asked about. */
   async #begun(amount: number, orderId: string): Promise<Answer> {
     return await until("the payment is begun", async () => {
       const answer = await this.#at.pay(amount, orderId);

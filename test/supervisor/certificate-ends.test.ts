@@ -39,7 +39,7 @@ test("a certificate is reported from 30 days before its end, and after it", asyn
   expect(ends()?.reason).toBe(`the certificate of FLEET_CERT_FILE ended on ${end}`);
 });
 
-test("a chain ends with its first certificate, authorities with the last, no fleet never", () => {
+test("of a chain the first end counts, of authorities the last; without a fleet none", () => {
   const clock = new TestClock();
   const [soon, both, late] = [fileOf(clock, 5), fileOf(clock, 5, 300), fileOf(clock, 300)];
   const reason = (settings: object) =>

@@ -67,7 +67,7 @@ test("a check that a wrong clock dated years ahead does not prevent the next one
   expect(checks).toEqual(["12:14"]);
 });
 
-test("no check begins during another, and none again whose record failed", async () => {
+test("no check begins during another, and none is repeated whose record failed", async () => {
   const clock = new TestClock(local(3, 39));
   const checks = looking(clock, local(3, 41) - DAY_MS, () => new Promise(() => {}));
   await clock.advance(2 * DAY_MS);

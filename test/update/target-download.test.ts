@@ -40,7 +40,7 @@ describe("a target", () => {
     expect(kiosk.downloaded()).toEqual({ "programs/1.tar.gz": "new" });
   });
 
-  test("continues where a broken line left it, in one download and in the next", async () => {
+  test("is continued where a broken line left it, in one download and in the next", async () => {
     const { repository, kiosk } = await kioskWithTarget();
     const froms: number[] = [];
     let broken = 2;

@@ -81,7 +81,7 @@ test("an unknown outcome of a try, and why an item was closed, are listed", asyn
   expect(told("A-2")).toEqual([]);
 });
 
-test("an order named by the gateway is listed as sent; an accepted one has no more", async () => {
+test("an order that the gateway names is listed as sent; an accepted one adds no row", async () => {
   const { rig, told, ends } = await rigWithSteps();
   await rig.tries(rig.handOver("A-2"), 1);
   expect([told("A-2"), ends()]).toEqual([["queued", "try, taken, N/A"], []]);
