@@ -17,7 +17,7 @@ export interface Release {
 }
 
 /** The facts of one kiosk that decide about its updates. */
-export interface Candidate {
+interface Candidate {
   /** The id of the installation, which never changes. */
   readonly installation: string;
   readonly version: string;

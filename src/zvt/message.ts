@@ -327,7 +327,7 @@ export function writeLength(
   return Uint8Array.from(text, (digit) => 0xf0 + Number(digit));
 }
 
-export function writeFields(list: readonly RawField[]): Uint8Array {
+function writeFields(list: readonly RawField[]): Uint8Array {
   return concat(list.map(writeField));
 }
 

@@ -29,7 +29,7 @@ export interface RawTag {
 const TLV_DEPTH_MAX = 16;
 const TAG_BYTES_MAX = 4;
 
-export function readTags(content: Uint8Array, depth = 0): RawTag[] {
+function readTags(content: Uint8Array, depth = 0): RawTag[] {
   if (depth > TLV_DEPTH_MAX) throw new ZvtCodecError("tlv-depth", "containers nested too deep");
   const reader = new ByteReader(content);
   const tags: RawTag[] = [];

@@ -4,28 +4,29 @@ import { decodeFixedReply } from "../../src/concert/index.ts";
 import { encodeFrame } from "../../src/tp-manager/terminal/concert/link/frame.ts";
 import {
   advanceSession,
-  ENQ_TRIES,
-  FRAME_SENDS,
   idleSession,
   type SessionInput,
   type SessionNews,
-  type SessionStep,
 } from "../../src/tp-manager/terminal/concert/link/session-machine.ts";
 import { tries } from "../support/scope.ts";
 import { bytesHex, hasAny, hexBytes, rowsOf, type Vector } from "./vectors.ts";
 
 const [ENQ, ACK, NAK, EOT, STX] = ["05", "06", "15", "04", "02"] as const;
 
+/** ENQ is tried and a frame is sent at most three times in one session (docs/concert.md 2.5). */
+const ENQ_TRIES = 3;
+const FRAME_SENDS = 3;
+
 /** A register's side of a line, step by step, with what it wrote and which news it reported. */
 class Side {
   state = idleSession;
   written: string[] = [];
   news: SessionNews[] = [];
-  timer: SessionStep["timer"] = null;
+  timer: ReturnType<typeof advanceSession>["timer"] = null;
   isStoring = true;
 
   do(input: SessionInput): void {
-    const step: SessionStep = advanceSession(this.state, input);
+    const step = advanceSession(this.state, input);
     this.state = step.state;
     if (step.write.length > 0) this.written.push(bytesHex(Uint8Array.from(step.write)));
     if (step.frame) this.written.push(bytesHex(step.frame));

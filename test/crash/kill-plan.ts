@@ -1,8 +1,8 @@
 import {
+  fixedFaultTable,
   type Point as UnaskedPoint,
-  points as unaskedPoints,
 } from "../../src/simulator/terminal/concert/faults.ts";
-import { type Point, points } from "../../src/simulator/terminal/zvt/faults.ts";
+import { type Point, zvtFaults } from "../../src/simulator/terminal/zvt/faults.ts";
 import { Random } from "../simulation/random.ts";
 import type { TerminalName } from "./terminal-kinds.ts";
 
@@ -60,6 +60,8 @@ interface Wire {
   readonly unasked?: readonly [TerminalName, TerminalName];
 }
 
+const points = Object.keys(zvtFaults.points) as readonly Point[];
+const unaskedPoints = Object.keys(fixedFaultTable.points) as readonly UnaskedPoint[];
 const plain: readonly Point[] = ["command", "accepted", "completion", "completed"];
 const unasked = { control: "debit", events: 20, holds: unaskedPoints };
 

@@ -1,12 +1,11 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { systemClock } from "../../src/shared/time.ts";
 import {
-  type DeviceName,
   deviceNames,
   type QuirkName,
   quirkNames,
   devices as simulated,
-  type ZvtBehaviour,
+  type ZvtOptions as TerminalOptions,
 } from "../../src/simulator/terminal/zvt/options.ts";
 
 import { createTransport } from "../../src/tp-manager/terminal/transport/open-transport.ts";
@@ -37,7 +36,7 @@ describe("one deviation by itself", () => {
 async function sells(
   name: string,
   line: Line,
-  behaviour: Partial<ZvtBehaviour>,
+  behaviour: Partial<TerminalOptions["behaviour"]>,
   profile: Partial<ZvtOptions>,
 ): Promise<void> {
   const { driver, simulator } = await connected(line, behaviour, profile);
@@ -76,7 +75,7 @@ async function sells(
 
 async function connected(
   line: Line,
-  behaviour: Partial<ZvtBehaviour>,
+  behaviour: Partial<TerminalOptions["behaviour"]>,
   profile: Partial<ZvtOptions>,
 ) {
   const simulator = await startTerminalSimulator({
@@ -97,6 +96,6 @@ async function connected(
   return { driver, simulator };
 }
 
-function driverProfile(name: DeviceName): Partial<ZvtOptions> {
+function driverProfile(name: (typeof deviceNames)[number]): Partial<ZvtOptions> {
   return profiles[name] ?? {};
 }

@@ -1,6 +1,6 @@
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { missingTraits } from "../../src/simulator/terminal/faults/fault-kinds.ts";
-import { faultKinds, points, zvtFaults } from "../../src/simulator/terminal/zvt/faults.ts";
+import { zvtFaults } from "../../src/simulator/terminal/zvt/faults.ts";
 import { until } from "../support/child-program.ts";
 import { type Answer, type Ledger, TestInstallation } from "../support/installation.ts";
 import { asSlow, PATIENCE_MS } from "../support/patience.ts";
@@ -30,7 +30,7 @@ function notOn(line: Line): readonly string[] {
  * pseudo-terminal those that TCP cannot have, and those that strike at a moment.
  */
 export function kindsOn(line: Line): readonly string[] {
-  const kinds = Object.keys(faultKinds).filter((name) => !notOn(line).includes(name));
+  const kinds = Object.keys(zvtFaults.kinds).filter((name) => !notOn(line).includes(name));
   if (isWhole || line === "tcp") return kinds;
   return kinds.filter((name) => notOn("tcp").includes(name) || pointFaults.includes(name));
 }
@@ -43,7 +43,7 @@ export function faultCases(line: Line): readonly FaultCase[] {
 }
 
 function atPoints(name: string, line: Line): readonly string[] {
-  return rowsOf(points, 2, line === "tcp" ? 0 : 1).map(
+  return rowsOf(Object.keys(zvtFaults.points), 2, line === "tcp" ? 0 : 1).map(
     (point) => `${name}:at=${point}${name === "unplug" ? ",ms=50" : ""}`,
   );
 }

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { GatewayHistory, OutboxItem } from "../../src/shared/ipc/contract.ts";
 import { newId } from "../../src/shared/new-id.ts";
-import { type FaultKind, faultKinds } from "../../src/simulator/gateway/faults.ts";
+import { faultKinds } from "../../src/simulator/gateway/faults.ts";
 import { startGatewaySandbox } from "../../src/simulator/gateway/sandbox.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process.ts";
@@ -70,6 +70,7 @@ async function gatewayAndSupervisor(login = "login") {
 
 /** The lookups' own faults are tried in test/supervisor/sandbox-faults.test.ts. */
 const lookupFaults = ["lookup-refused", "lookup-plural-refused"] as const;
+type FaultKind = keyof typeof faultKinds;
 type AnswerFault = Exclude<FaultKind, `notification-${string}` | (typeof lookupFaults)[number]>;
 
 /**

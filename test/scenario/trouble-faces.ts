@@ -2,7 +2,7 @@ import { expect, onTestFinished } from "vitest";
 import { printStatus, readStatus } from "../../src/launcher/commands/status.ts";
 import { checkPrograms } from "../../src/launcher/doctor/check-programs.ts";
 import { programStates } from "../../src/launcher/processes/programs.ts";
-import { CHECK_EVERY_MS, ConditionWatch } from "../../src/shared/catalog/condition-watch.ts";
+import { ConditionWatch } from "../../src/shared/catalog/condition-watch.ts";
 import type { ConditionName } from "../../src/shared/catalog/conditions.ts";
 import { createIpcClient } from "../../src/shared/ipc/client.ts";
 import { supervisorMessages, tpManagerMessages } from "../../src/shared/ipc/contract.ts";
@@ -76,6 +76,8 @@ export async function openFaces(options: RigOptions = {}, at = house()) {
   return { ...local, rig, at, faces, lookFor, alarms, startSupervisor, stopSupervisor };
 }
 
+/** How often a watch checks by itself (docs/design.md 8.8). */
+const CHECK_EVERY_MS = 10_000;
 const ANSWER_WITHIN_MS = 3_000;
 
 /** What each face shows of the conditions. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import * as gateway from "../../src/simulator/gateway/switches.ts";
+import { readCommandLine as readSandbox, switches } from "../../src/simulator/gateway/switches.ts";
 import type { Asked } from "../../src/simulator/switch-table.ts";
 import { allSwitches, readCommandLine } from "../../src/simulator/terminal/command-line.ts";
 import {
@@ -349,11 +349,11 @@ describe.each([
 
 describe("the gateway sandbox", () => {
   const usual = [...needed, ...credentials];
-  tryAll(gateway.readCommandLine, Object.keys(gateway.switches), sandbox, usual);
+  tryAll(readSandbox, Object.keys(switches), sandbox, usual);
 
   test("the certificate is written to the file that the switch names", () => {
     const path = join(folder, "asked-for.pem");
-    gateway.readCommandLine([...usual, "--tls-self-signed", path]);
+    readSandbox([...usual, "--tls-self-signed", path]);
     expect(readFileSync(path, "utf8")).toContain("BEGIN CERTIFICATE");
   });
 });

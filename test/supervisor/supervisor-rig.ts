@@ -15,7 +15,7 @@ import { OperationStore } from "../../src/supervisor/operations/operation-store.
 import { DeliveryWatch } from "../../src/supervisor/outbox/delivery-watch.ts";
 import { Forwarder } from "../../src/supervisor/outbox/forwarder.ts";
 import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
-import { type Attempt, OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
+import { OutboxStore } from "../../src/supervisor/outbox/outbox-store.ts";
 import { openStores, storeMessages } from "../../src/supervisor/stores/supervisor-stores.ts";
 import { supervisorMigrations } from "../../src/supervisor/supervisor-schema.ts";
 import { newStore } from "../support/new-store.ts";
@@ -110,7 +110,7 @@ interface Parts {
 }
 
 function conveniences({ clock, lines, store, intake }: Parts) {
-  const ended = (transactionId: string): Attempt[] => store.attempts(transactionId);
+  const ended = (transactionId: string) => store.attempts(transactionId);
   return {
     /** Hands a transaction of this order over; returns its id. */
     handOver(orderId: string, given: Partial<Transaction> = {}): string {

@@ -46,6 +46,21 @@ test("an export that only tests import is used by its own file: no code lives fo
   expect(dead.map(({ path, name }) => `${path}: ${name}`)).toEqual([]);
 });
 
+/**
+ * The largest number of exports of src that only tests use. Such a function has a table of edge
+ * cases that its callers in src cannot bring about.
+ */
+const USED_BY_TESTS_ONLY_MAX = 40;
+
+test("few exports of src are used by tests only: tests call what the programs call", () => {
+  const forTests = exported
+    .filter(({ path }) => path.startsWith("src/"))
+    .filter(({ path, name }) => isUsed(usedByAll, path, name) && !isUsed(usedByOurs, path, name))
+    .map(({ path, name }) => `${path}: ${name}`);
+  const count = `${forTests.length} exports are used by tests only:\n${forTests.join("\n")}`;
+  expect(forTests.length, count).toBeLessThanOrEqual(USED_BY_TESTS_ONLY_MAX);
+});
+
 test("a name in a comment, in a text, after a dot or in an export list is no use", () => {
   const text = `/** one */ const one = { one: "one" }; // one
     two.one; export { one as three };`;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import {
-  type Candidate,
   chosenRelease,
   compareVersions,
   isVersion,
@@ -19,6 +18,9 @@ function release(version: string, changed: Partial<Release> = {}): Release {
     ...changed,
   };
 }
+
+/** The facts of one kiosk that decide about its updates. */
+type Candidate = Parameters<typeof chosenRelease>[1];
 
 function kiosk(changed: Partial<Candidate> = {}): Candidate {
   return {

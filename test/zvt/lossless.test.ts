@@ -1,33 +1,31 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { ByteReader } from "../../src/zvt/bytes.ts";
+import { fields } from "../../src/zvt/field-table.ts";
 import {
   type Apdu,
   charsetOfCode,
   codeOfCharset,
+  concat,
   container,
   decodeMessage,
-  decodeRaw,
-  decodeTags,
-  decodeText,
-  encodeRaw,
   encodeText,
-  fields,
   findTags,
   fromHex,
-  messages,
-  type RawField,
+  type RawTag,
   rawTag,
-  readTags,
   safeHex,
   tag,
-  tagTable,
   tagValue,
   toHex,
-  writeFields,
   writeTags,
   ZvtCodecError,
 } from "../../src/zvt/index.ts";
-import { hasConstructedBit } from "../../src/zvt/tag-table.ts";
+import { decodeRaw, encodeRaw, type RawField } from "../../src/zvt/message.ts";
+import { messages } from "../../src/zvt/message-table.ts";
+import { hasConstructedBit, tagTable } from "../../src/zvt/tag-table.ts";
+import { decodeTags, readContainer, writeTlvLength } from "../../src/zvt/tags.ts";
+import { decodeText } from "../../src/zvt/values.ts";
 import { tries } from "../support/scope.ts";
 
 const controls = [
@@ -67,6 +65,12 @@ const rawField: fc.Arbitrary<RawField> = fc
       .uint8Array(size)
       .map((content): RawField => ({ number: entry.number, content, tags: null }));
   });
+
+/** Returns the bytes of fields, written as a message that has nothing else. */
+function writeFields(list: readonly RawField[]): Uint8Array {
+  const head = { control: 0x0601, extended: false, parts: [], unknownField: null };
+  return encodeRaw({ ...head, fields: list, rest: new Uint8Array(0) }).data;
+}
 
 test("any list of fields comes back as it was written", () => {
   fc.assert(
@@ -121,6 +125,12 @@ function unlessCodecError<T>(run: () => T): T | undefined {
     expect(error).toBeInstanceOf(ZvtCodecError);
     return undefined;
   }
+}
+
+/** Reads tags as the content of field 06, whose length stands before them. */
+function readTags(content: Uint8Array): readonly RawTag[] {
+  const field = concat([writeTlvLength(content.length), content]);
+  return readContainer(new ByteReader(field)).tags;
 }
 
 describe("tags", () => {

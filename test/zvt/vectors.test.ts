@@ -1,17 +1,13 @@
 import { describe, expect, test } from "vitest";
+import { fieldOfNumber, fields } from "../../src/zvt/field-table.ts";
 import {
   type Apdu,
   ApduReader,
   type Charset,
   decodeApdu,
   decodeMessage,
-  decodeRaw,
-  decodeTags,
   encodeApdu,
-  encodeRaw,
   errorCodeOf,
-  fieldOfNumber,
-  fields,
   fromHex,
   type Message,
   type RawTag,
@@ -20,6 +16,8 @@ import {
   toHex,
   ZvtCodecError,
 } from "../../src/zvt/index.ts";
+import { decodeRaw, encodeRaw } from "../../src/zvt/message.ts";
+import { decodeTags } from "../../src/zvt/tags.ts";
 import { usedBy } from "./vector-uses.ts";
 import {
   type Decoded,

@@ -3,7 +3,7 @@ import { Retrying } from "../process/retrying.ts";
 import type { Clock } from "../time.ts";
 import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 
-export const CHECK_EVERY_MS = 10_000;
+const CHECK_EVERY_MS = 10_000;
 /** How long a condition must last to raise an alarm, so that a program's restart raises none. */
 const ALARM_AFTER_MS = 60_000;
 /** How long after a start no condition counts as over, because not all are found again yet. */

@@ -67,10 +67,10 @@ export async function findSerialPorts(
 }
 
 /**
- * Returns the serial ports that /sys lists; empty on systems other than Linux. `SerialPort.list()`
- * would run udevadm, which small systems and containers do not have.
+ * Returns the serial ports that /sys lists on Linux. `SerialPort.list()` would run udevadm, which
+ * small systems and containers do not have.
  */
-export function listSerialPorts(roots: DeviceRoots = systemRoots): SerialPortFound[] {
+function listSerialPorts(roots: DeviceRoots): SerialPortFound[] {
   const tty = join(roots.sys, "class/tty");
   const names = stableNames(roots);
   return entriesOf(tty).flatMap((name) => {

@@ -5,7 +5,7 @@ import texts from "./texts.json" with { type: "json" };
 /** The faults that the sandbox can play, with their texts in `--help`. */
 export const faultKinds = texts.faults;
 
-export type FaultKind = keyof typeof faultKinds;
+type FaultKind = keyof typeof faultKinds;
 
 export const faultSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),

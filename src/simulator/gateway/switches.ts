@@ -177,7 +177,7 @@ function readText(path: string): string {
   }
 }
 
-export function helpText(): string {
+function helpText(): string {
   return [
     ...texts.help.intro,
     ...switchLines(switches, texts.switches),

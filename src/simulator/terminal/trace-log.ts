@@ -1,7 +1,7 @@
 import type { Clock } from "../../shared/time.ts";
 
 /** An event of the trace, without card data and passwords. */
-export interface TraceEvent extends TraceEntry {
+interface TraceEvent extends TraceEntry {
   readonly seq: number;
   readonly at: string;
   /** Milliseconds since the simulator started. */

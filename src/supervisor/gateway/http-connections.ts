@@ -13,7 +13,7 @@ export interface HttpFailure {
   readonly detail: string;
 }
 
-export type HttpEnd =
+type HttpEnd =
   | HttpFailure
   | {
       readonly kind: "answered";

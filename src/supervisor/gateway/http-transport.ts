@@ -11,7 +11,7 @@ import type { Exchange } from "./faults.ts";
 import { HttpConnections, HttpExchange, type HttpRequest, IDLE_MS } from "./http-connections.ts";
 
 /** The largest answer that is read; a result has 2 KB, the error page of a web server 100 KB. */
-export const ANSWER_BYTES_MAX = 256 * 1024;
+const ANSWER_BYTES_MAX = 256 * 1024;
 
 /** One HTTP request: a POST with a body, or a GET without one. */
 interface HttpMessage extends Pick<HttpRequest, "headers" | "body"> {

@@ -82,7 +82,7 @@ const xmlName = new RegExp(
  * custom data and the cart. A custom key that is an XML name gets an item of its own; all other
  * keys share one JSON object. An empty cart makes no item (docs/design.md 12.4).
  */
-export function freeDataOf(transaction: Transaction): {
+function freeDataOf(transaction: Transaction): {
   readonly items: OrderParameters["freeData"]["item"];
   readonly notes: readonly string[];
 } {

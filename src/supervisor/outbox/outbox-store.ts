@@ -17,7 +17,7 @@ import { delayCeilingMs } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 
 /** One try to send an item, as the table `attempts` stores it. */
-export interface Attempt extends Omit<Verdict, "retryAfter" | "fields"> {
+interface Attempt extends Omit<Verdict, "retryAfter" | "fields"> {
   readonly number: number;
   readonly startedAtMs: number;
   readonly endedAtMs: number;

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import { CHECK_EVERY_MS, ConditionWatch } from "../../../src/shared/catalog/condition-watch.ts";
+import { ConditionWatch } from "../../../src/shared/catalog/condition-watch.ts";
 import { conditionsOf, conditionText } from "../../../src/shared/catalog/conditions.ts";
 import { supervisorMessages, tpManagerMessages } from "../../../src/shared/ipc/contract.ts";
 import { recordingLog } from "../../support/recording-log.ts";
 import { TestClock } from "../../support/test-clock.ts";
 
+/** How often the watch checks by itself (docs/design.md 8.8). */
+const CHECK_EVERY_MS = 10_000;
 const ALARM_AFTER_MS = 60_000;
 const QUEUE_OLD_MS = 10 * 60_000;
 /** An answer of the previous version: without the members that report conditions. */

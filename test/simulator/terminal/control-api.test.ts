@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { TraceEvent } from "../../../src/simulator/terminal/trace-log.ts";
+import type { TraceLog } from "../../../src/simulator/terminal/trace-log.ts";
 import { authorisation, bank, REGISTRATION_WITHOUT_PRINT, started } from "./support/started.ts";
 
 test("the ledger shows what was charged, with masked card numbers", async () => {
@@ -85,7 +85,7 @@ test("wire events are streamed as they happen, each a line of JSON", async () =>
   let text = "";
   while (!text.includes('"phase":"completed"')) text += (await reader?.read())?.value ?? "";
   await reader?.cancel();
-  const events: TraceEvent[] = text
+  const events: ReturnType<TraceLog["last"]> = text
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line));

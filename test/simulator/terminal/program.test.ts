@@ -11,7 +11,7 @@ import {
 } from "../../../src/simulator/terminal/concert/concert-protocols.ts";
 import type { TerminalProtocol } from "../../../src/simulator/terminal/machine.ts";
 import texts from "../../../src/simulator/terminal/texts.json" with { type: "json" };
-import { faultKinds } from "../../../src/simulator/terminal/zvt/faults.ts";
+import { zvtFaults } from "../../../src/simulator/terminal/zvt/faults.ts";
 import { askNames, deviceNames, quirks } from "../../../src/simulator/terminal/zvt/options.ts";
 import { zvtProtocol } from "../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { scriptOf } from "../../support/child-program.ts";
@@ -48,7 +48,7 @@ describe("the program", () => {
     const { stdout } = await runToEnd(process.execPath, [main, "--help"]);
     const words = stdout.replaceAll(/\s+/g, " ");
     expectSwitches(stdout, zvtProtocol);
-    for (const [name, { description }] of Object.entries(faultKinds)) {
+    for (const [name, { description }] of Object.entries(zvtFaults.kinds)) {
       expect(stdout).toContain(`  ${name} `);
       expect(words).toContain(description);
     }

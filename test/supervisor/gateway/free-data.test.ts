@@ -1,7 +1,17 @@
 import { XMLValidator } from "fast-xml-parser";
 import { expect, test } from "vitest";
-import { freeDataOf } from "../../../src/supervisor/gateway/order-request.ts";
+import type { Transaction } from "../../../src/shared/transaction.ts";
+import { orderRequestOf } from "../../../src/supervisor/gateway/order-request.ts";
+import { gatewaySettings } from "../gateway-settings.ts";
 import { fullTransaction, MASKED_PAN, sampleTransaction } from "../sample-transaction.ts";
+
+const settings = gatewaySettings("https://gateway.example");
+
+/** The items of a transaction's order request, and what was changed to make them. */
+function freeDataOf(transaction: Transaction) {
+  const { parameters, notes } = orderRequestOf(transaction, settings);
+  return { items: parameters?.freeData.item ?? [], notes };
+}
 
 const itemsOf = (given: Parameters<typeof sampleTransaction>[0]) => {
   const { items } = freeDataOf(sampleTransaction(given));

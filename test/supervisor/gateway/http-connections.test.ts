@@ -2,13 +2,11 @@ import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readInto } from "../../../src/shared/ipc/read-into.ts";
-import {
-  HttpConnections,
-  type HttpEnd,
-  HttpExchange,
-} from "../../../src/supervisor/gateway/http-connections.ts";
+import { HttpConnections, HttpExchange } from "../../../src/supervisor/gateway/http-connections.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
+
+type HttpEnd = Parameters<ConstructorParameters<typeof HttpExchange>[1]>[0];
 
 /** No answer came, or none that was understood. */
 class LocalFailure extends Error {

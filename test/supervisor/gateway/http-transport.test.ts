@@ -1,10 +1,12 @@
 import { createServer as createTlsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
-import { ANSWER_BYTES_MAX, HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
+import { HttpTransport } from "../../../src/supervisor/gateway/http-transport.ts";
 import { TestClock } from "../../support/test-clock.ts";
 import { selfSigned } from "./self-signed.ts";
 
+/** The largest answer that is read. */
+const ANSWER_BYTES_MAX = 256 * 1024;
 const TIMEOUT_MS = 30_000;
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 

@@ -7,11 +7,7 @@ import {
   type ItemUpdate,
   insertItem,
 } from "../../../src/supervisor/outbox/item-rows.ts";
-import {
-  type Attempt,
-  type EndedTry,
-  OutboxStore,
-} from "../../../src/supervisor/outbox/outbox-store.ts";
+import { type EndedTry, OutboxStore } from "../../../src/supervisor/outbox/outbox-store.ts";
 import { WINDOW_MAX } from "../../../src/supervisor/outbox/queue-window.ts";
 import { noUncertainSend } from "../../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
@@ -49,7 +45,7 @@ function finish(
   store: OutboxStore,
   item: ClaimedItem,
   update: Partial<ItemUpdate>,
-  attempt: Partial<Attempt> = {},
+  attempt: Partial<EndedTry["attempt"]> = {},
 ): void {
   const ended = endedTry(item, update, attempt);
   store.endAndClaim([ended], { which: "due", limit: 0, nowMs: 0 });
@@ -58,7 +54,7 @@ function finish(
 function endedTry(
   item: ClaimedItem,
   update: Partial<ItemUpdate>,
-  attempt: Partial<Attempt> = {},
+  attempt: Partial<EndedTry["attempt"]> = {},
 ): EndedTry {
   return {
     item,

@@ -4,7 +4,7 @@ import {
   caisseApProtocol,
   concertProtocol,
 } from "../../../src/simulator/terminal/concert/concert-protocols.ts";
-import type { Variant } from "../../../src/simulator/terminal/concert/options.ts";
+import type { ConcertOptions } from "../../../src/simulator/terminal/concert/options.ts";
 import type { TerminalProtocol } from "../../../src/simulator/terminal/machine.ts";
 import { completed } from "../../../src/simulator/terminal/options.ts";
 import { openTerminal } from "../../../src/simulator/terminal/terminal-simulator.ts";
@@ -99,7 +99,7 @@ const sessionsAt = (address: string): Dialogue =>
   new SessionLine(lineAt(address), steppedClock, times, { minMs: 20, maxMs: 100 });
 
 /** The dialogue of fixed fields, with a terminal that accepts this form of a request. */
-function fixed(variant: Variant): Promise<Made> {
+function fixed(variant: ConcertOptions["behaviour"]["variant"]): Promise<Made> {
   const { behaviour, ...others } = concertProtocol.defaults;
   const defaults = { ...others, behaviour: { ...behaviour, variant } };
   return simulated({ ...concertProtocol, defaults }, (address) =>

@@ -8,7 +8,7 @@ import { Rows } from "../rows.ts";
 const pausesSeconds: readonly number[] = [2, 10, 30, 120, 600, 1_800, 3_600];
 
 /** Returns the pause after a number of attempts; undefined: the notification is given up. */
-export function pauseAfterMs(attempts: number): number | undefined {
+function pauseAfterMs(attempts: number): number | undefined {
   const seconds = pausesSeconds[attempts - 1];
   return seconds && seconds * 1_000;
 }
@@ -27,7 +27,7 @@ export function verdictOf(status: number): Attempt["verdict"] {
   return status < 500 ? "refused" : "again";
 }
 
-export function stateAfter(verdict: Attempt["verdict"], attempts: number): DeliveryState {
+function stateAfter(verdict: Attempt["verdict"], attempts: number): DeliveryState {
   if (verdict === "taken") return "delivered";
   if (verdict === "refused") return "refused";
   return pauseAfterMs(attempts) === undefined ? "given-up" : "waiting";

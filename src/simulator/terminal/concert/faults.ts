@@ -12,7 +12,7 @@ import texts from "../texts.json" with { type: "json" };
 
 /** A moment at which a fault can strike, in the order of a payment. */
 export type Point = keyof typeof texts.moments.concert;
-export const points = Object.keys(texts.moments.concert) as readonly Point[];
+const points = Object.keys(texts.moments.concert) as readonly Point[];
 
 const at = (fallback: Point): FaultArgument => choice("moment", points, fallback);
 const noise = hex("the bytes", "7f553041");
@@ -49,7 +49,7 @@ const fixedFaults = faultsOf(texts.faults.fixed, {
 });
 
 /** The reasons of a refusal, tag AF (docs/concert.md 4.4). */
-export const reasons = Array.from({ length: 14 }, (_, i) => String(i).padStart(2, "0"));
+const reasons = Array.from({ length: 14 }, (_, i) => String(i).padStart(2, "0"));
 
 const taggedFaults = faultsOf(texts.faults.tagged, {
   "not-done": { af: choice("AF: 00 to 13, or none", [...reasons, "none"], "04") },

@@ -4,7 +4,7 @@ import { members } from "../switches.ts";
 
 /** The forms of fixed fields that a terminal can know in addition to E (docs/concert.md 3.1). */
 const variants = ["e", "e-plus", "e-ticket"] as const;
-export type Variant = (typeof variants)[number];
+type Variant = (typeof variants)[number];
 
 /** The ways in which a reply shows the card number (docs/concert.md 3.2). */
 export const reports = ["masked", "clear", "blank"] as const;

@@ -22,7 +22,7 @@ import texts from "../texts.json" with { type: "json" };
 import type { TraceEntry, TraceField } from "../trace-log.ts";
 
 /** A message in the form that people read, without a card number. */
-export type ReadBody = Pick<TraceEntry, "message" | "says" | "fields" | "text" | "note">;
+type ReadBody = Pick<TraceEntry, "message" | "says" | "fields" | "text" | "note">;
 
 /** Explains the messages of one protocol in the trace, even malformed ones. */
 export interface MessageReading {

@@ -7,7 +7,7 @@ export interface FaultTable {
   readonly points: Readonly<Record<string, string>>;
 }
 
-export interface FaultKind {
+interface FaultKind {
   /** The properties that the terminal's lines must have for the fault to strike. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;

@@ -23,7 +23,7 @@ export interface BytePort {
   close(): void;
 }
 
-export interface BytePortHandlers {
+interface BytePortHandlers {
   data(bytes: Uint8Array): void;
   /** Called exactly once, from whichever side it was closed. */
   closed(): void;
@@ -81,7 +81,7 @@ interface OpenPty {
  * Opens a pseudo-terminal, a serial line without hardware that registers open at `path` and close.
  * Rejects with advice if this machine has none.
  */
-export async function openPseudoTerminal(link: string | null) {
+async function openPseudoTerminal(link: string | null) {
   const { open } = await loadPackage();
   const { ptsName: path, master, slave } = open({ encoding: null });
   // The register's end stays open and is never read: without an opener the kernel ends the master.

@@ -14,7 +14,7 @@ import texts from "../texts.json" with { type: "json" };
 
 /** A moment of a command at which a fault can strike, in the order of a payment. */
 export type Point = keyof typeof texts.moments.zvt;
-export const points = Object.keys(texts.moments.zvt) as readonly Point[];
+const points = Object.keys(texts.moments.zvt) as readonly Point[];
 
 const messageKinds = ["answer", "prompt", "report", "print", "end", "any"] as const;
 type MessageKind = (typeof messageKinds)[number];
@@ -32,7 +32,7 @@ const serial = ["serial"] as const;
 
 export type FaultName = keyof typeof texts.faults.zvt;
 
-export const faultKinds = faultsOf<FaultName>(texts.faults.zvt, {
+const faultKinds = faultsOf<FaultName>(texts.faults.zvt, {
   "bad-crc": { needs: serial, message: on("any") },
   "nak-storm": { needs: serial, times: number("how many NAKs", 3) },
   "drop-ack": { needs: serial },

@@ -42,7 +42,7 @@ const behaviour = {
   /** Whether the terminal knows tag 1F1F (docs/zvt.md 9.4). */
   receiptNumberCheck: false,
 };
-export type ZvtBehaviour = Readonly<typeof behaviour>;
+type ZvtBehaviour = Readonly<typeof behaviour>;
 
 export const zvtDefaults = {
   ...defaultOptions,
@@ -68,7 +68,7 @@ interface DeviceProfile {
 }
 
 /** The names of `--device`; the driver's profiles have the same names. */
-export type DeviceName = keyof typeof texts.devices;
+type DeviceName = keyof typeof texts.devices;
 export const devices = texts.devices as Readonly<Record<DeviceName, DeviceProfile>>;
 export const deviceNames = Object.keys(devices) as DeviceName[];
 

@@ -1,14 +1,17 @@
 import { createHash } from "node:crypto";
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
+import { sqlOf } from "../../../../src/shared/store/sqlite.ts";
 import {
   mapiDocument,
   type ResultFields,
 } from "../../../../src/simulator/gateway/notifications/mapi-document.ts";
 import {
-  pauseAfterMs,
-  stateAfter,
+  type Attempt,
+  NotificationStore,
   verdictOf,
 } from "../../../../src/simulator/gateway/notifications/notification-store.ts";
+import { migrations } from "../../../../src/simulator/gateway/rows.ts";
 import { startGatewaySandbox } from "../../../../src/simulator/gateway/sandbox.ts";
 import { childNamed, type XmlElement, xml } from "../../../../src/simulator/gateway/soap/xml.ts";
 import { TestClock } from "../../../support/test-clock.ts";
@@ -195,18 +198,35 @@ test("a merchant that never answers does not hold up the others", async () => {
   expect(stuck.received).toHaveLength(1);
 });
 
+/** Returns what becomes of a notification by the verdict of its last attempt of so many. */
+function after(verdict: Attempt["verdict"], attempts: number) {
+  const database = new DatabaseSync(":memory:", { enableForeignKeyConstraints: false });
+  for (const migration of migrations) database.exec(sqlOf(migration));
+  const clock = new TestClock();
+  const store = new NotificationStore(database, clock);
+  const texts = { subject: "", url: "", contentType: "", body: "", signature: "" };
+  store.add({ orderId: 1, ...texts, dueMs: clock.now() });
+  for (let earlier = 1; earlier <= attempts; earlier++) {
+    const answer = earlier === attempts ? verdict : "again";
+    for (const one of store.latest(1)) store.recordAttempt(one, { verdict: answer, answer: "" });
+  }
+  const [last] = store.latest(1);
+  const isWaiting = last?.state === "waiting";
+  return { state: last?.state, pauseMs: isWaiting ? last.dueMs - clock.now() : undefined };
+}
+
 test("a notification refused otherwise is not retried, and the schedule ends", () => {
   expect([403, 302, 499, 0].map(verdictOf)).toEqual(["refused", "refused", "refused", "refused"]);
   expect([200, 204, 299].map(verdictOf)).toEqual(["taken", "taken", "taken"]);
   expect([500, 503].map(verdictOf)).toEqual(["again", "again"]);
-  expect(stateAfter("refused", 1)).toBe("refused");
-  expect(stateAfter("taken", 1)).toBe("delivered");
-  const pauses = Array.from({ length: 8 }, (_, i) => pauseAfterMs(i + 1));
+  expect(after("refused", 1).state).toBe("refused");
+  expect(after("taken", 1).state).toBe("delivered");
+  const pauses = Array.from({ length: 8 }, (_, i) => after("again", i + 1).pauseMs);
   expect(pauses.at(-1)).toBeUndefined();
   expect(pauses.slice(0, -1)).toEqual(
     pauses.slice(0, -1).toSorted((a, b) => Number(a) - Number(b)),
   );
-  expect([stateAfter("again", 7), stateAfter("again", 8)]).toEqual(["waiting", "given-up"]);
+  expect([7, 8].map((attempts) => after("again", attempts).state)).toEqual(["waiting", "given-up"]);
 });
 
 test("a notification that falls due right after an early timer is sent", async () => {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
   fixedFaultTable,
-  reasons,
   taggedFaultTable,
 } from "../../../../src/simulator/terminal/concert/faults.ts";
 import { asSlow } from "../../../support/patience.ts";
@@ -108,6 +107,9 @@ const ofContents: readonly Case[] = [
     (as): Case => ({ fault: `status:as=${as}`, on: fixed, heard: told(`${as} 1200`), charged }),
   ),
 ];
+
+/** The reasons of a refusal, tag AF (docs/concert.md 4.4). */
+const reasons = Array.from({ length: 14 }, (_, i) => String(i).padStart(2, "0"));
 
 const ofTags: readonly Case[] = [
   ...reasons.map(

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { maskPansInText } from "../../../../src/shared/masking/mask.ts";
-import {
-  FixedReading,
-  type ReadBody,
-  TaggedReading,
-} from "../../../../src/simulator/terminal/concert/reading.ts";
+import { FixedReading, TaggedReading } from "../../../../src/simulator/terminal/concert/reading.ts";
 import { hasAny, hexBytes, rowsOf } from "../../../concert/vectors.ts";
 import { PATIENCE_MS } from "../../../support/patience.ts";
 import { fixedRequest, type Setting, started, taggedRequest, tags } from "./support/started.ts";
@@ -14,7 +10,7 @@ const CARD = "4970101122334455";
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"));
 
 /** Each field in one line, as a person reads it. */
-function lines({ fields = [] }: ReadBody): readonly string[] {
+function lines({ fields = [] }: ReturnType<FixedReading["read"]>): readonly string[] {
   return fields.map(({ tag, name, value, means }) =>
     [
       ...(tag === undefined ? [] : [tag]),

@@ -10,12 +10,14 @@ import {
 } from "../../../../src/concert/index.ts";
 import { ByteReader } from "../../../../src/simulator/terminal/concert/link/byte-reader.ts";
 import { saysAll } from "../../../../src/simulator/terminal/concert/machine/tagged-dialogue.ts";
-import type { Variant } from "../../../../src/simulator/terminal/concert/options.ts";
+import type { ConcertOptions } from "../../../../src/simulator/terminal/concert/options.ts";
 import { hasAny, hexBytes, rowsOf, type Vector } from "../../../concert/vectors.ts";
 import { asSlow } from "../../../support/patience.ts";
 import { type QuietLine, quietLine } from "./support/quiet-line.ts";
 import { ACK, ENQ, frameOf, NAK } from "./support/register.ts";
 import { bank, started } from "./support/started.ts";
+
+type Variant = ConcertOptions["behaviour"]["variant"];
 
 const latin = (hex: string): string => Buffer.from(hexBytes(hex)).toString("latin1");
 const toTerminal = ([, { direction }]: readonly [string, Vector]): boolean =>

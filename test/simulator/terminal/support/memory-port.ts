@@ -1,12 +1,14 @@
-import type { BytePort, BytePortHandlers } from "../../../../src/simulator/terminal/port/ports.ts";
+import type { BytePort } from "../../../../src/simulator/terminal/port/ports.ts";
+
+type Handlers = Parameters<BytePort["start"]>[0];
 
 /** A register's end of a line in this process. */
 export class MemoryPort implements BytePort {
   readonly name = "memory";
   readonly written: Uint8Array[] = [];
-  #handlers: BytePortHandlers | undefined;
+  #handlers: Handlers | undefined;
 
-  start(handlers: BytePortHandlers): void {
+  start(handlers: Handlers): void {
     this.#handlers = handlers;
   }
 

@@ -1,15 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../../../src/shared/time.ts";
-import {
-  type BytePort,
-  openPseudoTerminal,
-  PacedPort,
-} from "../../../../src/simulator/terminal/port/ports.ts";
+import { type BytePort, PacedPort } from "../../../../src/simulator/terminal/port/ports.ts";
 import { ACK, encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { steppedClock } from "../../../support/stepped-clock.ts";
 import { TestClock } from "../../../support/test-clock.ts";
+import { openPtyLine } from "../../../tp-manager/terminal/transport/pty-line.ts";
 import { authorisation, REGISTRATION, started, transports } from "../support/started.ts";
 import { fromHex } from "./support/register.ts";
 
@@ -98,17 +95,17 @@ test("a restart brings the old speed back", async () => {
 });
 
 test("a serial device takes the new speed itself", async () => {
-  const cable = await openPseudoTerminal(null);
+  const cable = openPtyLine();
   const serial = { path: cable.path, ...zvtProtocol.serialLine };
   const { simulator } = await started("tcp", { serial, pace: { speedChangeMs: 0 } });
-  cable.start({ data: () => {}, closed: () => {} });
+  cable.onData(() => {});
   expect(speedOf(cable.path)).toBe("9600");
   cable.write(encodeFrame(fromHex(TO_115200)));
   await expect.poll(() => simulator.terminal.trace.last(1)[0]?.direction).toBe("out");
   cable.write(Uint8Array.of(ACK));
   await expect.poll(() => speedOf(cable.path)).toBe("115200");
   await simulator.close();
-  cable.close();
+  cable.unplug();
 });
 
 async function timed(work: () => Promise<unknown>): Promise<number> {

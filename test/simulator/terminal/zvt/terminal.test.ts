@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openPseudoTerminal } from "../../../../src/simulator/terminal/port/ports.ts";
 import { encodeFrame } from "../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { zvtProtocol } from "../../../../src/simulator/terminal/zvt/zvt-protocol.ts";
 import { TestClock } from "../../../support/test-clock.ts";
+import { openPtyLine } from "../../../tp-manager/terminal/transport/pty-line.ts";
 import { usedBy } from "../../../zvt/vector-uses.ts";
 import { hasVectors } from "../../../zvt/vectors.ts";
 import { startTerminalSimulator } from "../support/start-simulator.ts";
@@ -220,19 +220,19 @@ test("the daily restart can be set later, and follows the clock of the terminal"
 });
 
 test("a serial device is served like a pseudo-terminal", async () => {
-  const cable = await openPseudoTerminal(null);
+  const cable = openPtyLine();
   const simulator = await startTerminalSimulator({
     tcp: null,
     serial: { path: cable.path, ...zvtProtocol.serialLine },
   });
   const heard: string[] = [];
-  cable.start({ data: (bytes) => heard.push(hex(bytes)), closed: () => {} });
+  cable.onData((bytes) => heard.push(hex(bytes)));
   cable.write(encodeFrame(fromHex("0fff00")));
   await expect.poll(() => heard.join("")).toBe(`06${hex(encodeFrame(fromHex("848300")))}`);
   cable.write(Uint8Array.of(0x06));
   expect(simulator.endpoints.serial).toBe(cable.path);
   await simulator.close();
-  cable.close();
+  cable.unplug();
 });
 
 test("a line that is unplugged twice at once comes back once", async () => {

@@ -5,7 +5,6 @@ import {
 } from "../../../../src/simulator/terminal/concert/concert-protocols.ts";
 import type { ConcertOptions } from "../../../../src/simulator/terminal/concert/options.ts";
 import {
-  type FaultKind,
   missingTraits,
   parseFault,
 } from "../../../../src/simulator/terminal/faults/fault-kinds.ts";
@@ -145,8 +144,8 @@ describe.each(titled)("%s", (_title, setting) => {
   const { faults } = setting.family === "concert" ? concertProtocol : caisseApProtocol;
   const { transport: line, sessions } = setting;
   const traits = traitsOf({ line, sessions });
-  const own = Object.keys(faults.kinds).filter(
-    (name) => missingTraits(faults.kinds[name] as FaultKind, traits).length === 0,
+  const own = Object.entries(faults.kinds).flatMap(([name, kind]) =>
+    missingTraits(kind, traits).length === 0 ? [name] : [],
   );
   test.each(own)("the fault %s leads to no wrong answer about money", async (fault) => {
     const { at, bank, struck } = await kiosk(setting, [fault]);

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { listSerialPorts } from "../../../../src/shared/config/serial-ports.ts";
+import { findSerialPorts } from "../../../../src/shared/config/serial-ports.ts";
 import { systemClock } from "../../../../src/shared/time.ts";
 import { createTransport } from "../../../../src/tp-manager/terminal/transport/open-transport.ts";
 import { fromHex } from "../../../../src/zvt/index.ts";
@@ -100,13 +100,13 @@ test("between two devices of a kind nothing is guessed; a serial number decides"
   await (await one.open(listener, never)).close();
 });
 
-test("the list of ports leaves out what is not there, and names what is", () => {
+test("the list of ports leaves out what is not there, and names what is", async () => {
   const machine = new FakeMachine(temporaryFolder());
   const { dev } = machine.roots;
   machine.buildIn("ttyS0", "4");
   machine.buildIn("ttyS1", "0");
   machine.plug("ttyUSB3", terminal(ptyLine()));
-  expect(listSerialPorts(machine.roots)).toEqual([
+  expect(await findSerialPorts(machine.roots, () => import("serialport"))).toEqual([
     { path: join(dev, "ttyS0"), usb: null, stableNames: [] },
     {
       path: join(dev, "ttyUSB3"),

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../../src/shared/time.ts";
 import {
-  anyTime,
   authorisation,
   type Command,
   endOfDay,
@@ -44,13 +43,9 @@ const commands: Readonly<Record<string, (steps: readonly Step[]) => Command>> = 
 
 /** A command that the driver itself does not send; its session carries it like any other. */
 function judged(name: Command["name"], fields: FieldInputs): Command {
-  return {
-    name,
-    apdu: encodeMessage(name, { fields }),
-    replies: ["status-information", ...anyTime],
-    ends: "completion",
-    judged: true,
-  };
+  const apdu = encodeMessage(name, { fields });
+  const { replies, ends } = endOfDay("000000");
+  return { name, apdu, replies, ends, judged: true };
 }
 
 /** Whether the register asks for time with 84 9C, because it sells goods. */

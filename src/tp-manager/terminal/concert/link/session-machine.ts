@@ -30,9 +30,9 @@ export interface SessionTimes {
   readonly quietMs: number;
 }
 
-export const ENQ_TRIES = 3;
+const ENQ_TRIES = 3;
 /** The largest number of times a frame is sent in one session, repeats after NAK included. */
-export const FRAME_SENDS = 3;
+const FRAME_SENDS = 3;
 /** The largest number of times NAK asks for a malformed reply again in one session. */
 const NAKS_MAX = 3;
 
@@ -87,7 +87,7 @@ export type SessionNews =
   | { readonly news: "body"; readonly body: Uint8Array; readonly isEarly: boolean }
   | { readonly news: "malformed"; readonly fault: ConcertFaultCode; readonly bytes: Uint8Array };
 
-export interface SessionStep {
+interface SessionStep {
   readonly state: SessionState;
   readonly write: readonly number[];
   /** The frame to write in one piece instead of bytes. */

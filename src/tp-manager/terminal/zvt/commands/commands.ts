@@ -40,7 +40,7 @@ interface GoodsWindow {
 }
 
 /** Messages that the terminal may send during any command (docs/zvt.md 6.5, 7.4). */
-export const anyTime: readonly MessageName[] = [
+const anyTime: readonly MessageName[] = [
   "intermediate-status",
   "print-line",
   "print-text-block",
@@ -53,7 +53,7 @@ function command(name: MessageName, input: MessageInput = {}): Command {
 }
 
 /** Returns a command during which the terminal may send a result (04 0F). */
-export function reporting(name: MessageName, input: MessageInput, judged = false): Command {
+function reporting(name: MessageName, input: MessageInput, judged = false): Command {
   return { ...command(name, input), replies: ["status-information", ...anyTime], judged };
 }
 

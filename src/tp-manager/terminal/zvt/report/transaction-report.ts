@@ -174,7 +174,7 @@ function paddedAmount(amountMinor: number | undefined): string {
 }
 
 /** Returns a local date MMDD as DDMMYY; "" when the date is no calendar day. */
-export function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
+function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
   const [, month, day] = /^(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$/.exec(dateMmdd ?? "") ?? [];
   if (month === undefined || day === undefined) return "";
   const now = new Date(nowMs).getFullYear();

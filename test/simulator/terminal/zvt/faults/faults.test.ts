@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type FaultName, faultKinds } from "../../../../../src/simulator/terminal/zvt/faults.ts";
+import { type FaultName, zvtFaults } from "../../../../../src/simulator/terminal/zvt/faults.ts";
 import {
   authorisation,
   bank,
@@ -148,7 +148,7 @@ test("every fault of the table is tried here or with the messages it changes", (
     "print-container",
     "no-timeout-byte",
   ];
-  const missing = Object.keys(faultKinds).filter(
+  const missing = Object.keys(zvtFaults.kinds).filter(
     (name) => !tried.has(name) && !elsewhere.includes(name as FaultName),
   );
   expect(missing).toEqual([]);

@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { FaultBox } from "../../../../../src/simulator/terminal/faults/fault-box.ts";
-import type {
-  BytePort,
-  BytePortHandlers,
-} from "../../../../../src/simulator/terminal/port/ports.ts";
+import type { BytePort } from "../../../../../src/simulator/terminal/port/ports.ts";
 import { encodeFrame } from "../../../../../src/simulator/terminal/zvt/link/frame.ts";
 import { SerialLine } from "../../../../../src/simulator/terminal/zvt/link/lines.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
@@ -210,13 +207,15 @@ test.skipIf(!hasVectors).each(
   );
 });
 
+type Handlers = Parameters<BytePort["start"]>[0];
+
 /** A port whose other end is the test. */
 class TestPort implements BytePort {
   readonly name = "test";
-  #handlers: BytePortHandlers | undefined;
+  #handlers: Handlers | undefined;
   #written: string[] = [];
 
-  start(handlers: BytePortHandlers): void {
+  start(handlers: Handlers): void {
     this.#handlers = handlers;
   }
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { expiryYymmdd, receiptFields } from "../../../../../src/shared/receipt.ts";
-import * as reports from "../../../../../src/tp-manager/terminal/zvt/report/transaction-report.ts";
 import {
   clockOffsetMs,
-  localDateDdmmyy,
+  transactionReport,
 } from "../../../../../src/tp-manager/terminal/zvt/report/transaction-report.ts";
 import {
   container,
@@ -14,13 +13,11 @@ import {
   tag,
 } from "../../../../../src/zvt/index.ts";
 
-const { transactionReport } = reports;
-
 const nowMs = new Date(2026, 10, 21, 10, 15).getTime();
 
-function read(input: MessageInput) {
+function read(input: MessageInput, atMs = nowMs) {
   const message = decodeMessage(encodeMessage("status-information", input));
-  return transactionReport(message, { language: "en", nowMs });
+  return transactionReport(message, { language: "en", nowMs: atMs });
 }
 
 const full: MessageInput = {
@@ -225,7 +222,7 @@ describe("dates without a year", () => {
     ["1301", new Date(2026, 5, 15), ""],
     ["0000", new Date(2026, 5, 15), ""],
   ])("%s near %s is %s", (mmdd, now, expected) => {
-    expect(localDateDdmmyy(mmdd, now.getTime())).toBe(expected);
+    expect(read({ fields: { date: mmdd } }, now.getTime()).receipt.localDate).toBe(expected);
   });
 
   test.each([

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import * as asks from "../../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
+import {
+  authorisation,
+  statusEnquiry,
+} from "../../../../../src/tp-manager/terminal/zvt/commands/commands.ts";
 import { encodeFrame } from "../../../../../src/tp-manager/terminal/zvt/link/serial-frame.ts";
 import {
   type ExchangeListener,
@@ -9,8 +12,6 @@ import { fromHex, toHex } from "../../../../../src/zvt/index.ts";
 import { TestClock } from "../../../../support/test-clock.ts";
 import { never, tenEuro } from "../driver.ts";
 import { MemoryTransport } from "../link/memory-transport.ts";
-
-const { authorisation, statusEnquiry } = asks;
 
 const timers = { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 };
 const payment = authorisation(tenEuro, { printerReady: false });
