@@ -115,9 +115,7 @@ test("a write that met another program is proved again within seconds", async ()
   insert();
 });
 
-test("a full disk is reported before a write fails, and is over when there is room", ({
-  skip,
-}) => {
+test("a full disk is reported before a write fails, and is over when there is room", ({ skip }) => {
   const folder = join(temporaryFolder(), "small");
   mkdirSync(folder);
   const options = ["-t", "tmpfs", "-o", "size=1m", "tmpfs", folder];
