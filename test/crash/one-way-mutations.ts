@@ -191,9 +191,9 @@ export const oneWayMutations: readonly Mutation[] = [
     ["src/tp-manager/arbiter/one-way.ts", "    attempts.addEvent(transactionId, note);\n", ""],
   ),
   mutation(
-    "the attempts that have ended in what a reference names",
-    "30-whose-result",
     "the search for a reference among the attempts that have ended",
+    "30-whose-result",
+    "looked for among all that are not put away",
     [late],
     [
       rule,

@@ -56,14 +56,9 @@ export function createIpcClient<M extends Messages>(
   clock: Clock,
   stores?: StoreExchange,
 ) {
-  const agent = new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS });
   const closing = new AbortController();
   const isRight = (path: string): boolean => isPipeOfLiving(runDirectory, program, path);
-  const freeSinceMs = new WeakMap<Socket, number>();
-  agent.on("free", (socket: Socket) => freeSinceMs.set(socket, clock.monotonicMs()));
-  const isTooOld = (socket: Socket): boolean =>
-    clock.monotonicMs() - (freeSinceMs.get(socket) ?? 0) > IDLE_MS;
-  const line = { agent, signal: closing.signal, clock, isRight, isTooOld };
+  const line = { ...connections(clock), signal: closing.signal, clock, isRight };
   let known: Address | undefined;
 
   /**
@@ -118,7 +113,7 @@ export function createIpcClient<M extends Messages>(
     },
     close: () => {
       closing.abort();
-      agent.destroy();
+      line.agent.destroy();
     },
   };
 }
@@ -164,6 +159,16 @@ interface Line {
   readonly isRight: (socketPath: string) => boolean;
   /** Whether a kept connection was idle for so long that the server may have closed it. */
   readonly isTooOld: (socket: Socket) => boolean;
+}
+
+function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
+  const agent = new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS });
+  const freeSinceMs = new WeakMap<Socket, number>();
+  agent.on("free", (socket: Socket) => freeSinceMs.set(socket, clock.monotonicMs()));
+  return {
+    agent,
+    isTooOld: (socket) => clock.monotonicMs() - (freeSinceMs.get(socket) ?? 0) > IDLE_MS,
+  };
 }
 
 /** Sends a message once. Rejects with {@link IpcError}. */
