@@ -152,7 +152,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the second sale of which the first was not acknowledged",
-    ["20-second-sale", "The first one is charged when its acknowledgement provably arrived"],
+    ["20-second-sale", "provably got its acknowledgement | is charged, and the payment completes"],
     folds,
     [machine, "if (second && !last.acknowledged) {", "if (second && last.report.good === false) {"],
   ),
@@ -193,7 +193,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the goods that nobody spoke of",
-    ["5.12", "make the terminal reverse. The order ends `Cancelled`"],
+    ["5.12", "An order whose goods were not delivered ends `Cancelled`"],
     folds,
     [
       machine,
@@ -203,7 +203,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the amount of the part that came out",
-    ["5.12", "What the terminal stored is read back and compared."],
+    ["5.12", "the stored sale is read back from the terminal and compared."],
     [...folds, "test/tp-manager/orders/two-phase.test.ts"],
     [
       machine,

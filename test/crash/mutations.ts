@@ -219,7 +219,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the second look at a sale that no order asked for",
-    breaks: ["04-approval", "A single look never calls it `gone`"],
+    breaks: ["04-approval", "A single probe never calls it `gone`"],
     tests: ["test/tp-manager/arbiter/unmatched.test.ts"],
     edits: [
       {
@@ -333,7 +333,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the check for the loss of a key",
-    breaks: ["26-return-keys", "a key that it does not know is unknown, 504, and nothing is sent"],
+    breaks: ["26-return-keys", "is unknown, 504, and nothing is sent"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {
@@ -357,7 +357,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     removes: "the return under way in a lost supervisor.db",
-    breaks: ["26-return-keys", "A return that was under way is open from then on"],
+    breaks: ["26-return-keys", "a return that was under way | is open from then on"],
     tests: ["test/tp-manager/http/gateway-keys.test.ts"],
     edits: [
       {

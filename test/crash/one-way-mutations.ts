@@ -157,7 +157,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the result that an order settled by a person still waits for",
     "30-whose-result",
-    "A person who settles such an order brings no result of it",
+    "because a person's decision does not replace the result",
     [kept],
     [
       order,
@@ -193,7 +193,7 @@ export const oneWayMutations: readonly Mutation[] = [
   mutation(
     "the search for a reference among the attempts that have ended",
     "30-whose-result",
-    "looked for among all that are not put away",
+    "looked for among all that are not in the archive",
     [late],
     [
       rule,

@@ -45,7 +45,7 @@ export const returnMutations: readonly Mutation[] = [
   ]),
   oneEdit(
     "the notification of a lost order that has to come again",
-    ["8.6", "such a notification gets 503 and is not refused"],
+    ["8.6", "a notification that agrees with no order gets 503 and is not refused"],
     listener,
     [arbiter, "if (!losses.isWhole) return this.#putOff();", ""],
   ),

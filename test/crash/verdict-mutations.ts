@@ -79,7 +79,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the terminal id of a record",
-    ["02-proof", "good, amount, currency, terminal id, and a time within the payment's own"],
+    ["02-proof", "its amount, currency and terminal id agree, and its time is within"],
     looks,
     [facts, "&& found.terminalId !== identity.terminalId) {", '&& found.terminalId === "") {'],
   ),
@@ -229,7 +229,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the rule that a record without a time proves nothing for a sale in doubt",
-    ["02-proof", "and a time within the payment's own"],
+    ["02-proof", "and its time is within the payment's own"],
     looks,
     [table, "holds: ({ timely }) => timely !== true,", "holds: ({ timely }) => timely === false,"],
   ),
@@ -257,19 +257,19 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the reversal above an unmatched sale",
-    ["04-approval", "Nor is one called so when something may have been stored above it"],
+    ["04-approval", "A transaction is not `gone` when something may have been stored above it"],
     columns,
     [table, "soldSince || (takesBack !== null && !stoodBefore),", "soldSince,"],
   ),
   oneEdit(
     "the reversal that stood before an unmatched sale",
-    ["04-approval", "Nor is one called so when something may have been stored above it"],
+    ["04-approval", "A transaction is not `gone` when something may have been stored above it"],
     columns,
     [table, "takesBack !== null && !stoodBefore", "takesBack !== null"],
   ),
   oneEdit(
     "the sale above an unmatched one",
-    ["04-approval", "Nor is one called so when something may have been stored above it"],
+    ["04-approval", "A transaction is not `gone` when something may have been stored above it"],
     columns,
     [table, "soldSince || (takesBack !== null", "(takesBack !== null"],
   ),
@@ -307,7 +307,7 @@ export const verdictMutations: readonly Mutation[] = [
   ),
   oneEdit(
     "the clock of the terminal",
-    ["02-proof", "by the terminal's own clock as it was before the payment"],
+    ["02-proof", "uses the terminal's own clock as it was before the payment"],
     looks,
     [time, "saidAtMs - (time.clockOffsetMs ?? 0);", "saidAtMs;"],
   ),
@@ -317,7 +317,7 @@ export const verdictMutations: readonly Mutation[] = [
     looks,
     [time, "return changes ? [0, HOUR_MS, -HOUR_MS] : [0];", "return [0, HOUR_MS, -HOUR_MS];"],
   ),
-  oneEdit("the turn of the year", ["02-proof", "and a time within the payment's own"], looks, [
+  oneEdit("the turn of the year", ["02-proof", "and its time is within the payment's own"], looks, [
     time,
     "[year - 1, year, year + 1]",
     "[year, year + 1]",
