@@ -36,11 +36,11 @@ import {
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
 const DAY_MS = 24 * 3_600_000;
-/** The number of orders archived in one transaction. A payment waits some milliseconds for it. */
+/** The number of orders archived in one transaction, which delays a payment by some ms. */
 const BATCH = 20;
 const BETWEEN_BATCHES_MS = 20;
 
-/** What the supervisor must know of an attempt before its order may go into the archive, as SQL. */
+/** The SQL for what the supervisor must know of an attempt before its order may be archived. */
 const isKnownThere = {
   nothing: "hand_off.id IS NULL OR withdrawn = 2",
   delivery: "acknowledged = 1 AND withdrawn = 0 AND delivery IN ('sent', 'closed')",
@@ -49,10 +49,9 @@ const isKnownThere = {
 };
 
 /**
- * The condition that an order may go into the archive as a whole: every attempt ended before the
- * cut-off, charges are with the gateway or closed, reversals are known to the supervisor, and the
- * kiosk has read the answer of a generated order id and every late charge
- * (docs/rules/11-unread.md).
+ * The SQL condition that a whole order may be archived: every attempt ended before the time limit,
+ * charges are with the gateway or closed, reversals are known to the supervisor, and the kiosk has
+ * read the answer of a generated order id and every late charge (docs/rules/11-unread.md).
  */
 const isArchivable = `
   SELECT min((
@@ -69,7 +68,7 @@ const isArchivable = `
 
 const isOldEnough = "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)";
 
-/** Listings of archived orders. Their position is the order in which they were archived. */
+/** Listings of archived orders. A position is a row number, in the order of archiving. */
 const listed = listings(
   "archived_order",
   "archived_status",
@@ -77,7 +76,7 @@ const listed = listings(
     FROM (${page}) AS page CROSS JOIN archived_order ON archived_order.rowid = page.position`,
 );
 
-/** A start before that of every attempt, from which the first search for old orders begins. */
+/** The position before every attempt, at which the first search for old orders begins. */
 const oldest = { startedAtMs: -1, position: -1 };
 
 /** The orders in the archive, each with its outcome and amounts. */
@@ -112,9 +111,9 @@ export class Archive extends rows("archive", {
   readonly #listed = this.statements.prepare("archived listed", listed);
 
   /**
-   * Archives those of the next `limit` old attempts after `after` whose orders allow it, in one
-   * transaction. Returns how many orders were archived, and in `next` where the next step begins;
-   * `next` is undefined when every old order was checked.
+   * Archives, in one transaction, those of the next `limit` old attempts after `after` whose orders
+   * may be archived. Returns the number of archived orders, and in `next` where the next call
+   * begins; `next` is undefined when every old order was checked.
    */
   putAway(beforeMs: number, limit: number, after = oldest) {
     return this.statements.transaction(() => {
@@ -132,25 +131,25 @@ export class Archive extends rows("archive", {
     });
   }
 
-  /** Returns the transactions charged before `beforeMs` that, as known here, the gateway lacks. */
+  /** Returns transactions that ended before `beforeMs` and still wait for the gateway. */
   unsentBefore(beforeMs: number): string[] {
     return this.sql.unsent.all(beforeMs).map((row) => String(row["transaction_id"]));
   }
 
   ofOrder(orderId: string): Attempt[] {
-    // This is called twice for each new order, and nearly no new order is in the archive.
+    // A cached query comes first, because nearly no new order is in the archive.
     if (!this.sql.holds.kept(orderId)) return [];
     return this.sql.ofOrder.all(orderId).map(attemptOf);
   }
 
   list(page: ListPage): ListedAttempt[] {
-    // The page is full already, and to begin a listing takes as long as ten of its rows.
+    // An empty page needs no query, which would take as long as reading ten rows.
     if (page.limit === 0) return [];
     const rows = listedIn(this.#listed, this.sql.startOf, page);
     return rows.map((row) => listedOf(row, attemptOf(row)));
   }
 
-  /** Notes how much of an archived order was paid back. The noted sum never shrinks. */
+  /** Notes how much of an archived order was paid back. The noted sum never decreases. */
   noteReturn(transactionId: string, returnedMinor: number): void {
     this.sql.noteReturn.run(returnedMinor, transactionId);
   }
@@ -165,7 +164,7 @@ export class Archive extends rows("archive", {
     }
   }
 
-  /** Returns the facts for the next end of day; undefined when it is too late for a comparison. */
+  /** Returns what a later end of day can be compared with; undefined when none can be compared. */
   #ledgerOf(row: Row): LedgerEntry | undefined {
     const after = row["after_telecollection"];
     const since = Number(this.sql.comparable.get()?.["id"] ?? 0);
@@ -204,7 +203,7 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/** Returns the chore that archives orders older than `days`. `learn` asks for a delivery state. */
+/** Returns the task that archives orders older than `days`. `learn` reads a delivery state. */
 export function archiveChore(
   archive: Archive,
   days: number,

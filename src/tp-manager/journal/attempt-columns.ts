@@ -9,7 +9,7 @@ import {
 } from "../attempts/phase-table.ts";
 import { type Row, rows, type Statement } from "./database/statements.ts";
 
-/** The columns that {@link readAttempt} reads. The status is missing, as SQLite computes it. */
+/** The columns that {@link readAttempt} reads, without `status`, which SQLite computes. */
 export const attemptColumns = `attempt.transaction_id, attempt.number, attempt.request,
   attempt.state, attempt.started_at_ms, attempt.ended_at_ms, attempt.baseline, attempt.ticket,
   attempt.returned_minor, attempt.notified_return_minor, attempt.returned_some,
@@ -35,7 +35,7 @@ export function readAttempt(row: Row): Attempt {
 
 /**
  * Returns the amount paid back in all, in minor units: the larger of our own sum and the notified
- * sum, because the gateway also notifies our own refunds.
+ * sum, which are not added, because the gateway also notifies our own refunds.
  */
 export function returnedOf(row: Row): number {
   return Math.max(Number(row["returned_minor"]), Number(row["notified_return_minor"]));
@@ -49,19 +49,19 @@ export const nextNumber = (order: string): string => `(SELECT coalesce(max(numbe
   (SELECT number, order_id FROM attempt UNION ALL
    SELECT number, order_id FROM archived_order) WHERE order_id = ${order})`;
 
-/** Parses JSON that the journal itself wrote, so its form is not checked. NULL becomes null. */
+/** Parses JSON that the journal itself wrote, so the value is not validated. NULL becomes null. */
 export function readJson<T>(value: SQLInputValue | undefined): T {
   return JSON.parse(String(value)) as T;
 }
 
-/** The number of parsed texts that are cached: the texts of the newest attempts. */
+/** The number of parsed JSON texts in the cache, enough for the newest attempts. */
 const TEXTS_KEPT = 32;
-/** The cached texts with their parsed values, newest first. Comparing is faster than hashing. */
+/** The cached texts with their values, newest first; a short list is faster than a hash. */
 const keptTexts: Array<{ readonly text: string; readonly value: unknown }> = [];
 
 /**
- * Like {@link readJson}, with a cache for what is read several times in one payment. Readers of the
- * same text get the same object, which nobody changes.
+ * Like {@link readJson}, with a cache for values that one payment reads several times. Readers of
+ * the same text get the same object, which nobody changes.
  */
 function readKept<T>(value: SQLInputValue | undefined): T {
   const text = String(value);
@@ -81,7 +81,7 @@ export function phaseIn(has: Parameters<typeof phasesWith>[0], column = "phase")
 /** The only phase of attempts that can never have been a sale. */
 const [unsold = ""] = phasesWith(({ archive }) => archive === "nothing");
 export const neverSold = `phase = '${unsold}'`;
-/** The SQL condition that an attempt may be a sale, spelt as in two indexes to use them. */
+/** The SQL condition that an attempt may be a sale, spelt as in the two indexes that it uses. */
 export const mayBeSold = `phase <> '${unsold}'`;
 
 const openStatuses = paymentStatuses.filter(
@@ -89,7 +89,7 @@ const openStatuses = paymentStatuses.filter(
     status === variantTable.approved.status ||
     phasesWith((row) => row.open !== null && row.status === status).length > 0,
 );
-/** The SQL condition that an attempt has not ended. The index of statuses serves it. */
+/** The SQL condition that an attempt has not ended. SQLite reads it by the index of statuses. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
 
@@ -103,7 +103,7 @@ export interface ListPage {
   readonly untilMs?: number;
   readonly status: PaymentStatus | null;
   readonly limit: number;
-  /** The {@link ListedAttempt.position} of the previous page's last attempt; null for page one. */
+  /** The {@link ListedAttempt.position} of the previous page's last attempt; null: first page. */
   readonly before: number | null;
 }
 
@@ -113,12 +113,12 @@ export interface ListedAttempt {
   readonly position: number;
 }
 
-/** The SQL of one listing for all attempts, and of one listing for each status. */
+/** The SQL of a listing of all attempts, and of a listing for each status. */
 type Listings<T> = Readonly<Record<PaymentStatus | "all", T>>;
 
 /**
- * Returns the SQL that lists a table's rows since `?3`, newest first, after the start time `?1` and
- * the position `?2`. A listing of one status reads its own index only; that of all merges them.
+ * Returns the SQL that lists a table's rows since the time `?3`, newest first, from the row with
+ * start time `?1` and position `?2` back. A listing of all statuses merges one search for each.
  */
 export function listings(
   table: string,
@@ -151,7 +151,7 @@ export function listedOf(row: Row, attempt = readAttempt(row)): ListedAttempt {
   return { attempt, delivery, position: Number(row["position"]) };
 }
 
-/** Returns SQL for the positions of several statuses, which SQLite merges without sorting. */
+/** Returns the SQL for the positions of rows with any of the statuses, merged without sorting. */
 export function merged(
   statuses: readonly PaymentStatus[],
   table: string,
@@ -164,14 +164,14 @@ export function merged(
   return statuses.map(of).join(" UNION ALL ");
 }
 
-/** The number of orders that an alarm about unread charges names; the alarm counts all of them. */
+/** The number of orders that the alarm about unread charges names; the alarm counts all of them. */
 const NAMED_MAX = 5;
 
 const isChargedNow = phaseIn(({ charged }) => charged === "yes");
-/** The SQL condition that an order is charged and the kiosk has not read so. */
+/** The SQL condition that an order is charged and the kiosk has not read the answer. */
 export const isUnread = `unread_since_ms IS NOT NULL AND ${isChargedNow}`;
 
-/** Which answers the kiosk has read, in columns of the table `attempt`. */
+/** Stores which answers the kiosk has read, in columns of the table `attempt`. */
 export class AnswerRows extends rows("answers", {
   undeliveredGenerated: `SELECT order_id FROM attempt WHERE generated_id = 1
       AND answer_delivered = 0 AND ${mayBeSold} AND amount_minor = ? AND currency = ?
@@ -188,7 +188,7 @@ export class AnswerRows extends rows("answers", {
     WHERE ${isUnread}`,
   unread: `SELECT order_id FROM attempt WHERE ${isUnread} ORDER BY unread_since_ms LIMIT ?`,
 }) {
-  /** Returns a generated order id, charged or unknown, whose answer the kiosk has not read. */
+  /** Returns an order with a generated id, perhaps charged, whose answer the kiosk never read. */
   undeliveredGenerated(amountMinor: number, currencyAlpha: string): string | undefined {
     const row = this.sql.undeliveredGenerated.get(amountMinor, currencyAlpha);
     return row && String(row["order_id"]);
@@ -203,9 +203,9 @@ export class AnswerRows extends rows("answers", {
     this.sql.markChargeUnread.run(atMs, orderId);
   }
 
-  /** Notes that the kiosk has received a whole answer that says that the order is charged. */
+  /** Notes that the kiosk has received a whole answer which says that the order is charged. */
   markChargeRead(orderId: string): void {
-    // Usually nothing changes, and an UPDATE would take the write lock even then.
+    // Usually nothing changes, and an UPDATE takes the write lock even if it changes no row.
     if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);
   }
 

@@ -37,15 +37,15 @@ import { type Row, rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import type { HandOffRows } from "./hand-off-rows.ts";
 
-/** The number of later attempts and events that are searched at most before a sale's reversal. */
+/** The number of attempts and events since a sale that are read at most before its reversal. */
 const LATER_MAX = 5_000;
-/** The number of ids that are read at once, and (below) a text that sorts after every id. */
+/** The number of transaction ids in one page. LAST_ID is a text that sorts after every id. */
 const IDS = 500;
 const LAST_ID = "~";
 const PAGE = 50;
 const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** The SQL condition that a charged attempt begins a reversal (docs/rules/07-returns.md). */
+/** The SQL condition that an update begins the reversal of a charge (docs/rules/07-returns.md). */
 const isReserving = `(${phaseIn(({ charged }) => charged === "yes")}
   AND ${phaseIn(({ open }) => open === "running", "?1")})`;
 
@@ -57,7 +57,7 @@ const listed = listings(
       LEFT JOIN hand_off USING (transaction_id)`,
 );
 
-/** A result that the terminal reported, with the attempt for which it was reported. */
+/** A result that the terminal reported, with the attempt whose command it came for. */
 export interface ReportedResult {
   readonly transactionId: string;
   readonly report: TransactionReport;
@@ -67,13 +67,13 @@ type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
 
 /** A new state of an attempt, with everything that is written in the same transaction. */
 interface Change {
-  /** The phase that the attempt must be in before; another phase is a fault of the program. */
+  /** The phase of the attempt before the change; any other phase is a fault of the program. */
   readonly from: AttemptPhase;
   readonly state: AttemptState;
   /** The events that led to the state, the oldest first. */
   readonly steps: readonly AttemptStep[];
   readonly ticket?: string | undefined;
-  /** The transaction for the supervisor; undefined unless the attempt has become charged. */
+  /** The transaction to hand off to the supervisor; undefined unless the attempt became charged. */
   readonly handOff?: Transaction | undefined;
   /** Whether the attempt was reversed, so that the supervisor must withdraw the transaction. */
   readonly withdraw?: boolean;
@@ -84,12 +84,12 @@ type NewAttempt = Omit<
   "number" | "ticket" | "returnedMinor" | "returnedSome" | "openReturn"
 >;
 
-/** The attempt written last, as on disk, because a payment reads its attempt at each step. */
+/** The attempt written last, cached because a payment reads its attempt at each step. */
 interface Known {
   readonly attempt: Attempt;
-  /** The attempt's position if it is the newest attempt; null if it may not be. */
+  /** The row id of the attempt if it is the newest attempt; null if another may be newer. */
   readonly position: number | null;
-  /** The write count of the tables after this write; another count shows that it is outdated. */
+  /** The tables' number of writes so far; any later write makes the cached attempt stale. */
   readonly stamp: number;
 }
 
@@ -118,7 +118,7 @@ export class AttemptRows extends rows("attempts", {
       receipt_number = ?, trace_number = ?, unread_since_ms = coalesce(?, unread_since_ms)
     WHERE transaction_id = ? AND phase = ?
       AND (NOT ${isReserving} OR (open_return IS NULL AND ${returnedSql} = 0))`,
-  // SQLite rewrites the indexes of every column that is set, so only changed columns are set.
+  // SQLite rewrites the indexes of every column in an UPDATE, so only changed columns are set.
   updateInPhase: `UPDATE attempt SET state = ?, ticket = coalesce(?, ticket)
     WHERE transaction_id = ? AND phase = ?`,
   unfinished: `SELECT ${attemptColumns} FROM attempt WHERE ${unfinishedSql} ORDER BY rowid`,
@@ -127,13 +127,13 @@ export class AttemptRows extends rows("attempts", {
   later: `SELECT ${attemptColumns} FROM attempt
     WHERE rowid > (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY rowid LIMIT ?`,
-  // Sorted by insertion, because the wall clock can jump.
+  // Sorted by row id and not by time, because the wall clock can jump.
   newest: `SELECT ${attemptColumns}, attempt.rowid AS position, hand_off.delivery AS delivery
     FROM attempt LEFT JOIN hand_off USING (transaction_id)
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // Ids sort by their times, so that only their index is read.
+  // Ids begin with their time, so that the index of the ids alone gives the newest ones.
   ids: `SELECT transaction_id FROM attempt WHERE transaction_id < ?
     ORDER BY transaction_id DESC LIMIT ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
@@ -143,12 +143,12 @@ export class AttemptRows extends rows("attempts", {
 })<{ events: EventRows; handOffs: HandOffRows; archive: Archive }> {
   readonly #listed = this.statements.prepare("attempts listed", listed);
   #known: Known | undefined;
-  /** Called with every event of an attempt once it is on disk. Must not throw. */
+  /** Called with every event of an attempt when the event is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};
 
   /**
    * Returns the attempt that decides an order's status: the newest one, or an earlier one that
-   * later turned out to be charged or in doubt if the newer ones charged nothing
+   * later turned out to be charged or in doubt, if the newer attempts charged nothing
    * (docs/rules/19-late.md). Returns undefined for an unknown order.
    */
   latest(orderId: string): Attempt | undefined {
@@ -192,13 +192,13 @@ export class AttemptRows extends rows("attempts", {
     }));
   }
 
-  /** Writes the write-ahead record: an attempt in phase "sent". */
+  /** Writes the write-ahead record of a payment: an attempt in the phase "sent". */
   begin({ baseline, ...attempt }: Begun & { baseline: Baseline }): Attempt {
     this.statements.assertKept();
     return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });
   }
 
-  /** Writes an attempt that ended before a financial command could leave. */
+  /** Writes an attempt that failed before its financial command could be sent. */
   recordFailure({ outcome, ...attempt }: Begun & { outcome: NotCharged }): Attempt {
     const state = notCharged(outcome);
     return this.#insert({ ...attempt, state, baseline: null, endedAtMs: attempt.startedAtMs });
@@ -233,7 +233,7 @@ export class AttemptRows extends rows("attempts", {
     return attempt;
   }
 
-  /** Writes the row and returns 1, or returns 0 when the attempt was not in the phase `from`. */
+  /** Updates the attempt's row. Returns 1, or 0 when its phase was not `from`. */
   #updateRow({ transactionId, state: before }: Attempt, change: Change, atMs: number) {
     const { state, ticket = null, from } = change;
     const sale = saleOf(state);
@@ -242,7 +242,7 @@ export class AttemptRows extends rows("attempts", {
     if (isOpen && state.phase === from && !sale) {
       return this.sql.updateInPhase.run(text, ticket, transactionId, from).changes;
     }
-    // Recovery may find a charge that the kiosk was not answered (docs/rules/11-unread.md).
+    // A charge found by recovery was not answered to the kiosk: unread (docs/rules/11-unread.md).
     const isFound = isCharged(state) && state.by === "recovery" && !saleOf(before);
     return this.sql.update.run(
       state.phase,
@@ -264,19 +264,18 @@ export class AttemptRows extends rows("attempts", {
 
   /**
    * Returns a page of attempts, newest first; `before` continues after the previous page. Without a
-   * filter they are sorted by insertion, with a filter by their times, which jump with the clock.
+   * filter, they are sorted by row id; with a filter, by start time, which jumps with the clock.
    */
   list(page: ListPage): ListedAttempt[] {
     const { sinceMs, untilMs, status, limit, before } = page;
     const isAll = status === null && sinceMs === 0 && untilMs === undefined;
-    // If the row `before` was archived meanwhile, the page begins at the next newer row.
+    // If the attempt at `before` was archived meanwhile, the page begins at the next newer attempt.
     const rows = isAll
       ? this.sql.newest.all(before ?? NEVER, limit)
       : listedIn(this.#listed, this.sql.startOf, page);
     return rows.map((row) => listedOf(row));
   }
 
-  /** Returns the row of the attempt that was begun last. */
   newestRow() {
     const known = this.#knownNow();
     if (known?.position) return { attempt: known.attempt, position: known.position };
@@ -284,7 +283,7 @@ export class AttemptRows extends rows("attempts", {
     return row && listedOf(row);
   }
 
-  /** Yields all attempts, newest first, and reads only as many as are used: usually one. */
+  /** Yields all attempts, newest first, and reads only as many as the caller uses: usually one. */
   *newest(): Generator<Attempt, void> {
     const newest = this.newestRow();
     if (!newest) return;
@@ -294,14 +293,14 @@ export class AttemptRows extends rows("attempts", {
     }
   }
 
-  /** Yields the ids of all attempts, newest first, and reads only as many as are used. */
+  /** Yields the ids of all attempts, newest first, reading only as many rows as the caller uses. */
   *ids(): Generator<string, void> {
     for (const row of this.sql.ids.pages("transaction_id", LAST_ID, IDS)) {
       yield String(row["transaction_id"]);
     }
   }
 
-  /** Returns a page of archived attempts by their times. Positions are those of the archive. */
+  /** Returns a page of archived attempts, newest first. Positions are those of the archive. */
   listArchived(page: ListPage): ListedAttempt[] {
     return this.parts.archive.list(page);
   }
@@ -326,11 +325,11 @@ export class AttemptRows extends rows("attempts", {
       .map((row) => String(row["transaction_id"]))
       .filter((id) => !sinceThen.has(id));
     return {
-      /** The attempts begun later whose command may have left, oldest first. */
+      /** The attempts begun later whose command may have been sent, oldest first. */
       later: later.filter(({ baseline }) => baseline !== null),
       /** The attempts begun earlier whose reversal began later. */
       earlier: [...new Set(reversed)].map((id) => this.#mustRead(id)),
-      /** The results that were reported since, oldest first. */
+      /** The results that the terminal reported since then, oldest first. */
       reports: events.flatMap(reportedResult),
     };
   }
@@ -365,7 +364,7 @@ export class AttemptRows extends rows("attempts", {
     return { attempt: { ...attempt, ...none, number, ticket: "" }, position };
   }
 
-  /** Returns the last written attempt; undefined when the table was written to since. */
+  /** Returns the cached attempt; undefined when a table was written to since it was cached. */
   #knownNow(): Known | undefined {
     return this.#known?.stamp === this.sql.read.stamp ? this.#known : undefined;
   }
@@ -377,13 +376,16 @@ export class AttemptRows extends rows("attempts", {
   }
 }
 
-/** Returns the attempt that decides: the newest that may be charged, else sold, else the newest. */
+/**
+ * Returns the attempt that decides an order's status: the newest one that is or may be charged,
+ * else the newest one whose sale was paid back, else the newest one.
+ */
 function speaksFor(attempts: readonly Attempt[]): Attempt | undefined {
   const standing = attempts.findLast((attempt) => chargedOf(attempt) !== "no");
   return standing ?? attempts.findLast(({ state }) => !isNotCharged(state)) ?? attempts.at(-1);
 }
 
-/** Returns the terminal's report in an event of an attempt, or nothing. */
+/** Returns the terminal's report in an event's row, or an empty list if the event has no report. */
 function reportedResult(row: Row): ReportedResult[] {
   if (!(reportSteps as readonly string[]).includes(String(row["kind"]))) return [];
   const { report } = readJson<{ readonly report: TransactionReport }>(row["detail"]);

@@ -1,9 +1,9 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 import { type Row, rows, type Statements } from "./database/statements.ts";
 
-/** The number of stored events, some weeks of a busy kiosk; `GET /payments` has older payments. */
+/** The number of events that are kept (weeks of a kiosk); `GET /payments` reaches further. */
 const EVENTS_KEPT = 10_000;
-/** Old events are dropped EVENTS_KEPT / BATCHES at a time: a single drop would write two pages. */
+/** Old events are dropped EVENTS_KEPT / BATCHES at a time: dropping each alone writes two pages. */
 const BATCHES = 100;
 
 export type Emit = <N extends KeptName>(name: N, data: EventData<N>, atMs: number) => void;
@@ -29,7 +29,7 @@ export class EventRows extends rows("events", {
     this.#lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
   }
 
-  /** Runs one transaction. Its events are passed to `onEvent` once they are on disk. */
+  /** Runs one database transaction. Its events are passed to `onEvent` once they are on disk. */
   commit<T>(work: (emit: Emit) => T): T {
     const written: KeptEvent[] = [];
     const result = this.statements.transaction(() => work(this.#into(written)));
@@ -46,7 +46,7 @@ export class EventRows extends rows("events", {
     for (const event of events) this.onEvent(event);
   }
 
-  /** Like {@link commit}, but delayed to the next commit ({@link Statements.later}). */
+  /** Like {@link commit}, but the write waits for the next commit ({@link Statements.later}). */
   commitLater(work: (emit: Emit) => void, written: () => void): void {
     let appended: KeptEvent[] = [];
     const write = (): void => {

@@ -17,8 +17,8 @@ import { closings, mayHaveClosed } from "./terminal-rows.ts";
 export type JournalGap = NonNullable<ReturnType<GapRows["open"]>>;
 
 /**
- * How long the program has to run before a journal gap can be closed. A kiosk repeats only orders
- * of the same day. Only running time counts, because the clock can be set.
+ * How long the program has to run before a journal gap can be closed, because a kiosk repeats only
+ * orders of the same day. Only running time counts, because the wall clock can be set.
  */
 const GAP_MIN_MS = 24 * 3_600_000;
 
@@ -29,7 +29,7 @@ const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 /**
  * Stores the journal gap, and the orders imported from the supervisor (docs/rules/17-loss.md). The
  * gap is closed by an operator, or when the supervisor's orders are imported, an end of day began
- * after the last loss, and the program has run for {@link GAP_MIN_MS} since.
+ * after the last loss, and the program has run for {@link GAP_MIN_MS} since the loss.
  */
 export class GapRows extends rows("gaps", {
   open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",
@@ -48,7 +48,7 @@ export class GapRows extends rows("gaps", {
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
-  // An archived attempt is older than the gap.
+  // An attempt without a row is archived and so older than the gap.
   concerns: `SELECT 1 FROM store_doubt WHERE ended_at_ms IS NULL AND before_attempt >
     coalesce((SELECT rowid FROM attempt WHERE transaction_id = ?), 0) LIMIT 1`,
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
@@ -66,7 +66,7 @@ export class GapRows extends rows("gaps", {
     ON CONFLICT (transaction_id) DO UPDATE SET acknowledged = 1, delivery = ?3,
       withdrawn = max(withdrawn, ?4)`,
 })<{ events: EventRows; attempts: AttemptRows; records: RecordRows }> {
-  /** Returns the open gap; undefined when the journal is whole. */
+  /** Returns the journal gap that is open; undefined when the journal is whole. */
   open() {
     const row = this.sql.open.kept();
     if (!row || this.#isOver(row)) return undefined;
@@ -74,26 +74,26 @@ export class GapRows extends rows("gaps", {
       /** The time of the last loss, in epoch milliseconds. */
       sinceMs: Number(row["since_ms"]),
       because: String(row["because"]),
-      /** Whether the supervisor's database may lack the same payments without noticing. */
+      /** Whether the supervisor's database may lack the same payments without anyone noticing. */
       both: row["both"] === 1,
-      /** Whether every order that the supervisor knows is in the journal. */
+      /** Whether every order that the supervisor knows has been imported into the journal. */
       isImported: row["taken_over_at_ms"] !== null,
-      /** The terminal's stored sales that belong to no order here. */
+      /** The sales in the terminal's storage that belong to no order of the journal. */
       ofNoOrder: ofNoOrderIn(row).filter(
         (report) =>
           report.originalTrace === null &&
-          // The import may have added the order of the sale.
+          // A sale is left out once the import has added its order.
           this.#recordsLike(report).every(({ transactionId }) => transactionId === null),
       ),
     };
   }
 
-  /** Whether an attempt was in the journal before the open gap began, whatever the clock says. */
+  /** Whether an attempt was begun before the open gap, whatever the wall clock was. */
   concerns(transactionId: string): boolean {
     return this.sql.concerns.get(transactionId) !== undefined;
   }
 
-  /** Opens a gap, or adds a loss to the gap that is open. */
+  /** Opens a gap, or adds a further loss to the gap that is open. */
   begin(because: string, both: boolean, atMs: number): void {
     if (this.open()) this.sql.add.run(because, both ? 1 : 0, atMs);
     else {
@@ -107,12 +107,12 @@ export class GapRows extends rows("gaps", {
     this.sql.ran.run(ms);
   }
 
-  /** Returns the position up to which the supervisor's orders are imported. */
+  /** Returns the position up to which the supervisor's orders are imported; 0 without a gap. */
   importedTo(): number {
     return Number(this.sql.open.get()?.["taken_to"] ?? 0);
   }
 
-  /** Imports orders, also known ones. `page` says how far the import is and whether it is done. */
+  /** Imports orders, also known ones. `page`: how far the import has come, and if it is done. */
   importOrders(
     orders: readonly KnownOrder[],
     page: { readonly to: number; readonly done: boolean } | null,
@@ -129,11 +129,11 @@ export class GapRows extends rows("gaps", {
   }
 
   /**
-   * Whether the journal knows a transaction of the terminal: as an attempt's, as one stored before
-   * an attempt, as an unmatched one, or as one recorded as of no order here.
+   * Whether the journal knows a transaction of the terminal: as that of an attempt, as the baseline
+   * of an attempt, as unmatched, or as recorded in a journal gap as of no order.
    */
   knowsReport(report: TransactionReport): boolean {
-    // Usually the report belongs to the newest attempt, which needs no search.
+    // The report usually belongs to the newest attempt, which is found without a search.
     const [newest] = this.parts.records.sent();
     const own = newest && ownReportOf(newest.state);
     if (own && compareReports(own, report) === "same") return true;
@@ -142,13 +142,13 @@ export class GapRows extends rows("gaps", {
   }
 
   /**
-   * Whether the terminal has reversed a sale that is newer than the newest charge or reversal that
-   * it reported itself. Attempts begun later explain such a sale only if they asked for its amount.
+   * Whether a stored reversal is of a sale newer than everything in the journal, which proves that
+   * the journal lost the sale. Later attempts explain the sale only if they asked for its amount.
    */
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
     if (!good || originalTrace === null) return false;
-    // For example a second sale in a payment, which the terminal was asked to reverse.
+    // A known record proves no loss, for example a second sale in a payment, which was reversed.
     const isKnown =
       this.#recordsLike(report).length > 0 ||
       this.parts.records.sharingTrace(originalTrace).length > 0;
@@ -160,22 +160,22 @@ export class GapRows extends rows("gaps", {
         since.push(attempt);
         continue;
       }
-      // An imported attempt has no baseline that names its terminal.
+      // Terminals are compared only where both baselines are known; an imported attempt has none.
       const isElsewhere = since.some(
         ({ baseline: its }) =>
           its && attempt.baseline && !sameTerminal(its.identity, attempt.baseline.identity),
       );
       if (isElsewhere) return false;
-      // A payment whose charge was never reported may have been reversed by the terminal itself.
+      // The terminal itself may have reversed a payment whose charge it never reported.
       const unheard = since.filter((one) => this.parts.attempts.canHaveLeft(one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
-      // Trace numbers start again, so only a greater number is certainly later.
+      // Trace numbers restart at times, so only a greater trace number is certainly later.
       return own.traceNumber !== null && Number(originalTrace) > Number(own.traceNumber);
     }
     return false;
   }
 
-  /** Records a transaction of no order here. A reversal counts as known then and blocks no sale. */
+  /** Records a transaction of no order in the gap. A recorded reversal blocks no sale later. */
   addOfNoOrder(report: TransactionReport): void {
     const row = this.sql.open.get();
     if (!row) return;
@@ -184,12 +184,12 @@ export class GapRows extends rows("gaps", {
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** Closes the gap: by an operator, or by an end of day and a day. false: no gap was open. */
+  /** Closes the gap (operator, or end of day and 24 hours). Returns false if no gap was open. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }
 
-  /** Whether a day of running time and an end of day have passed since every order was imported. */
+  /** Whether all orders are imported, an end of day has run, and a day of running time is over. */
   #isOver(row: Row): boolean {
     if (row["taken_over_at_ms"] === null || Number(row["ran_ms"]) < GAP_MIN_MS) return false;
     return this.sql.closed.get(Number(row["before_telecollection"])) !== undefined;
@@ -205,7 +205,7 @@ export class GapRows extends rows("gaps", {
     return isAmong(report, this.sql.all.all().flatMap(ofNoOrderIn));
   }
 
-  /** Imports an order and returns its attempt; undefined when the journal knew all of it. */
+  /** Imports an order and returns its attempt; undefined when the journal already had its state. */
   #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;
@@ -240,7 +240,7 @@ function isAmong(report: TransactionReport, known: readonly TransactionReport[])
   return known.some((one) => compareReports(one, report) === "same");
 }
 
-/** Returns the terminal's own report of the charge in the payment, or of the charge's reversal. */
+/** Returns the report with which the terminal itself reported the charge, or its reversal. */
 function ownReportOf(state: Attempt["state"]): TransactionReport | undefined {
   if (isCharged(state)) return state.by === "payment" ? state.report : undefined;
   return isReversed(state) ? state.report : undefined;

@@ -9,14 +9,14 @@ import type { Emit, EventRows } from "./event-rows.ts";
 export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
 
 /**
- * Stores charged transactions and what the supervisor and the gateway have of them. The commit that
- * makes an attempt charged also writes its row here.
+ * Stores the charged transactions and what the supervisor and the gateway have of each. The commit
+ * that makes an attempt charged also writes the transaction's row here.
  */
 export class HandOffRows extends rows("handOffs", {
-  // A sale that an operator withdrew is not handed off again, so the other columns stay.
+  // Sets only the body: a sale that an operator withdrew is not handed off again.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
-  // The supervisor never had a hand-off that an operator dropped, so it needs no withdrawal.
+  // A hand-off that an operator dropped needs no withdrawal, as the supervisor never had the sale.
   withdraw: `UPDATE hand_off SET withdrawn = iif(acknowledged = 1 AND refused IS NOT NULL, 2, 1)
     WHERE transaction_id = ?`,
   read: "SELECT * FROM hand_off WHERE transaction_id = ?",
@@ -46,9 +46,9 @@ export class HandOffRows extends rows("handOffs", {
     WHERE acknowledged = 1 AND delivery IN ('pending', 'parked') AND delivery = ?
     ORDER BY id DESC LIMIT ?`,
 })<{ events: EventRows }> {
-  /** The deliveries of hand-offs whose acknowledgement is not yet on disk. */
+  /** The delivery states of transactions whose acknowledgement is not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** Adds writes to the commit that notes an acknowledgement. */
+  /** Called within the commit that notes an acknowledgement, to add writes to this commit. */
   alsoWrite: () => void = () => {};
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
@@ -56,46 +56,46 @@ export class HandOffRows extends rows("handOffs", {
     this.sql.add.run(transactionId, JSON.stringify(handOff));
   }
 
-  /** Withdraws a hand-off. Must be called inside the transaction that makes it reversed. */
+  /** Withdraws a hand-off. Must be called inside the transaction that reverses the attempt. */
   withdraw(transactionId: string): void {
     this.sql.withdraw.run(transactionId);
   }
 
-  /** Returns the hand-off of a charged transaction; undefined: there is none, or it is archived. */
+  /** Returns the hand-off of a transaction; undefined: never handed off, or archived. */
   handOff(transactionId: string) {
     const row = this.sql.read.get(transactionId);
     if (!row) return undefined;
-    // Acknowledgements not on disk count too, because an answer may have said "sent" already.
+    // An acknowledgement not yet on disk counts: the kiosk may have been answered "sent" already.
     const unwritten = this.#unwritten.get(transactionId);
-    // If only the reversal of the row was refused, the supervisor has accepted the sale.
+    // A row with `withdrawn` 1 was refused for its reversal only; the supervisor has the sale.
     const isDropped =
       row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
     return {
-      // Parsed only when it is read, because most callers need the other members.
+      // The body is parsed only when `transaction` is read: most callers need other members only.
       get transaction(): Transaction {
         return readJson(row["body"]);
       },
       acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
-      /** Whether the supervisor refused it last, so that an answer does not wait for it. */
+      /** Whether the supervisor last refused the transaction, so that no answer waits for it. */
       isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
-      /** Whether an operator dropped the hand-off, so that the supervisor never had it. */
+      /** Whether an operator dropped the hand-off, so that the supervisor never had the sale. */
       dropped: unwritten === undefined && isDropped,
       delivery: unwritten ?? (row["delivery"] as DeliveryState),
     };
   }
 
-  /** Returns the delivery state of an archived transaction; null when it is not archived. */
+  /** Returns the delivery of an archived transaction; null: not archived, or never handed off. */
   archivedDelivery(transactionId: string): DeliveryState | null {
     return (this.sql.archived.get(transactionId)?.["delivery"] ?? null) as DeliveryState | null;
   }
 
   /**
-   * Returns at most `limit` hand-offs that the supervisor has not acknowledged, oldest first. Those
-   * refused between `refusedMs` and now are left out; a time after now counts as old, because the
-   * wall clock may be set back.
+   * Returns at most `limit` hand-offs that the supervisor has not acknowledged, oldest first,
+   * without those refused between `refusedMs` and now. A refusal later than now counts as old,
+   * because the wall clock may have been set back.
    */
   pendingHandOffs(limit: number, refusedMs: number, nowMs: number) {
-    // Throws if an acknowledgement cannot be written, as its row would be handed off for ever.
+    // Throws if a delayed acknowledgement cannot be written: its row would be handed off for ever.
     this.statements.settle();
     return this.sql.pending.all(refusedMs, nowMs, limit).map((row) => ({
       what: row["withdrawn"] === 1 ? ("reversed" as const) : ("charged" as const),
@@ -112,7 +112,8 @@ export class HandOffRows extends rows("handOffs", {
   }
 
   /**
-   * Returns orders that ended uncharged, are at the gateway and wait for an operator, oldest first.
+   * Returns the orders whose sale no longer stands but is at the gateway, oldest first, as long as
+   * no operator has paid the money back or acknowledged the order.
    */
   standingAtGateway(sinceMs: number, limit: number): string[] {
     return this.sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));
@@ -120,15 +121,15 @@ export class HandOffRows extends rows("handOffs", {
 
   /**
    * Notes that the supervisor has the transaction, whose state at the gateway is `delivery`. The
-   * note is written with the next commit, within a second (docs/design.md 1.3), because the
-   * supervisor can repeat it.
+   * note is written with the next commit, within a second (docs/design.md 1.3). If a crash loses
+   * the note, the supervisor acknowledges the transaction again.
    */
   acknowledgeHandOff(transactionId: string, delivery: DeliveryState, atMs: number): void {
     this.#unwritten.set(transactionId, delivery);
     const write = (emit: Emit): void => {
-      // The row changes once, because an index has "acknowledged and pending". If an operator
-      // dropped the hand-off before this answer came, the supervisor has the transaction all the
-      // same.
+      // The delivery is set before the acknowledgement, so that a sent transaction never enters the
+      // index of undelivered ones. An operator may have dropped the hand-off before this answer;
+      // the supervisor has the transaction all the same.
       this.#setDelivery(transactionId, delivery, emit, atMs);
       this.sql.acknowledge.run(transactionId);
       this.alsoWrite();
@@ -140,7 +141,7 @@ export class HandOffRows extends rows("handOffs", {
     this.sql.acknowledgeWithdrawal.run(transactionId);
   }
 
-  /** Notes that the supervisor refuses a hand-off, so that others go first. true: first time. */
+  /** Notes that the supervisor refused a hand-off. Returns true for the first refusal. */
   noteRefusal(transactionId: string, why: string, atMs: number): boolean {
     const before = this.sql.refused.get(transactionId)?.["refused"];
     this.sql.noteRefusal.run(atMs, why, transactionId);
@@ -161,12 +162,12 @@ export class HandOffRows extends rows("handOffs", {
     emit("delivery", { orderId, transactionId, delivery, notificationGatewaySent }, atMs);
   }
 
-  /** Returns transaction ids that are neither acknowledged nor refused, the oldest first. */
+  /** Returns the ids of transactions that are neither acknowledged nor refused, oldest first. */
   oldestUnacknowledged(limit: number): string[] {
     return this.sql.oldestUnacknowledged.all(limit).map((row) => String(row["transaction_id"]));
   }
 
-  /** Returns ids that the supervisor has and the gateway lacks: pending first, then by newest. */
+  /** Returns ids of transactions that the gateway lacks: pending before parked, newest first. */
   undelivered(limit: number): string[] {
     const waiting = this.sql.undelivered.all("pending", limit);
     const parked = this.sql.undelivered.all("parked", limit - waiting.length);
@@ -174,14 +175,14 @@ export class HandOffRows extends rows("handOffs", {
   }
 }
 
-/** A page of all hand-offs there ever were, with the position at which the next page begins. */
+/** A page of a resync: hand-offs of any age, and the position at which the next page begins. */
 export type ResyncPage = NonNullable<ReturnType<ResyncRows["page"]>>;
 
 /**
- * The resync of a supervisor whose database was lost (docs/rules/29-supervisor-loss.md). It sends
- * everything that the supervisor has had or may have had, the archive first: the lost database may
- * also have stored and sent rows that it did not acknowledge. A row that an operator dropped is
- * left out, because the supervisor had refused it; a sale whose reversal alone was refused stays.
+ * Stores how far the resync of a supervisor whose database was lost has come
+ * (docs/rules/29-supervisor-loss.md). The pages have every transaction that the supervisor had or
+ * may have had, archived ones first, and also unacknowledged ones, which it may have stored and
+ * sent. A hand-off that an operator dropped is left out: the supervisor had refused the sale.
  */
 export class ResyncRows extends rows("resync", {
   begin: `INSERT INTO hand_over_again VALUES (1, 0, 0)
@@ -198,7 +199,7 @@ export class ResyncRows extends rows("resync", {
     WHERE (refused IS NULL OR withdrawn = 1) AND id > ?
     ORDER BY id LIMIT ?`,
 }) {
-  /** Begins a resync from its first page, even if one is under way. */
+  /** Begins a resync at its first page, even if another resync is under way. */
   begin(): void {
     this.sql.begin.run();
   }
@@ -207,7 +208,7 @@ export class ResyncRows extends rows("resync", {
     return this.sql.where.get() !== undefined;
   }
 
-  /** Returns the next page; undefined when no resync is under way. */
+  /** Returns the next page of the resync; undefined when no resync is under way. */
   page(limit: number) {
     const where = this.sql.where.get();
     if (!where) return undefined;
@@ -224,7 +225,7 @@ export class ResyncRows extends rows("resync", {
     };
   }
 
-  /** Notes that the supervisor has the page. */
+  /** Notes that the supervisor has accepted the page. */
   taken({ archivedAfter, handOffAfter, last }: ResyncPage): void {
     if (last) this.sql.end.run();
     else this.sql.move.run(archivedAfter, handOffAfter);

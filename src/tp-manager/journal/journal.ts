@@ -26,7 +26,7 @@ import { LearnedRows, TerminalRows } from "./terminal-rows.ts";
 
 /** The payment journal: one SQLite database, and the classes that read and write its parts. */
 export class Journal {
-  /** The database, for tests only; the programs use the parts. */
+  /** The open database file. Only tests use it directly; the programs use the classes below. */
   readonly database: DatabaseSync;
   readonly statements: Statements;
   readonly proof: WriteProof;
@@ -47,12 +47,12 @@ export class Journal {
   readonly acknowledged: AcknowledgedRows;
   readonly days: DayRows;
   readonly archive: Archive;
-  /** The marks that identify this database and the supervisor's. */
+  /** The marks of this journal and of the supervisor's database, by which a loss is noticed. */
   readonly store: Store;
 
   /**
-   * Opens or creates the journal. Throws when the file cannot be used. Without a clock every change
-   * is on disk at once, also the changes that could be delayed ({@link Statements.later}).
+   * Opens or creates the journal file. Throws when the file cannot be used. Without a clock no
+   * write is delayed ({@link Statements.later}): each change is on disk when its method returns.
    */
   constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);
@@ -61,7 +61,7 @@ export class Journal {
       this.statements = new Statements(this.database, this.proof, clock);
       const events = new EventRows(this);
       this.events = events;
-      // Event ids only grow, and every change of an attempt that an answer shows has an event.
+      // Event ids count the writes: they only grow, and each change of an answer has an event.
       this.store = new Store(this.database, path, () => events.lastId);
       this.alarms = new AlarmRows(this);
       this.archive = new Archive(this);
@@ -85,12 +85,12 @@ export class Journal {
     }
   }
 
-  /** Reads the whole file. Throws when the file is damaged. */
+  /** Checks the whole database file for damage. Throws when the file is damaged. */
   assertWhole(): void {
     assertWhole(this.database);
   }
 
-  /** Closes the file. Delayed writes are lost without {@link Statements.settle} before. */
+  /** Closes the file. Call {@link Statements.settle} first, or delayed writes are lost. */
   close(): void {
     this.statements.waiting.close();
     this.proof.close();

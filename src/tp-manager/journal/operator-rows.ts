@@ -17,17 +17,17 @@ export interface HourRow {
   readonly atMs: number;
   /** How long the terminal was ready for a payment or ran one. */
   readonly readyMs: number;
-  /** How long the terminal had a link and a payment would have been refused. */
+  /** How long the terminal was connected but a payment would have been refused. */
   readonly refusingMs: number;
   readonly noLinkMs: number;
   /** The greatest number of waiting transactions; null when the supervisor did not report it. */
   readonly waitingMax: number | null;
 }
 
-/** The number of ends of day that are read for one day at most; usual are one or two. */
+/** The largest number of ends of day that are read for one day; usually there are one or two. */
 const CLOSINGS_MAX = 50;
 
-/** Stores the facts about a day that attempts lack: its hours, and its ends of day by time. */
+/** Stores the terminal's state in each hour, and reads the ends of day of one day. */
 export class DayRows extends rows("day", {
   add: `INSERT INTO hour (at_ms, ready_ms, refusing_ms, no_link_ms, waiting_max)
     VALUES (?, ?, ?, ?, ?)
@@ -44,7 +44,7 @@ export class DayRows extends rows("day", {
     ORDER BY started_at_ms LIMIT ${CLOSINGS_MAX}`,
   compared: "SELECT * FROM reconciliation WHERE telecollection_id = ?",
 }) {
-  /** Adds to the figures of an hour, and drops the hours that began before `keepMs`. */
+  /** Adds figures to the row of an hour, and drops the hours that began before `keepMs`. */
   addHour({ atMs, readyMs, refusingMs, noLinkMs, waitingMax }: HourRow, keepMs: number): void {
     this.statements.transaction(() => {
       this.sql.add.run(atMs, readyMs, refusingMs, noLinkMs, waitingMax);
@@ -52,12 +52,12 @@ export class DayRows extends rows("day", {
     });
   }
 
-  /** Returns the hours that began in the range, oldest first. */
+  /** Returns the hours that began between `fromMs` and `untilMs`, oldest first. */
   hours(fromMs: number, untilMs: number): HourRow[] {
     return this.sql.hours.all(fromMs, untilMs);
   }
 
-  /** Returns the ends of day that began in the range, oldest first, each with its comparison. */
+  /** Returns the ends of day that began between the two times, oldest first. */
   closings(fromMs: number, untilMs: number) {
     return this.sql.closings.all(fromMs, untilMs).map((row) => {
       const compared = this.sql.compared.get(row["id"] ?? null);
@@ -75,7 +75,7 @@ export class DayRows extends rows("day", {
 
 export type ClosingOfDay = ReturnType<DayRows["closings"]>[number];
 
-/** The number at which counting stops, because each request counts anew. */
+/** The number of waiting items at which counting stops, because each request counts them anew. */
 const COUNTED_MAX = 1_000;
 
 const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
@@ -85,7 +85,7 @@ const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${is
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
-/** The kinds whose items are named by row numbers. */
+/** The kinds of acknowledged items that are named by a row number; the others by an order id. */
 const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
 
 /**
@@ -109,7 +109,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
   allUnmatched: `SELECT * FROM ${unmatched} ORDER BY id DESC LIMIT ?`,
   differences: `SELECT * FROM ${differences} ORDER BY id DESC LIMIT ?`,
 }) {
-  /** Acknowledges `item`, a number or an order id, on disk. false: no such item waits. */
+  /** Acknowledges `item`, a row number or order id, on disk. Returns false if none waits. */
   mark(kind: AcknowledgedKind, item: string, note: string, atMs: number): boolean {
     if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
     return this.statements.transaction(() => {
@@ -131,7 +131,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return timeOf(this.sql.newest.get(storedKind(kind)));
   }
 
-  /** Returns how many items of a kind wait for an operator, and since when; null when none does. */
+  /** Returns how many items of a kind wait for an operator, and since when; null: no item. */
   waiting(kind: "unmatched" | "difference") {
     const row = this.sql[kind === "unmatched" ? "countUnmatched" : "countDifferences"].get();
     const count = Number(row?.["n"]);
@@ -146,13 +146,13 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return this.sql.differences.all(limit).map(reconciliationOf);
   }
 
-  /** Whether the item may be acknowledged again. Only a charge can become unread again. */
+  /** Whether the item may be acknowledged (again). Only a charge can become unread again. */
   #isNews(kind: AcknowledgedKind, item: string): boolean {
     return kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
   }
 }
 
-/** Returns the kind's former name, which the journal stores for the previous release. */
+/** Returns the kind's name in the database, which is that of the previous release. */
 function storedKind(kind: AcknowledgedKind): string {
   return kind === "unmatched" ? "stray" : kind;
 }
@@ -162,7 +162,7 @@ function timeOf(row: Row | undefined): number | null {
   return typeof at === "number" ? at : null;
 }
 
-/** Stores which alarms of the supervisor, and requests of the fleet, are events of the journal. */
+/** Stores the supervisor's alarms and the fleet's requests as events of the journal, each once. */
 export class AlarmRows extends rows("alarms", {
   last: "SELECT * FROM alarm_taken ORDER BY taken DESC LIMIT 1",
   lastOf: "SELECT last_id FROM alarm_taken WHERE origin = ?",
@@ -173,15 +173,15 @@ export class AlarmRows extends rows("alarms", {
       VALUES (?1, ?2, (SELECT ifnull(max(taken), 0) + 1 FROM alarm_taken))
     ON CONFLICT (origin) DO UPDATE SET last_id = ?2, taken = excluded.taken`,
 })<{ events: EventRows }> {
-  /** The database and the id of the last stored alarm; undefined before the first alarm. */
+  /** The supervisor's database and the id of its last stored alarm; undefined: none yet. */
   get last() {
     const row = this.sql.last.get();
     return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };
   }
 
-  /** Stores alarms in one commit with the events that they become. */
+  /** Stores the supervisor's alarms as events, and in the same commit the id of the last alarm. */
   take({ origin, alarms }: SupervisorAnswer<"alarms">): void {
-    // Usually there is nothing new, and then nothing is written to the disk.
+    // Without new alarms nothing is written to the disk, which is the usual case.
     if (alarms.length === 0 && this.last?.origin === origin) return;
     this.parts.events.commit((emit) => {
       let lastId = Number(this.sql.lastOf.get(origin)?.["last_id"] ?? 0);
@@ -204,10 +204,10 @@ export class AlarmRows extends rows("alarms", {
   }
 }
 
-/** The SQL condition that a refused hand-off waits for an operator; dropped ones do not. */
+/** The SQL condition that a refused hand-off waits for an operator, who has not dropped it yet. */
 const isRefused = "(acknowledged = 0 OR withdrawn = 1) AND set_aside_ms IS NOT NULL";
 
-/** Stores refused hand-offs that do not hold up the others, and the operator's decisions. */
+/** Lists the hand-offs that the supervisor refuses; stores the operator's decisions. */
 export class RefusedRows extends rows("refused", {
   list: `SELECT id, body, refused, set_aside_ms FROM hand_off WHERE ${isRefused} AND id > ?
     ORDER BY id LIMIT ?`,
@@ -234,8 +234,8 @@ export class RefusedRows extends rows("refused", {
   }
 
   /**
-   * Drops a refused hand-off. Returns "reversal" when the supervisor may have the sale and lacks
-   * its reversal only, and undefined when no refused hand-off has this id.
+   * Drops a refused hand-off. Returns "reversal" when the supervisor may have the sale and refused
+   * only its reversal, and undefined when no refused hand-off has this id.
    */
   drop(transactionId: string, note: string, atMs: number): "closed" | "reversal" | undefined {
     const { attempts, events } = this.parts;
@@ -251,7 +251,7 @@ export class RefusedRows extends rows("refused", {
     });
   }
 
-  /** Makes a refused or dropped hand-off due at once. false: no such hand-off has this id. */
+  /** Makes a refused or dropped hand-off due at once. Returns false for an unknown id. */
   requeue(transactionId: string, atMs: number): boolean {
     return this.parts.events.commit(() => {
       if (this.sql.requeue.run(transactionId).changes === 0) return false;
@@ -263,7 +263,7 @@ export class RefusedRows extends rows("refused", {
 
 export type RefusedHandOff = ReturnType<RefusedRows["list"]>[number];
 
-/** A change that a person made at the operator's console (docs/console.md 3). */
+/** An audit entry: a change that a person made at the operator's console (docs/console.md 3). */
 interface AuditEntry {
   readonly id: number;
   readonly atMs: number;
@@ -276,7 +276,7 @@ interface AuditEntry {
   readonly body: string | null;
   /** The HTTP status of the answer; null while the call runs, or if the program ended before. */
   readonly http: number | null;
-  /** The error code of the answer; null for none, and in entries of an older version. */
+  /** The error code of the answer; null without an error, and in entries of an older version. */
   readonly code: string | null;
 }
 
@@ -301,7 +301,7 @@ export class AuditEntryRows extends rows("auditEntries", {
     this.sql.end.run(http, code, id);
   }
 
-  /** Returns the entries with smaller numbers than `before`, newest first. */
+  /** Returns the audit entries with smaller numbers than `before`, newest first. */
   list(before: number, limit: number): AuditEntry[] {
     return this.sql.list.all(before, limit);
   }

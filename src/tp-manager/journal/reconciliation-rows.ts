@@ -19,9 +19,9 @@ import { type Row, rows, type Statement } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** How many ends of day back a comparison may begin, because the newest may have closed nothing. */
+/** The number of ends of day that a comparison reaches back: the newest may have closed nothing. */
 export const CLOSINGS_COMPARED = 3;
-/** The number of attempts compared at most: reading them, months of sales, blocks other work. */
+/** The largest number of attempts in a comparison; reading them takes time from payments. */
 const ENTRIES_MAX = 20_000;
 const PAGE = 500;
 
@@ -31,9 +31,9 @@ const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS
 
 /** The facts that the archive stores of an attempt, next to its order, amount and ids. */
 export interface Kept {
-  /** Missing where no end of day can be compared with it any more (docs/rules/18-totals.md). */
+  /** For end-of-day comparisons; missing when none is possible (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
-  /** The whole currency, so that it can still be read when it is abolished one day. */
+  /** The whole currency, so that its code is still understood if the currency is abolished. */
   readonly currency: Currency;
   readonly end: KeptEnd;
 }
@@ -43,7 +43,7 @@ export const spokenOf = `SELECT kind, ifnull(json_extract(detail, '$.report.amou
     json_extract(detail, '$.amountMinor')) AS minor
   FROM attempt_event WHERE transaction_id = ?`;
 
-/** Returns what a comparison needs of an attempt, from a row with its `hand_off`. */
+/** Returns what a comparison needs of an attempt, from its row joined with that of `hand_off`. */
 export function entryOf(row: Row, spoken: Statement): LedgerEntry {
   const attempt = readAttempt(row);
   const { state, request } = attempt;
@@ -94,7 +94,7 @@ function archivedEntryOf(row: Row): LedgerEntry {
   };
 }
 
-/** Stores comparisons with the terminal and the gateway (docs/rules/18-totals.md). */
+/** Stores comparisons of journal, terminal and gateway (docs/rules/18-totals.md). */
 export class ReconciliationRows extends rows("reconciliation", {
   uncompared: `SELECT id FROM
       (SELECT * FROM ${closings} WHERE ${mayHaveClosed} ORDER BY id DESC LIMIT ?)
@@ -103,7 +103,7 @@ export class ReconciliationRows extends rows("reconciliation", {
   closing: "SELECT * FROM telecollection WHERE id = ?",
   earlier: `SELECT * FROM ${closings} WHERE id < ? AND ${mayHaveClosed}
     ORDER BY id DESC LIMIT ?`,
-  // Newest first by insertion, because the wall clock can jump.
+  // Sorted by row id and not by time, because the wall clock can jump.
   newest: `${entry} WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   upTo: `${entry} WHERE attempt.rowid <= (SELECT rowid FROM attempt WHERE transaction_id = ?)
     ORDER BY attempt.rowid DESC LIMIT ?`,
@@ -139,7 +139,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     const closing = closingOf(row);
     const earlier = this.sql.earlier.all(closingId, CLOSINGS_COMPARED).map(closingOf);
     const recent = this.#recent(closingId, earlier.at(-1)?.id ?? 0);
-    // Rows of an older version do not name their end of day, so nothing before them is known.
+    // Attempts of an older version name no end of day; ends of day before them are not compared.
     const known = earlier.filter(
       ({ id, startedAtMs }) =>
         id > recent.unknownUpTo && this.sql.archivedUnknown.get(startedAtMs) === undefined,
@@ -174,7 +174,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     return this.sql.refuted.get() !== undefined;
   }
 
-  /** Stores a comparison with its event, and with each suspected attempt the text `says`. */
+  /** Stores a comparison and its event, and marks each suspected attempt with `says`. */
   keep(
     { atMs, closingId, result, body }: Omit<Reconciliation, "id"> & { closingId: number | null },
     says: Suspicion["says"],
@@ -190,7 +190,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     });
   }
 
-  /** Removes the suspicions from missing receipt numbers, because an end of day agreed. */
+  /** Removes the suspicions caused by missing receipt numbers, because an end of day agreed. */
   refuteJumps(transactionIds: readonly string[]): void {
     this.parts.events.commit(() => {
       this.sql.refute.run();
@@ -204,8 +204,8 @@ export class ReconciliationRows extends rows("reconciliation", {
   }
 
   /**
-   * Returns the attempts begun before the end of day, back to `sinceId`. `unknownUpTo`: up to this
-   * end of day, attempts that name none may belong to any of them; -1 when all attempts name one.
+   * Returns the attempts since the end of day `sinceId` and before `closingId`. `unknownUpTo`: the
+   * end of day up to which attempts may be missing, as older ones name none; -1: none is missing.
    */
   #recent(closingId: number, sinceId: number): { entries: LedgerEntry[]; unknownUpTo: number } {
     const entries: LedgerEntry[] = [];
@@ -245,7 +245,7 @@ function reconciliationEventOf(
 ): EventData<"reconciliation"> {
   const { id, result, body } = compared;
   const faults = body.kind === "receipt-jump" ? [] : body.gateway.faults;
-  // Two attempts of one order may be suspected; the event names the order once.
+  // Two attempts of one order may be suspected; the event names the order only once.
   const orders = new Set([...suspectsOf(body), ...faults].map(({ orderId }) => orderId));
   const orderIds = [...orders];
   if (body.kind === "receipt-jump") {

@@ -8,14 +8,14 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import { type Row, rows, type Statement } from "./database/statements.ts";
 import { mayHaveClosed } from "./terminal-rows.ts";
 
-/** A record of a transaction that a terminal has reported or shown before. */
+/** A record of a transaction that a terminal has reported or had stored, as the journal has it. */
 export interface KnownRecord {
   readonly record: NamedRecord;
-  /** The record's attempt; null when it came outside a payment or was stored before one. */
+  /** The attempt of the record; null when it came outside a payment or was stored before one. */
   readonly transactionId: string | null;
   /**
    * How the record was found. "step": in a payment's events. "unmatched": of no attempt for
-   * certain. "of-no-order": no order here made it. "baseline": stored before a command of ours.
+   * certain. "of-no-order": no order can have made it. "baseline": stored before a command of ours.
    */
   readonly source: "step" | "unmatched" | "of-no-order" | "baseline";
   /** When the record was first stored here, in epoch milliseconds. */
@@ -28,7 +28,7 @@ const NEVER = Number.MAX_SAFE_INTEGER;
 const ofTrace = `SELECT * FROM record INDEXED BY record_trace
   WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
 
-/** The SQL for records by trace number, by time, or, without these, by receipt number. */
+/** Returns the SQL for records by trace number, by time, or, without these, by receipt number. */
 const sharing = (moment: string): string => `${ofTrace}
   UNION ALL SELECT * FROM record INDEXED BY record_moment
   WHERE local_time = ?2 AND local_date = ?3${moment}
@@ -37,7 +37,7 @@ const sharing = (moment: string): string => `${ofTrace}
 
 const PAGE = 50;
 
-/** Stores the numbers and times of every record, and finds the attempts that can have made it. */
+/** Finds the terminal's records by number and time, and the commands sent after an attempt. */
 export class RecordRows extends rows("records", {
   sharingName: sharing(""),
   sharingNumber: sharing(" AND coalesce(trace_number, '') = ''"),
@@ -48,7 +48,7 @@ export class RecordRows extends rows("records", {
   sentBefore: `SELECT ${attemptColumns}, rowid AS position FROM attempt INDEXED BY attempt_sent
     WHERE (baseline IS NOT NULL) = 1 AND baseline IS NOT NULL AND rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // By insertion, because the wall clock can jump.
+  // Row ids and not times give the order of events, because the wall clock can jump.
   begun: `SELECT min(id) AS first,
       max(CASE WHEN kind = '${REVERSAL_BEGINS}' THEN id END) AS reversal
     FROM attempt_event WHERE transaction_id = ?`,
@@ -60,7 +60,7 @@ export class RecordRows extends rows("records", {
       AND NOT EXISTS (SELECT 1 FROM attempt_event AS earlier
         WHERE earlier.transaction_id = event.transaction_id AND earlier.id < event.id)
     ORDER BY event.id LIMIT 1`,
-  // The next attempt of which nothing was reported yet.
+  // The next attempt that has no event yet, because nothing was reported about it.
   nextUnheard: `SELECT ${attemptColumns}, rowid AS position
     FROM attempt INDEXED BY attempt_status
     WHERE ${unfinishedSql} AND baseline IS NOT NULL
@@ -79,16 +79,16 @@ export class RecordRows extends rows("records", {
 })<{ attempts: AttemptRows }> {
   /**
    * Returns the records, also archived ones, that share a number or a time with this record, the
-   * oldest first. A record without a time is compared with those reported since `sinceMs`.
+   * oldest first. If the record has no time, all records stored since `sinceMs` are returned too.
    */
   sharingName(record: NamedRecord, sinceMs: number): KnownRecord[] {
     return this.#sharing(record, sinceMs, this.sql.sharingName);
   }
 
-  /** Like {@link sharingName}, without the records of the same second that have another trace. */
+  /** Like {@link sharingName}, without records of the same second with another trace number. */
   sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
     const { sharingName, sharingNumber } = this.sql;
-    // An empty trace number counts as a missing one.
+    // An empty trace number counts as a missing trace number.
     return this.#sharing(record, sinceMs, record.traceNumber ? sharingNumber : sharingName);
   }
 
@@ -108,12 +108,12 @@ export class RecordRows extends rows("records", {
     return rows.flatMap(({ transactionId }) => transactionId ?? []);
   }
 
-  /** Whether an end of day may have run since a time of the wall clock. */
+  /** Whether an end of day may have run since `atMs`, a time of the wall clock. */
   closedSince(atMs: number): boolean {
     return this.sql.closedSince.get(atMs) !== undefined;
   }
 
-  /** Yields the attempts with a write-ahead record, newest first, reading only what is used. */
+  /** Yields the attempts with a write-ahead record, newest first, reading only those used. */
   *sent(): Generator<Attempt, void> {
     // Most callers stop at the newest attempt, which is usually in memory.
     const newest = this.parts.attempts.newestRow();
@@ -154,7 +154,7 @@ export class RecordRows extends rows("records", {
     };
   }
 
-  /** Returns the last receipt number before an attempt, also of a decline or a reversal. */
+  /** Returns the last receipt number that the terminal reported before an attempt. */
   #receiptBefore(transactionId: string, identity: TerminalIdentity): string | null {
     const position = this.sql.position.get(transactionId)?.["position"] ?? 0;
     for (const { baseline, state } of this.#sentBefore(position)) {
@@ -197,14 +197,14 @@ export class RecordRows extends rows("records", {
 }
 
 /**
- * Returns the last six digits, to which a terminal may cut a longer trace number (docs/zvt.md 7.1).
- * 0 when the text is no number.
+ * Returns the last six digits of a trace number, to which terminals may cut it (docs/zvt.md 7.1).
+ * Returns 0 when the text is no number.
  */
 function lastDigits(trace: string): number {
   return (Number.parseInt(trace, 10) || 0) % 1_000_000;
 }
 
-/** How a record was found, by the value that the journal stores. */
+/** Maps the value in the column `seen_as` to how the record was found. */
 const sources: Readonly<Record<string, KnownRecord["source"]>> = {
   step: "step",
   stray: "unmatched",

@@ -7,12 +7,12 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import { rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 
-/** The number of newest events "reversed" that are searched for a missing alarm at the start. */
+/** The number of newest "reversed" events that are searched at start for a missing alarm. */
 const EVENTS_READ = 100;
 
-/** Stores what the gateway has paid back. */
+/** Stores which amounts the gateway has paid back, and the return that is under way. */
 export class ReturnRows extends rows("returns", {
-  // Sums notified so far cannot contain this refund, so it is added to them.
+  // Takes the notified sum as our own, which cannot contain the refund that is reserved now.
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
     WHERE transaction_id = ? AND ${phaseIn(({ gateway }) => gateway === "begin")}
       AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
@@ -29,7 +29,7 @@ export class ReturnRows extends rows("returns", {
   readTo: "SELECT last FROM returns_seen",
   setReadTo:
     "INSERT INTO returns_seen (id, last) VALUES (1, ?1) ON CONFLICT DO UPDATE SET last = ?1",
-  // Reads the newest events "reversed", as a crash may have come before their alarms.
+  // Reads the newest "reversed" events, because a crash may have prevented their alarms.
   unalarmed: `SELECT * FROM attempt WHERE returned_some = 1 AND transaction_id IN
       (SELECT json_extract(data, '$.transactionId') FROM event WHERE id IN
         (SELECT id FROM event INDEXED BY event_reversed
@@ -44,8 +44,8 @@ export class ReturnRows extends rows("returns", {
 })<{ events: EventRows; attempts: AttemptRows; archive: Archive }> {
   /**
    * Reserves a cancel or refund at the gateway. Returns false unless the attempt is charged, has no
-   * other one under way, and has at least this amount left. An attempt with a reserved or partial
-   * refund can no longer become "reversing".
+   * other return under way, and has at least this amount left. An attempt with a reserved or
+   * partial refund can no longer become "reversing".
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
     this.statements.assertKept();
@@ -61,8 +61,8 @@ export class ReturnRows extends rows("returns", {
 
   /**
    * Ends a cancel or refund with the gateway's answer. `returned` has the sum paid back as the
-   * supervisor knows it, and what this operation adds to the sum (0 when only the sum is known);
-   * null when nothing was paid back.
+   * supervisor knows it, and what this operation adds to the sum (0 when only the sum is known).
+   * `returned` is null when nothing was paid back.
    */
   endReturn(
     transactionId: string,
@@ -73,15 +73,15 @@ export class ReturnRows extends rows("returns", {
     const { sumMinor = 0, addedMinor = 0 } = returned ?? {};
     const values = [addedMinor, sumMinor, returned ? 1 : 0, transactionId, operationId];
     this.#changing(transactionId, event.atMs, () => {
-      // Two callers that asked at the same time got the same answer, which counts once.
+      // If two callers asked about the operation at the same time, its end counts only once.
       if (this.sql.end.run(...values).changes !== 1) return;
       this.parts.attempts.addEvent(transactionId, event);
     });
   }
 
   /**
-   * Whether no cancel or refund was ever reserved with the caller's key. False for an archived
-   * attempt, and for one begun before the journal lost data.
+   * Whether no cancel or refund was ever reserved with the caller's key. Returns false for an
+   * archived attempt, and for an attempt begun before the journal lost data.
    */
   neverAsked(transactionId: string, idempotencyKey: string): boolean {
     return this.sql.neverAsked.get(transactionId, idempotencyKey) !== undefined;
@@ -92,20 +92,20 @@ export class ReturnRows extends rows("returns", {
     return this.sql.open.all().map(readAttempt);
   }
 
-  /** Returns the attempts paid back in two ways for which the alarm is not on disk. */
+  /** Returns attempts paid back at the terminal and at the gateway without an alarm on disk. */
   unalarmedTwice(): Attempt[] {
     return this.sql.unalarmed.all(EVENTS_READ).map(readAttempt).filter(isReturnedTwice);
   }
 
-  /** The number of the last notification of a refund that is noted here; 0 when none is. */
+  /** Returns the number of the last refund notification that is noted; 0 before the first. */
   returnsReadTo(): number {
     return Number(this.sql.readTo.get()?.["last"] ?? 0);
   }
 
   /**
-   * Notes the notified refunds; each is on disk afterwards. `returnedMinor` is the sum paid back to
-   * any caller; 0 stands for an unknown amount. A refund noted again changes nothing, and sums
-   * never shrink. Returns the attempts; `isNew` says that the refund was not noted before.
+   * Notes refunds that the gateway notified; each is on disk afterwards. `returnedMinor` is the sum
+   * paid back at any system's request; 0 stands for an unknown amount. A refund noted again changes
+   * nothing, and sums never decrease. Returns the attempts; `isNew`: not noted before.
    */
   noteReturns(returns: readonly NotedReturn[], atMs: number) {
     return returns.flatMap((one) => {
@@ -115,7 +115,7 @@ export class ReturnRows extends rows("returns", {
     });
   }
 
-  /** Notes that the notifications up to `last` are noted here and their alarms raised. */
+  /** Notes that the refund notifications up to number `last` are stored and their alarms raised. */
   setReturnsReadTo(last: number): void {
     this.sql.setReadTo.run(last);
   }
@@ -128,7 +128,7 @@ export class ReturnRows extends rows("returns", {
     return changes === 1;
   }
 
-  /** Runs one transaction, with an event if the attempt's answer differs afterwards. */
+  /** Runs `change` in one transaction, with an event if the change alters the attempt's answer. */
   #changing<T>(transactionId: string, atMs: number, change: () => T): T {
     return this.parts.events.commit((emit) => {
       const before = this.parts.attempts.read(transactionId);

@@ -9,27 +9,27 @@ import type { EventRows } from "./event-rows.ts";
 /** Who asked for an end of day: an operator by `/tlc`, or the terminal itself. */
 export type TelecollectionAsker = "operator" | "terminal";
 
-/** The number of stored unmatched results; those found to be real sales stay for ever. */
+/** The number of unmatched results that are kept; results found to be real sales stay for ever. */
 const UNMATCHED_KEPT = 1_000;
 
 /**
- * The table of ends of day, by the index without those that closed nothing. SQLite would otherwise
- * read the table in its own order, with every refused end of day.
+ * The SQL for ends of day that may have closed sales, by their index. Without the named index
+ * SQLite would read the whole table, with every refused end of day.
  */
 export const closings = "telecollection INDEXED BY telecollection_closing";
 export const mayHaveClosed = `(result IS NULL
   OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'))`;
 
-/** The newest end of day before the newest payment: it has ended, even if no answer was stored. */
+/** The SQL for the newest end of day before the newest payment; it is over even if unanswered. */
 const begunAfter =
   "ifnull((SELECT after_telecollection FROM attempt ORDER BY rowid DESC LIMIT 1), 0)";
 
-/** The results with an attempt's reference that were found to be real sales, by their index. */
+/** The SQL for unmatched results that are real sales and name an attempt, by their index. */
 const named = "unexpected_report INDEXED BY unexpected_report_named";
 const reference = "json_extract(report, '$.reference')";
 const isNamed = `finding = 'held' AND ${reference} IS NOT NULL`;
 
-/** Stores the accepted terminal, its ends of day, and what it reported although no payment ran. */
+/** Stores the accepted terminal, its ends of day and its unmatched transactions. */
 export class TerminalRows extends rows("terminalLog", {
   beginTelecollection:
     "INSERT INTO telecollection (started_at_ms, asked_by, identity) VALUES (?, ?, ?)",
@@ -53,7 +53,7 @@ export class TerminalRows extends rows("terminalLog", {
   dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openUnmatched: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
-  // A journal that was lost or restored since then lacks sales from before, so this counts too.
+  // A journal that was lost or restored since then may lack a sale, so a journal gap counts as one.
   soldSince: `WITH seen (before) AS (SELECT before_attempt FROM unexpected_report WHERE id = ?)
     SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
         WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >= (SELECT before FROM seen))
@@ -61,7 +61,7 @@ export class TerminalRows extends rows("terminalLog", {
         WHERE before_attempt >= (SELECT before FROM seen)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
-  // Results that belonged to an order, or charged nothing, do not count.
+  // Results that turned out to belong to an order, or to have charged nothing, do not count.
   wasUnmatchedSince: `SELECT max(before_attempt) >=
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report
@@ -77,7 +77,7 @@ export class TerminalRows extends rows("terminalLog", {
   accepted: "SELECT identity FROM accepted_terminal ORDER BY id DESC LIMIT 1",
   accept: "INSERT INTO accepted_terminal (identity, accepted_at_ms) VALUES (?, ?)",
 })<{ events: EventRows }> {
-  /** Stores that an end of day begins; returns its number. Call it before the command leaves. */
+  /** Stores that an end of day begins; returns its number. Call this before the command is sent. */
   beginTelecollection(
     atMs: number,
     askedBy: TelecollectionAsker,
@@ -97,21 +97,21 @@ export class TerminalRows extends rows("terminalLog", {
     });
   }
 
-  /** Returns when the ends of day began that the terminal demanded, in epoch ms, oldest first. */
+  /** Returns the start times (epoch ms) of the ends of day that the terminal demanded, in order. */
   demandedTelecollections(sinceMs: number): number[] {
     return this.sql.demanded.all(sinceMs).map((row) => Number(row["started_at_ms"]));
   }
 
   /** Whether an end of day may have run since the attempt, which began at `atMs`. */
   wasClosedSince(atMs: number, transactionId: string): boolean {
-    // Attempts of older versions name no end of day, so their time has to decide.
+    // An attempt of an older version does not name the end of day before it, so its time decides.
     const after = this.sql.afterTelecollection.get(transactionId)?.["closed"] ?? null;
     const { telecollectionSince, telecollectionAfter } = this.sql;
     const row = after === null ? telecollectionSince.get(atMs) : telecollectionAfter.get(after);
     return row !== undefined;
   }
 
-  /** Returns the new row's id; undefined when the newest row is the same and not yet explained. */
+  /** Stores an unmatched transaction and returns its id; undefined if it is the newest row. */
   keepUnmatched(
     found: Omit<UnmatchedRow, "id">,
     isSame = ({ report }: UnmatchedRow) => compareReports(report, found.report) === "same",
@@ -122,7 +122,7 @@ export class TerminalRows extends rows("terminalLog", {
     return this.statements.transaction(() => this.#insertUnmatched(found));
   }
 
-  /** Returns the unmatched transactions without a finding, oldest first. */
+  /** Returns the unmatched transactions about which the terminal is still asked, oldest first. */
   openUnmatched(): UnmatchedRow[] {
     return this.sql.openUnmatched.all().map(unmatchedOf);
   }
@@ -132,7 +132,7 @@ export class TerminalRows extends rows("terminalLog", {
     return this.sql.soldSince.get(id)?.["sold"] === 1;
   }
 
-  /** Whether an end of day may have run after the transaction was stored, or while it was. */
+  /** Whether an end of day may have run since the unmatched transaction was stored. */
   closedSinceUnmatched(id: number): boolean {
     return this.sql.closedSince.get(id)?.["closed"] === 1;
   }
@@ -156,17 +156,17 @@ export class TerminalRows extends rows("terminalLog", {
     return this.sql.unmatched.all(limit).map(unmatchedOf);
   }
 
-  /** Returns the results found to be real sales that have this reference, oldest first. */
+  /** Returns the unmatched results that are real sales and carry this reference, oldest first. */
   heldAs(text: string): SettledUnmatched[] {
     return this.sql.heldAs.all(text).map(unmatchedOf);
   }
 
-  /** Returns the references in the results that were found to be real sales. */
+  /** Returns the references that are carried by unmatched results found to be real sales. */
   heldReferences(): string[] {
     return this.sql.heldReferences.all().map((row) => String(row["reference"]));
   }
 
-  /** Returns the terminal this installation works with; undefined before the first. */
+  /** Returns the accepted terminal; undefined before a terminal was accepted. */
   acceptedTerminal(): TerminalIdentity | undefined {
     const row = this.sql.accepted.kept();
     return row && readJson(row["identity"]);
@@ -190,7 +190,7 @@ export class TerminalRows extends rows("terminalLog", {
   }
 }
 
-/** Returns the transaction in a row of the table `unexpected_report`. */
+/** Returns the unmatched transaction in a row of the table `unexpected_report`. */
 export function unmatchedOf(row: Row): SettledUnmatched {
   return {
     id: Number(row["id"]),
@@ -211,8 +211,8 @@ const era = `(SELECT ifnull((SELECT max(id) FROM accepted_terminal), 0) || ' ' |
     ORDER BY id DESC LIMIT 1), ''))`;
 
 /**
- * Stores the facts that the present terminal has shown, a row for each. They are voided when the
- * setup or the identity changes, an operator accepts a terminal, or the journal loses data.
+ * Stores what the present terminal has shown about itself, a row for each fact. The facts are void
+ * when the setup or identity changes, an operator accepts a terminal, or the journal loses data.
  */
 export class LearnedRows extends rows("learned", {
   read: `SELECT holds FROM learned WHERE terminal = ? AND fact = ? AND era = ${era}`,

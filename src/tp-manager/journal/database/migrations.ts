@@ -1,7 +1,7 @@
 import type { Migration } from "../../../shared/store/sqlite.ts";
 import { proofMigration, storeMigration } from "../../../shared/store/store.ts";
 
-/** The kinds of events with their attempt's record. OR, as IN would build a table for each row. */
+/** The kinds of attempt events that hold a record of the terminal; OR is faster here than IN. */
 const recordSteps = `report approved second-sale reversal-report told-late charged-late
   found-reversed recovery-charged recovery-reversed taken-over`.split(/\s+/);
 const isRecordStep = (kind: string): string =>
@@ -13,8 +13,8 @@ const stepRecord = (detail: string): string =>
 const strayKind = (row: string): string => `iif(${row}unmatched = 1, 'unmatched', 'stray')`;
 
 /**
- * The condition that no record of the same transaction is stored. Usually one is, as it is ours; by
- * its trace number it is found faster than among many records of one second.
+ * The SQL condition that the table `record` does not have the transaction `r` yet. The search
+ * begins with the trace number where there is one, because many records may share one second.
  */
 const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_trace
       WHERE CAST(trace_number AS INTEGER) % 1000000
@@ -26,7 +26,7 @@ const isUnseen = `AND NOT EXISTS (SELECT 1 FROM record INDEXED BY record_trace
       WHERE local_time = r ->> '$.localTime' AND local_date = r ->> '$.localDate'
         AND trace_number IS NULL AND receipt_number IS r ->> '$.receiptNumber'))`;
 
-/** Returns the SQL that stores the number, trace and time of a JSON record, if it has any. */
+/** Returns the SQL that stores a terminal's JSON record if it has a receipt, trace or time. */
 function keepRecord(
   transactionId: string,
   seenAs: string,
@@ -52,8 +52,8 @@ function keepBaseline(row: string, from: string): string {
 }
 
 /**
- * The journal's schema. JSON columns hold values that are only read as a whole; every value that is
- * searched for has a column of its own.
+ * The schema of the journal. JSON columns hold values that are only read as a whole; every value
+ * that is searched for has a column of its own.
  */
 export const migrations: readonly Migration[] = [
   `
@@ -117,7 +117,7 @@ export const migrations: readonly Migration[] = [
     accepted_at_ms INTEGER NOT NULL
   ) STRICT;
   `,
-  // Adds the events that GET /events repeats. Ids are never reused, so that Last-Event-ID is safe.
+  // Adds the events that `GET /events` repeats after a Last-Event-ID; their ids are never reused.
   `
   CREATE TABLE event (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -133,7 +133,7 @@ export const migrations: readonly Migration[] = [
   ALTER TABLE attempt ADD COLUMN open_return TEXT;
   CREATE INDEX attempt_open_return ON attempt (started_at_ms) WHERE open_return IS NOT NULL;
   `,
-  // Adds the archive: the rows that stay for ever of orders older than JOURNAL_DAYS.
+  // Adds the archive: short rows, kept for ever, of the orders older than JOURNAL_DAYS.
   `
   CREATE TABLE archived_order (
     transaction_id TEXT PRIMARY KEY,
@@ -149,11 +149,11 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
-  // Adds who asked for an end of day: one that the terminal just demanded is not repeated at once.
+  // Adds who asked for an end of day: one demanded by the terminal is not repeated at once.
   `
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
-  // Adds which alarms of the supervisor are events here, with a row for each database it has had.
+  // Adds the id of the last supervisor alarm stored as an event, for each supervisor database.
   `
   CREATE TABLE alarm_taken (
     origin TEXT PRIMARY KEY,
@@ -184,20 +184,20 @@ export const migrations: readonly Migration[] = [
     ended_at_ms INTEGER
   ) STRICT;
   `,
-  // Adds the newest end of day before an attempt began, as clocks can jump. NULL: older version.
+  // Adds the newest end of day before each attempt, as times can jump. NULL: an older version.
   `
   ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
   `,
-  // Adds whether money of an order was paid back that the gateway has, or may have, more than once.
+  // Adds whether any money was paid back, even if of only one of several copies at the gateway.
   `
   ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
   `,
-  // Adds the first end of day that can have closed the result; 0, in older rows, means any.
+  // Adds the first end of day that can have closed the reported sale; 0 (older rows) means any one.
   `
   ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;
   `,
-  // Adds indexes for searches that read whole tables. Payments write none of these indexes except
-  // the first one, which is now smaller.
+  // Adds indexes for searches that would otherwise read whole tables. A payment writes only the
+  // first of these indexes, which is now smaller.
   `
   DROP INDEX attempt_undelivered;
   CREATE INDEX attempt_undelivered ON attempt (amount_minor, currency)
@@ -216,7 +216,7 @@ export const migrations: readonly Migration[] = [
     WHERE name = 'alarm';
   CREATE INDEX alarm_taken_newest ON alarm_taken (taken);
   `,
-  // Adds comparisons of ends of day, and missing receipt numbers (docs/rules/18-totals.md).
+  // Adds comparisons of end-of-day totals and missing receipt numbers (docs/rules/18-totals.md).
   `
   CREATE TABLE reconciliation (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -243,7 +243,7 @@ export const migrations: readonly Migration[] = [
   `
   CREATE INDEX attempt_event_reversal ON attempt_event (id) WHERE kind = 'reversal-begins';
   `,
-  // Adds the marks that identify the journal and the supervisor's database.
+  // Adds the marks of the journal and of the supervisor's database, by which a loss is noticed.
   `
   ${storeMigration}
   -- The supervisor's database was lost: so far its transactions are handed over again. One row
@@ -273,18 +273,18 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX store_doubt_open ON store_doubt (id) WHERE ended_at_ms IS NULL;
   `,
-  // Adds whether no order here can have made a result. Older rows get 0: they prove no loss.
+  // Adds whether no known order can have made the transaction. Older rows get 0: no loss is proven.
   `
   ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;
   `,
-  // Adds since when an order is charged without the kiosk having read so (docs/rules/11-unread.md).
+  // Adds since when the kiosk has not read that its order is charged (docs/rules/11-unread.md).
   `
   ALTER TABLE attempt ADD COLUMN unread_since_ms INTEGER;
   CREATE INDEX attempt_unread ON attempt (unread_since_ms) WHERE unread_since_ms IS NOT NULL;
   CREATE INDEX hand_off_standing ON hand_off (id) WHERE withdrawn = 2 AND delivery <> 'closed';
   `,
-  // Adds indexes for listings by status and time, and for every attempt that can be a sale. The
-  // first of them replaces an index that payments also wrote.
+  // Adds indexes for listings by status and time, and for attempts that may be sales. The index by
+  // status replaces an index that each payment also had to write.
   `
   ALTER TABLE attempt ADD COLUMN status TEXT AS (CASE phase
     WHEN 'sent' THEN iif(json_extract(state, '$.goods') IS NOT NULL
@@ -313,7 +313,7 @@ export const migrations: readonly Migration[] = [
     WHERE (result IS NULL
       OR json_extract(result, '$.end') NOT IN ('refused', 'open-pre-authorisations'));
   `,
-  // Spares payments two writes per event: the index of names and SQLite's sequence of ids. Only
+  // Saves each payment two writes per event: the index of names and SQLite's sequence of ids. Only
   // alarms and reversals are searched for. The newest event is never dropped, so no id is reused.
   `
   CREATE TABLE kept_event (
@@ -331,7 +331,7 @@ export const migrations: readonly Migration[] = [
   CREATE INDEX event_alarm_about ON event (json_extract(data, '$.transactionId'))
     WHERE name = 'alarm';
   `,
-  // Adds the terminal's state in each hour, and the number of transactions that waited to be sent.
+  // Adds for each hour the terminal's state and the number of transactions that waited to be sent.
   {
     goesOn: `
   CREATE TABLE hour (
@@ -343,7 +343,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   },
-  // Adds the changes made at the operator's console, with the HTTP status of the answer.
+  // Adds the audit entries: changes at the operator's console, with the HTTP status of the answer.
   {
     goesOn: `
   CREATE TABLE act (
@@ -358,7 +358,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   `,
   },
-  // Adds the items that a person has acknowledged.
+  // Adds the items, such as alarms, that an operator has acknowledged.
   {
     goesOn: `
   CREATE TABLE seen (
@@ -377,7 +377,7 @@ export const migrations: readonly Migration[] = [
     WHERE result IN ('differs', 'jump') AND seen_ms IS NULL;
   `,
   },
-  // Adds why a person's change was refused, or why its outcome is not known.
+  // Adds the error code of a console change that was refused or whose outcome is not known.
   { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
   // Adds facts that a terminal has shown; 0: a counterexample came. A new `era` voids the facts.
   {
@@ -392,8 +392,8 @@ export const migrations: readonly Migration[] = [
   `,
   },
   // Adds the numbers of every record that a terminal reported, also of archived orders. Triggers
-  // write them, so that the previous version of the program fills the table too. A NULL
-  // transaction_id means that no payment ran.
+  // fill the table, so that the previous version of the program fills it too. A NULL transaction_id
+  // means that the record came outside a payment.
   {
     goesOn: `
   CREATE TABLE record (
@@ -439,15 +439,15 @@ export const migrations: readonly Migration[] = [
   `,
   },
   proofMigration,
-  // Adds an index of a one-way terminal's results that name an attempt and wait for its outcome.
+  // Adds an index of unmatched results that name an attempt by its reference (one-way terminals).
   {
     goesOn: `
   CREATE INDEX unexpected_report_named ON unexpected_report (json_extract(report, '$.reference'))
     WHERE finding = 'held' AND json_extract(report, '$.reference') IS NOT NULL;
   `,
   },
-  // Adds the members of an event that its step lacks, with a version. Older programs leave it NULL.
+  // Adds the event members that `detail` lacks, with a version; NULL if an older program wrote it.
   { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
-  // Adds how long the program has run since the last loss, because the wall clock can jump.
+  // Adds the program's running time since the last loss, because the wall clock can jump.
   { goesOn: "ALTER TABLE store_doubt ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;" },
 ];

@@ -9,7 +9,7 @@ import { transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 
-/** Finds the one table with delayed writes: statements that name it have them written first. */
+/** Matches statements on `hand_off`, the one table with delayed writes, which are written first. */
 const mayWait = /\bhand_off\b/;
 
 export type Row = Record<string, SQLInputValue>;
@@ -30,7 +30,7 @@ export class Statement {
   #kept: { stamp: number; values: readonly SQLInputValue[]; row: Row | undefined } | undefined;
 
   constructor(name: string, text: string, home: Statements) {
-    // LIMIT becomes an expression: SQLite would plan a bare parameter anew at each use.
+    // With an expression after LIMIT, SQLite does not plan the statement anew at each use.
     const sql = text.replaceAll(/\bLIMIT (\?\d*)/g, "LIMIT $1 + 0");
     const written = /^\s*(?:INSERT(?: OR \w+)? INTO|UPDATE|DELETE FROM)\s+(\w+)/.exec(sql)?.[1];
     this.name = name;
@@ -47,7 +47,7 @@ export class Statement {
     return this.#watched(() => this.#prepared.get(...values)) as Row | undefined;
   }
 
-  /** Returns all rows. `T` has the selected columns as its members, with SQLite's own types. */
+  /** Returns all rows. The members of `T` are the selected columns, with SQLite's own types. */
   all<T = Row>(...values: SQLInputValue[]): T[] {
     if (this.#mayWait) this.#home.settleForReading();
     return this.#watched(() => this.#prepared.all(...values)) as T[];
@@ -58,7 +58,7 @@ export class Statement {
     return this.#watched(() => this.#prepared.run(...values));
   }
 
-  /** Counts a write and reports its outcome to the write proof, as a transaction otherwise does. */
+  /** Runs the statement, counts its write, and reports the outcome to the write proof. */
   #watched<T>(use: () => T): T {
     if (!this.#written) return use();
     this.#written.writes += 1;
@@ -74,8 +74,8 @@ export class Statement {
   }
 
   /**
-   * Like {@link get}, but returns the previous row, which nobody changes, if the statement's tables
-   * were not written to since. Only this process writes to the journal.
+   * Like {@link get}, but returns the row of the previous call if no table of the statement was
+   * written since: only this process writes the journal, and no caller changes a row.
    */
   kept(...values: SQLInputValue[]): Row | undefined {
     const { stamp } = this;
@@ -84,14 +84,14 @@ export class Statement {
       return known.row;
     }
     const row = this.get(...values);
-    // An open transaction may still be rolled back, with the row that it reads.
+    // A row read in an open transaction is not cached, because the transaction may be rolled back.
     if (!this.#home.database.isTransaction) this.#kept = { stamp, values, row };
     return row;
   }
 
   /**
-   * Yields all rows of a statement that ends in `< ? ... DESC LIMIT ?` and reads a page of `size`
-   * rows only when it is needed. `by` is the compared column, `before` its first value.
+   * Yields all rows of a statement that ends in `< ? ... DESC LIMIT ?`, reading a page of `size`
+   * rows when needed. `by` is the compared column; `before` is above the value of the first row.
    */
   *pages(by: string, before: SQLInputValue, size: number): Generator<Row, void> {
     for (let from = before; ; ) {
@@ -104,7 +104,7 @@ export class Statement {
 }
 
 /**
- * All statements of the journal in one list, so that the speed test can run each of them. The
+ * All statements of the journal in one list, so that the speed test can run each statement. The
  * schema (migrations.ts) and the few rows about the database itself are not in the list.
  */
 export class Statements {
@@ -115,7 +115,7 @@ export class Statements {
   readonly waiting: WaitingWrites;
   readonly list: Statement[] = [];
 
-  /** Without a clock no write is delayed: each is on disk at once. */
+  /** Without a clock no write is delayed: each write is on disk at once. */
   constructor(database: DatabaseSync, proof: WriteProof, clock?: Clock) {
     const names = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
     this.database = database;
@@ -124,7 +124,7 @@ export class Statements {
     this.waiting = new WaitingWrites(clock, () => this.settle());
   }
 
-  /** Prepares the statements of one part of the journal. The keys of `texts` are their names. */
+  /** Prepares the statements of one part of the journal, named by the keys of `texts`. */
   prepare<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
     const prepared = {} as Record<K, Statement>;
     for (const name of Object.keys(texts) as K[]) {
@@ -134,7 +134,7 @@ export class Statements {
     return prepared;
   }
 
-  /** Runs `work` as one commit, which also has the delayed writes and is on disk afterwards. */
+  /** Runs `work` and the delayed writes in one transaction, which is on disk when this returns. */
   transaction<T>(work: () => T): T {
     const result = this.proof.watch(() =>
       transaction(this.database, () => {
@@ -146,15 +146,15 @@ export class Statements {
     return result;
   }
 
-  /** Throws when the next start would not find a write-ahead record that is written now. */
+  /** Throws if the database's files are gone, so that the next start would miss a new record. */
   assertKept(): void {
     this.proof.assertKept();
   }
 
   /**
-   * Delays a write to the next commit, at most `LATER_MS`, for what can be learnt again after a
-   * crash (docs/design.md 1.3). `write` is called again if the commit fails, `written` when it is
-   * on disk.
+   * Delays a write to the next commit, at most by `LATER_MS`. Only facts that can be learnt again
+   * after a crash may be delayed (docs/design.md 1.3). `write` is called again after a failed
+   * commit, and `written` when the write is on disk.
    */
   later(write: () => void, written: () => void): void {
     this.waiting.add(write, written);
@@ -167,7 +167,7 @@ export class Statements {
     this.transaction(() => {});
   }
 
-  /** Writes delayed writes. Does not throw on a full disk, because older rows can still be read. */
+  /** Writes the delayed writes before a read, which goes on even if the disk is full. */
   settleForReading(): void {
     try {
       this.settle();
@@ -178,8 +178,8 @@ export class Statements {
 }
 
 /**
- * Returns the base class for a part of the journal, with its statements by name. `P` is the type of
- * the other parts that it uses.
+ * Returns the base class of one part of the journal, with its statements by name. `P` is the type
+ * of the other parts of the journal that the class uses.
  */
 export function rows<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
   return class<P = unknown> {
@@ -199,20 +199,20 @@ export function rows<K extends string>(part: string, texts: Readonly<Record<K, s
 const LATER_MS = 1_000;
 
 /**
- * Holds writes that are delayed to the next commit of the journal (docs/design.md 1.3). A process
- * that is killed loses them, so only what can be learnt again may be delayed.
+ * Holds the writes that are delayed to the next commit of the journal (docs/design.md 1.3). A
+ * killed process loses them, so only facts that can be learnt again may be delayed.
  */
 class WaitingWrites {
   readonly #clock: Clock | undefined;
   readonly #settle: () => void;
   #waiting: Array<{ readonly write: () => void; readonly written: () => void }> = [];
-  /** How many of the first waiting writes the open transaction already contains. */
+  /** The number of waiting writes, counted from the first, that the open transaction contains. */
   #written = 0;
   #timer: Timer | undefined;
-  /** Called when the timer's commit failed. The next commit contains the writes again. */
+  /** Called when the timer's commit failed. The next commit contains the delayed writes again. */
   onFault: (error: unknown) => void = () => {};
 
-  /** `settle` makes a commit. */
+  /** `settle` commits the waiting writes. */
   constructor(clock: Clock | undefined, settle: () => void) {
     this.#clock = clock;
     this.#settle = settle;
@@ -222,7 +222,7 @@ class WaitingWrites {
     return this.#waiting.length === 0;
   }
 
-  /** Whether writes may be delayed: without a clock no timer would write them. */
+  /** Whether writes may be delayed. Without a clock no timer would write them. */
   get mayWait(): boolean {
     return this.#clock !== undefined;
   }
@@ -238,7 +238,7 @@ class WaitingWrites {
     this.#written = this.#waiting.length;
   }
 
-  /** Drops the writes of the last {@link write}. Call it when their transaction is on disk. */
+  /** Drops the writes that {@link write} executed. Call it when their transaction is on disk. */
   written(): void {
     if (this.isEmpty) return;
     const done = this.#waiting.splice(0, this.#written);
