@@ -19,10 +19,10 @@ import {
 import { advance } from "./payment-machine.ts";
 import { newerState } from "./rebuilt-attempt.ts";
 
-/** The version of the events that this program writes. */
+/** The version of the format in which this program writes events. */
 const VERSION = 1;
 
-/** The kinds of steps that are notes: they do not change the attempt's state. */
+/** The kinds of notes: events of an attempt that do not change its state. */
 const noteKinds = [
   "cancel",
   "told-after-charge",
@@ -43,7 +43,7 @@ export type NoteKind = (typeof noteKinds)[number];
  */
 interface Imported {
   readonly input: "imported";
-  /** The imported transaction; null: a step of an older version whose hand-off was deleted. */
+  /** The imported transaction; null in an event of an older version whose hand-off was deleted. */
   readonly transaction: Transaction | null;
   readonly reversed: boolean;
   readonly delivery: DeliveryState;
@@ -52,13 +52,13 @@ interface Imported {
 
 /**
  * Something that happened to an attempt. After the write-ahead record an attempt is the list of its
- * events, and its state is their {@link fold}: an event holds exactly what the machines need.
+ * events, and its state is their {@link fold}: an event holds just what the state machines need.
  */
 export type AttemptEvent =
   | WrittenEvent
   | (Head & { readonly input: "note"; readonly kind: NoteKind; readonly detail: Detail });
 
-/** An event that changes the state or can change it. */
+/** An event that changes, or may change, the state of its attempt. */
 export type WrittenEvent = Head & Written;
 type Written = AttemptInput | Imported;
 
@@ -67,12 +67,12 @@ interface Head {
   readonly atMs: number;
 }
 
-/** Returns an event in the present version. */
+/** Returns the event of an input, in the current version of events. */
 export function eventAt<I extends Written>(atMs: number, input: I) {
   return { v: VERSION, atMs, ...input } as const;
 }
 
-/** Returns the state after events. `first`: the state before them; null: an unknown attempt. */
+/** Returns the state after `events`. `first`: the state before them; null: none in the journal. */
 export function fold(
   events: readonly AttemptEvent[],
   first: AttemptState | null = begun,
@@ -97,7 +97,7 @@ function imported(state: AttemptState | null, { transaction, reversed }: Importe
 
 const grounds = ["because", "observation", "proof"] as const;
 
-/** For each input: the kind of its step, and the members that the step's detail has unchanged. */
+/** For each input: the kind under which the event is stored, and its members stored in `detail`. */
 const forms: {
   readonly [I in Written["input"]]: readonly [
     kind: string,
@@ -135,7 +135,7 @@ const inputs = new Map<string, AttemptEvent["input"]>([
 
 /**
  * Returns an event as the journal stores it: the kind and the detail, which people and older
- * programs read, and in `input` the other members with the version.
+ * programs read, and in `input` the event's other members and its version.
  */
 export function stepOf(
   { v, atMs, ...event }: WrittenEvent,
@@ -154,7 +154,7 @@ export function stepOf(
   return { atMs, kind, detail, input };
 }
 
-/** Returns members that the event has under another name in the detail, or that its state has. */
+/** Returns the members of `detail` that the event names otherwise or the attempt's state has. */
 function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   switch (event.input) {
     case "hold":
@@ -179,14 +179,14 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   }
 }
 
-/** The attempt of a step. `final` is its present state, which completes steps of old versions. */
+/** The attempt of a stored event. `final`, its present state, has what old versions left out. */
 interface StepOwner {
   readonly request: PaymentRequest;
   readonly final: AttemptState;
   readonly handedOff: () => Transaction | null;
 }
 
-/** Returns the event that a step stores; undefined when a newer version wrote it. */
+/** Returns the event that a stored step holds; undefined when a newer version wrote the step. */
 export function eventOf(step: AttemptStep, owner: StepOwner): AttemptEvent | undefined {
   const { atMs, kind, detail } = step;
   const input = inputs.get(kind);
@@ -197,7 +197,7 @@ export function eventOf(step: AttemptStep, owner: StepOwner): AttemptEvent | und
   return { ...payload, ...end, v: VERSION, atMs, input } as AttemptEvent;
 }
 
-/** Returns the members of an event that steps did not store before they had a version. */
+/** Returns the members of an event that programs did not store before events had a version. */
 function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
   const { final, request } = owner;
   const finalReport = lastReportOf(final) ?? bareReport(request.currency, request.amountMinor);
@@ -214,7 +214,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
       return { report: (detail["observation"] as Observation)?.last?.report ?? finalReport };
     }
     case REVERSAL_BEGINS: {
-      // Only a reversal without an outcome still has the terminal's last transaction before it.
+      // Only a reversal without an outcome still has the baseline from before it in its state.
       const kept = "sale" in final && "baseline" in final ? final.baseline : nothingKnown;
       return { baseline: detail["baseline"] ?? kept };
     }
@@ -232,7 +232,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
   }
 }
 
-/** The baseline in place of one that was not stored. */
+/** The baseline that stands for a baseline which was not stored. */
 export const nothingKnown = {
   identity: anyTerminal,
   last: { kind: "none" },

@@ -9,31 +9,31 @@ import type {
 } from "../terminal/terminal.ts";
 import type { AttemptState, Judgement } from "./payment.ts";
 
-/** Everything that can happen to an attempt; payment-machine.ts decides what follows from it. */
+/** Everything that can happen to an attempt; payment-machine.ts decides which state follows. */
 export type AttemptInput = {
   readonly [I in keyof Inputs]: { readonly input: I } & Readonly<Inputs[I]>;
 }[keyof Inputs];
 
 interface Inputs {
-  /** A report of the terminal. `because`: why the report is taken for another payment's. */
+  /** A report of the terminal. `because`: why the report is taken for that of another payment. */
   report: Reported & { judgement: Judgement; because?: string };
-  /** A good report of a two-phase sale that waits for the decision about the goods. */
+  /** A good report that approves a two-phase sale, which then waits for the goods decision. */
   hold: Reported & { decideByMs: number };
   decide: { decision: GoodsDecision; why: string };
   acknowledged: object;
   /** A good report of another sale than the first one; it is refused on the wire. */
   "second-sale": Reported;
-  /** The command's end. `cancelled`: we had asked for a cancel, which an approval may cross. */
+  /** The end of the command. `cancelled`: we had asked for a cancel; an approval may cross it. */
   end: { end: PaymentEnd; cancelled?: boolean };
   /**
    * The process that ran the attempt has ended, as the next start finds out. `unwritten`: the last
-   * thing it received may not be on disk (docs/design.md 1.3).
+   * event that the process received may not be on disk (docs/design.md 1.3).
    */
   interrupted: { unwritten?: boolean };
   reverse: { baseline: Baseline };
   /**
    * An operator settled an attempt in doubt. `report` is recorded with a charge; `amountMinor` is
-   * the amount that the operator named.
+   * the charged amount that the operator named.
    */
   settled: Reported & {
     outcome: "charged" | "not-charged" | "reversed";
@@ -44,14 +44,14 @@ interface Inputs {
   "proved-not-charged": Grounds;
   "proved-reversed": Reported & Grounds;
   "proved-not-reversed": Grounds;
-  /** The terminal holds a sale that it reported after it had ended this payment. */
+  /** The terminal has stored a sale that it reported after it had ended this payment. */
   "found-charged": Reported & Grounds;
   /**
-   * The terminal holds a late sale that can belong to another order as well. Without `judgement`
+   * The terminal has stored a late sale that may also belong to another order. Without `judgement`
    * the report agrees with the request.
    */
   "found-in-doubt": Reported & Grounds & { judgement?: Judgement };
-  /** The terminal holds the reversal of a charged sale, and no command of ours awaits it. */
+  /** The terminal has stored the reversal of a charged sale, and no command of ours awaits it. */
   "found-reversed": Reported & Grounds;
   /**
    * A one-way terminal reported the result after the payment had ended (docs/rules/25-one-way.md).
@@ -64,16 +64,16 @@ interface Reported {
   readonly report: TransactionReport;
 }
 
-/** Why a verdict was given. It is stored with the verdict, which is given only once. */
+/** The reason for a verdict, stored with the verdict, because a verdict is given only once. */
 interface Grounds {
   readonly because: string;
-  /** The facts of the proof. `rules` is the version of the rules that gave the verdict. */
+  /** The facts of the proof. `rules` is the version of the matching rules that gave the verdict. */
   readonly proof?: Proof & { readonly rules: number };
-  /** The probe of the terminal; null when the verdict needed none. */
+  /** The probe of the terminal; null when the verdict needed no probe. */
   readonly observation?: (Stored & { readonly atMs: number }) | null;
 }
 
-/** Returns the error for an input that the machines do not know in a state: a fault of ours. */
+/** Returns the error for an input that a state does not allow, which is a fault of this program. */
 export function impossible(state: AttemptState, { input }: AttemptInput): BrokenInvariant {
   return new BrokenInvariant(`an attempt that is ${state.phase} got ${input}`);
 }

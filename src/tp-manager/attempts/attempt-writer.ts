@@ -28,8 +28,8 @@ interface WriterParts {
 }
 
 /**
- * Moves one attempt from state to state: gets the new state from the machine, and writes the state,
- * its event and what follows from it (hand-off, withdrawal) to the disk in one transaction.
+ * Moves one attempt from state to state: gets the new state from the state machine, and writes the
+ * state, its event and what follows from it (hand-off, withdrawal) to the disk in one transaction.
  */
 export class AttemptWriter {
   readonly #parts: WriterParts;
@@ -51,16 +51,16 @@ export class AttemptWriter {
     return this.#attempt;
   }
 
-  /** Writes the event of `input` and returns the new attempt. Throws without any change. */
+  /** Writes the event of `input` and returns the new attempt. After a throw nothing has changed. */
   advance(input: AttemptInput): Attempt {
     const ticket = input.input === "end" && "ticket" in input.end ? input.end.ticket : "";
     return this.#write([...this.unwritten, this.#now(input)], ticket || undefined);
   }
 
   /**
-   * Keeps evidence from the wire in memory until the next step is written, for at most
-   * `HEARD_WITHIN_MS` (docs/design.md 1.3). A recovery in this process that did not know the
-   * evidence could disprove a charge; a recovery in the next process assumes that it may exist
+   * Keeps an event from the wire in memory until the next write, for at most `HEARD_WITHIN_MS`
+   * (docs/design.md 1.3). Recovery in this process gets the event, because it could otherwise
+   * disprove a charge. Recovery after a crash assumes that such an event may have been lost
    * (docs/rules/02-proof.md).
    */
   heard(input: AttemptInput): void {
@@ -68,7 +68,7 @@ export class AttemptWriter {
     try {
       fold([...this.unwritten, event], this.#attempt.state);
     } catch (error) {
-      // This is a fault of the program, and repeating the event would not help.
+      // The event is dropped: it shows a fault of the program, and repeating it would not help.
       const text = "an event from the wire is not possible in the attempt's state";
       this.log("error", { err: error, input: input.input }, text);
       return;
@@ -82,7 +82,7 @@ export class AttemptWriter {
     return eventAt(this.#parts.clock.now(), input);
   }
 
-  /** Writes the events of {@link heard} to the disk. If that fails, they wait for the next step. */
+  /** Writes the events of {@link heard} to the disk; after a failure the next write has them. */
   settle(): void {
     this.#timer?.clear();
     this.#timer = undefined;
@@ -123,7 +123,7 @@ export class AttemptWriter {
     return this.#attempt;
   }
 
-  /** Writes a step that changes no state. A failure is logged only, so that nothing stops. */
+  /** Writes a note, which changes no state. A failed write is only logged and stops nothing. */
   note(kind: NoteKind, detail: Detail): void {
     try {
       const atMs = this.#parts.clock.now();

@@ -19,7 +19,7 @@ import { judgeReport } from "./payment-machine.ts";
 import { isInDoubt, phaseTable } from "./phase-table.ts";
 
 /**
- * Checks what the journal says about one attempt against the machines and the money rules
+ * Checks what the journal has about one attempt against the state machines and the money rules
  * (docs/design.md 9.6). Pure. Older versions may have been more careful than the present machines,
  * so an attempt that they left in doubt where the machines are certain is no fault.
  */
@@ -39,7 +39,7 @@ interface AuditedAttempt {
   readonly phase: string;
   readonly request: PaymentRequest;
   readonly state: AttemptState;
-  /** Whether there is a write-ahead record, so that the command may have left. */
+  /** Whether the attempt has a write-ahead record, so that its command may have been sent. */
   readonly wasBegun: boolean;
   /** The amount that was handed off, in minor units; null when the attempt was not handed off. */
   readonly handedMinor: number | null;
@@ -50,7 +50,7 @@ interface AuditedAttempt {
   readonly steps: readonly AttemptStep[];
 }
 
-/** Returns the faults of one attempt. `unknown`: its steps of a newer version, not checked. */
+/** Returns the faults of one attempt. `unknown`: kinds of unchecked events of newer versions. */
 export function auditAttempt(attempt: AuditedAttempt) {
   const faults: AuditFault[] = [];
   const report: Report = (rule, says) => faults.push(faultOf(rule, attempt, says));
@@ -62,20 +62,20 @@ export function auditAttempt(attempt: AuditedAttempt) {
   return { faults, unknown };
 }
 
-/** Reports a fault. Without `says` the sentence of the rule is used. */
+/** Reports a fault. Without `says`, the rule's own sentence describes the fault. */
 type Report = (rule: AuditRule, says?: string) => void;
 
-/** What the events prove about the money. */
+/** What the events of an attempt prove about the money. */
 interface Evidence {
   /** Whether the last report was good and agreed with the request. */
   hasAgreed: boolean;
-  /** Whether our acknowledgement of such a report provably arrived and no goods were withheld. */
+  /** Whether our ACK of an agreeing report provably arrived and the goods were not withheld. */
   wasCommitted: boolean;
-  /** Whether the terminal ended the command as good after such a report. */
+  /** Whether the terminal completed the command after an agreeing report. */
   hadGoodEnd: boolean;
-  /** What was last proved, or settled by an operator; null when nothing was. */
+  /** What recovery last proved or an operator last settled; null when neither happened. */
   proved: "charged" | "not-charged" | "reversed" | "not-reversed" | null;
-  /** Whether the supervisor had the sale, which proves as much as a good report and a good end. */
+  /** Whether the supervisor had the sale, which proves as much as a good report and completion. */
   wasImported: boolean;
 }
 
@@ -116,7 +116,7 @@ function replay(attempt: AuditedAttempt, report: Report) {
   return { evidence, unknown };
 }
 
-/** Returns the state after `event`; undefined when the machines do not have this step. */
+/** Returns the state after `event`; undefined when the state machines do not allow the event. */
 function advanced(
   state: AttemptState | null,
   event: AttemptEvent,
@@ -131,7 +131,7 @@ function advanced(
   }
 }
 
-/** Returns the state in doubt that an older version may have reached instead of this one. */
+/** Returns the state in doubt in which an older version may have left the attempt instead. */
 function inDoubtInstead(state: AttemptState): AttemptState {
   const sale = saleOf(state);
   const why = "an older version doubted it";
@@ -140,10 +140,10 @@ function inDoubtInstead(state: AttemptState): AttemptState {
     : { phase: "in-doubt", why, last: null };
 }
 
-/** Returns how the stored state differs from the fold of the events; undefined: in nothing. */
+/** Returns how the stored state differs from the fold of the events; undefined: not at all. */
 function otherState(state: AttemptState | null, final: AttemptState): string | undefined {
   const folded = JSON.stringify(state);
-  // Two texts that differ may still be equal states, as the order of members does not matter.
+  // States with different texts may still be equal, because the order of members does not matter.
   if (folded === JSON.stringify(final)) return undefined;
   if (isDeepStrictEqual(JSON.parse(folded), final)) return undefined;
   return `the steps lead to another ${state?.phase} than the journal's ${final.phase}`;
@@ -265,7 +265,7 @@ function checkHandOff(attempt: AuditedAttempt, report: Report): void {
   }
 }
 
-/** What the check of several attempts needs: of one order, or with one receipt number. */
+/** What a check of several attempts needs of each: of one order, or with one receipt number. */
 export type AuditedSale = Pick<AuditedAttempt, "orderId" | "transactionId" | "state">;
 
 /** Returns the faults that only several attempts of one order together show. */
@@ -274,7 +274,7 @@ export function auditOrder(attempts: readonly AuditedSale[]): AuditFault[] {
   return others.map((attempt) => faultOf("charged-twice", attempt));
 }
 
-/** Returns the faults of charged attempts with equal numbers, which terminals reuse in time. */
+/** Returns the faults of charged attempts that name the same sale of the terminal twice. */
 export function auditSameNumbers(attempts: readonly AuditedSale[]): AuditFault[] {
   return attempts.flatMap((attempt, index) => {
     const sale = saleOf(attempt.state)?.report;

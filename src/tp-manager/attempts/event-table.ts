@@ -5,8 +5,8 @@ import { deliveryStateSchema } from "../../shared/ipc/contract.ts";
 export const promptTexts = z.object({ en: z.string(), fr: z.string(), de: z.string() }).nullable();
 
 /**
- * The events of `GET /events` that are stored, with their members. Each has an id and is repeated
- * after a `Last-Event-ID`. openapi/document-en.json says what events and members mean.
+ * The events of `GET /events` that are stored, with their members. Each event has an id and is
+ * repeated after a `Last-Event-ID`. openapi/document-en.json describes events and members.
  */
 const keptEvents = {
   payment: z.object({
@@ -66,7 +66,7 @@ const keptEvents = {
   "fleet-request": z.object({ message: z.string(), request: z.string().nullable() }),
 };
 
-/** The events about the present only, without an id, so that no program acts on an old prompt. */
+/** The events of `GET /events` that are not stored, so that no program acts on an old prompt. */
 const passingEvents = {
   prompt: z.object({
     orderId: z.string(),
@@ -96,7 +96,7 @@ type EventTable = typeof eventTable;
 export type EventData<N extends keyof EventTable> = z.infer<EventTable[N]>;
 export type KeptName = keyof typeof keptEvents;
 
-/** An event that is stored in the journal. */
+/** An event of `GET /events` that is stored in the journal. */
 export type KeptEvent = {
   [N in KeptName]: {
     readonly id: number;

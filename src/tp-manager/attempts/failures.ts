@@ -16,7 +16,7 @@ export const unavailableCodes: Record<UnavailableReason, ErrorCode> = {
   closed: "STOPPING",
 };
 
-/** Returns the error for an answer when work could not begin; undefined: a fault of the program. */
+/** Returns the error to answer when work could not begin; undefined: a fault of the program. */
 export function failureOf(error: unknown): AppError | undefined {
   if (error instanceof AppError) return error;
   if (error instanceof TerminalUnavailable) {
@@ -26,7 +26,7 @@ export function failureOf(error: unknown): AppError | undefined {
   return undefined;
 }
 
-/** Returns the error for a request with a fault in one field. `text`: the error's own message. */
+/** Returns the error for a request with a fault in one field. `text`: the message of the error. */
 export function invalid(
   field: string,
   message: string,
@@ -37,8 +37,8 @@ export function invalid(
 }
 
 /**
- * Runs `work` and turns what it throws into STORAGE_FAILED; `charged` is what is known of the
- * requested order then (docs/rules/10-charged.md).
+ * Runs `work` on the journal and turns its errors into STORAGE_FAILED. `charged` is what is known
+ * of the requested order at that time (docs/rules/10-charged.md).
  */
 export function storage<T>(work: () => T, charged: Charged): T {
   try {

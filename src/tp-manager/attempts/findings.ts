@@ -5,39 +5,39 @@ export const acknowledgedKinds = ["unmatched", "difference", "alarm", "charge", 
 export type AcknowledgedKind = (typeof acknowledgedKinds)[number];
 
 export const unmatchedFindings = [
-  /** The terminal has stored it as a sale: a card was charged for an unknown order. */
+  /** The terminal has the transaction stored as a sale: a card was charged for an unknown order. */
   "held",
-  /** The terminal's last transaction is the reversal of this result. */
+  /** The terminal's last transaction is the reversal of this transaction. */
   "reversed",
-  /** It is not the terminal's last transaction, though nothing was sold or closed since then. */
+  /** The terminal has another last transaction, though nothing was sold or closed since then. */
   "gone",
-  /** The result is the sale of an order. */
+  /** The transaction is the sale of a known order. */
   "known",
-  /** The terminal does not say, or a sale or an end of day since then hides the answer. */
+  /** The terminal gives no answer, or a sale or an end of day since then hides the answer. */
   "unclear",
 ] as const;
 export type UnmatchedFinding = (typeof unmatchedFindings)[number];
 
 /** An unmatched transaction (docs/matching.md) with masked card numbers. */
 export interface UnmatchedRow {
-  /** The number of the row; null when the journal could not store it. */
+  /** The number of the row in the journal; null when the journal could not store it. */
   readonly id: number | null;
-  /** When it was reported or found, in epoch milliseconds. */
+  /** When the transaction was reported or found, in epoch milliseconds. */
   readonly atMs: number;
   readonly report: TransactionReport;
   readonly identity: TerminalIdentity;
   /**
-   * Whether the terminal had stored the transaction without reporting it and no order here can have
-   * made it, so that a lost journal may have had its order (docs/rules/17-loss.md).
+   * Whether the terminal had stored the transaction unreported and no order here can have made it,
+   * so that a lost journal may have had its order (docs/rules/17-loss.md).
    */
   readonly isOfNoOrder: boolean;
 }
 
 export interface SettledUnmatched extends UnmatchedRow {
-  /** "open": the terminal is being asked. "not-good": the terminal itself calls it failed. */
+  /** "open": the terminal is being asked. "not-good": the terminal itself reported it as failed. */
   readonly finding: UnmatchedFinding | "open" | "not-good";
   readonly because: string;
   readonly endedAtMs: number | null;
-  /** When an operator acknowledged it, in epoch milliseconds; null when none did. */
+  /** When an operator acknowledged the transaction, in epoch milliseconds; null: not yet. */
   readonly acknowledgedAtMs: number | null;
 }

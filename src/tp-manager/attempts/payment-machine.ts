@@ -26,16 +26,16 @@ import { advanceReversal } from "./reversal-machine.ts";
  *
  * While an attempt is *sent*, the terminal may report several results. The last result is stored
  * with its judgement and with whether our acknowledgement has arrived. In a two-phase sale the
- * first good report is held: the sale is approved and waits for one decision about the goods.
+ * first good report approves the sale, which then waits for one decision about the goods.
  *
- * Only the terminal's own end finishes the attempt: as *charged* when a good report for exactly
- * what was requested is followed by a good completion, as *not-charged* when the terminal reports
- * a failure and never reported the opposite (unless we decided that no goods came out), and as
+ * Only the terminal's own message ends the attempt: as *charged* when a good report for exactly the
+ * requested amount is followed by a good completion, as *not-charged* when the terminal reports a
+ * failure and never reported a success (unless we decided that no goods came out), and as
  * *in-doubt* otherwise. An attempt in doubt is settled only by proof or by an operator.
  *
  * Not-charged is final, with two exceptions: an operator may correct an operator's finding once,
- * and a sale that the terminal is found to hold charges the attempt or puts it in doubt. An input
- * that a state does not describe is a fault of this program and stops it.
+ * and a sale that is found in the terminal's storage charges the attempt or puts it in doubt. An
+ * input that a state does not describe is a fault of this program and stops it.
  */
 export function advance(state: AttemptState, input: AttemptInput): AttemptState {
   switch (state.phase) {
@@ -118,16 +118,16 @@ function advanceInDoubt(state: InDoubtState, input: AttemptInput): AttemptState 
 }
 
 /**
- * Settles the attempt by the terminal's late report. A report that contradicts an earlier good
- * report, or the request, is stored for an operator to decide (docs/rules/25-one-way.md).
+ * Settles an attempt in doubt by the terminal's late report. A report that contradicts an earlier
+ * good report, or the request, is stored for an operator to decide (docs/rules/25-one-way.md).
  */
 function lateResult(
   state: InDoubtState,
   { report, judgement }: Extract<AttemptInput, { input: "late-result" }>,
 ): AttemptState {
   const { last, earlier, second } = state;
-  // A report without a reference may be another register's card; a report that names this attempt
-  // is certainly its own and outweighs it.
+  // An earlier report without a reference may be of another register's card. The late report, which
+  // carries the attempt's reference, is certainly its own and outweighs the earlier report.
   const isOutweighed = last !== null && namesOurs(report) && !namesOurs(last.report);
   const isContradicted = last?.judgement === "disagrees" && !isOutweighed;
   const wasGood = last?.report.good === true || earlier !== undefined || second !== undefined;
@@ -137,13 +137,13 @@ function lateResult(
   if (judgement === "not-good" && !wasGood) {
     return { phase: "not-charged", outcome: notCharged(report.reason, report) };
   }
-  // A worse report never replaces a good one, and a repeated report does not undo a contradiction.
+  // A bad report never replaces a good one, and a repeated report does not undo a contradiction.
   if (wasGood && !report.good) return state;
   const kept = isContradicted ? "disagrees" : judgement;
   return { ...state, last: { report, judgement: kept, acknowledged: false } };
 }
 
-/** Returns the value of the goods when the terminal charged another amount, for later use. */
+/** Returns the value of the issued goods if the terminal charged another amount than this value. */
 function beyond(
   { goods }: InDoubtState,
   { report }: { readonly report: TransactionReport },
@@ -154,7 +154,7 @@ function beyond(
   return report.amountMinor === goodsMinor ? {} : { goodsMinor };
 }
 
-/** Corrects an operator's finding once, to its opposite. */
+/** Replaces an operator's finding by its opposite, which is allowed once. */
 function corrected(state: ChargedState | NotChargedState, input: AttemptInput): AttemptState {
   const { settled } = state;
   const isOpposite = input.input === "settled" && input.outcome !== state.phase;
@@ -186,7 +186,7 @@ function withReport(state: SentState, report: TransactionReport, judgement: Judg
     const earlier = good ?? before;
     return { ...rest, ...earlierAckOf(state), last, ...(earlier ? { earlier } : {}) };
   }
-  // After a decision about the goods a second sale is accepted (docs/rules/20-second-sale.md).
+  // After the goods decision a second sale is accepted and stored (docs/rules/20-second-sale.md).
   const isSecond = good && namesAnotherSale(good.report, report);
   return { ...rest, ...earlierAckOf(state), last, ...(isSecond ? { second: good.report } : {}) };
 }
@@ -199,7 +199,7 @@ function inDoubt(
   return { phase: "in-doubt", why: whyInDoubt(...why), ...kept, ...(heard ? { heard } : {}) };
 }
 
-/** Returns the attempt in doubt. `unwritten`: an ACK of a good report may have gone unrecorded. */
+/** Returns the attempt in doubt. `unwritten`: our ACK of a good report may have gone unrecorded. */
 function interrupted(state: SentState, unwritten: boolean): InDoubtState {
   const after = inDoubt(state, ["interrupted"]);
   const { last, goods } = state;
@@ -238,9 +238,9 @@ function refusalOf(reason: AbortReason | "busy" | undefined): ErrorCode {
 }
 
 /**
- * Keeps a cancelled payment in doubt until the terminal was asked once, because an approval may
- * cross our cancel (docs/rules/22-heard-end.md). If goods were withheld, nothing was left to
- * approve.
+ * Keeps a cancelled payment in doubt until the terminal was probed once, because an approval may
+ * cross our cancel on the wire (docs/rules/22-heard-end.md). In a two-phase sale that was
+ * approved, nothing is left to approve.
  */
 function asked(before: SentState, after: AttemptState, cancelled: boolean): AttemptState {
   if (!cancelled || after.phase !== "not-charged" || before.goods) return after;
@@ -263,7 +263,7 @@ function completed(state: SentState): AttemptState {
     case "not-good":
       return { phase: "not-charged", outcome: withheldOr(goods, last.report.reason, last.report) };
     case "disagrees": {
-      // The terminal's last report and its end both say that the payment failed.
+      // A last report that is not good gives the outcome, which counts if a probe confirms it.
       const bad = !last.report.good && last.report.resultCode !== null;
       const heard = bad ? notCharged(last.report.reason, last.report) : undefined;
       return inDoubt(state, ["disagreement"], heard);
@@ -273,7 +273,7 @@ function completed(state: SentState): AttemptState {
   }
 }
 
-/** Whether the decision was a part of the goods and the terminal reported exactly its amount. */
+/** Whether only a part of the goods came out and the terminal reported exactly that amount. */
 function isPart({ decision }: Goods, { report }: JudgedReport): boolean {
   return decision?.goods === "partly-issued" && report.amountMinor === decision.amountMinor;
 }
@@ -290,11 +290,11 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
       return { phase: "not-charged", outcome: withheldOr(goods, reason, last.report) };
     }
     case "agrees": {
-      // After our "not issued" the terminal reverses, and need not report that (docs/zvt.md 8.1).
+      // After our "not issued" the terminal reverses without having to report it (docs/zvt.md 8.1).
       if (goods?.decision?.goods === "not-issued") {
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }
-      // Whatever came after our acknowledgement, a reversal may be running
+      // After an approval, an abort may mean that the terminal is reversing the sale
       // (docs/rules/02-proof.md).
       return inDoubt(state, ["refused-after-approval", `${end.code}: ${end.text}`], heard);
     }
@@ -304,10 +304,10 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
   }
 }
 
-/** The terminal's answer to a payment that charged nothing. */
+/** The members of the terminal's answer that explain why a payment charged nothing. */
 type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
 
-/** Returns the outcome: "cancelled" when goods were withheld, else what the end's code means. */
+/** Returns the outcome: "cancelled" when no goods came out, else the one for `reason`. */
 function withheldOr(goods: Goods | null, reason: AbortReason | null, said: Said): NotCharged {
   if (!isWithheld(goods)) return notCharged(reason, said);
   const message = goods?.decision
@@ -326,7 +326,7 @@ function notCharged(
 
 const abortTable: Readonly<Record<AbortReason, readonly [NotCharged["status"], ErrorCode]>> = {
   declined: ["declined", "PAYMENT_DECLINED"],
-  // Some terminals answer so to a sale that they take for a repeated one (docs/zvt.md 12.2).
+  // Some terminals give this reason for a sale that they take for a repetition (docs/zvt.md 12.2).
   "already-reversed": ["declined", "PAYMENT_DECLINED"],
   cancelled: ["cancelled", "PAYMENT_CANCELLED"],
   "customer-timeout": ["cancelled", "CUSTOMER_TIMEOUT"],

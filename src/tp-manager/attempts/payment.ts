@@ -18,13 +18,13 @@ export interface PaymentRequest {
   readonly generatedId: boolean;
   readonly amountMinor: number;
   readonly currency: Currency;
-  /** Members that the answer repeats as they came; a member that was not sent is missing. */
+  /** Members that the answer repeats unchanged; a member that the kiosk did not send is missing. */
   readonly echo: Echo;
-  /** Lines for the gateway: empty unless the basket is complete and adds up to the amount. */
+  /** Basket lines for the gateway; empty unless the basket is whole and adds up to the amount. */
   readonly cart: readonly CartLine[];
   readonly customerEmail: string | null;
   readonly customData: Readonly<Record<string, string | number | boolean>>;
-  /** Set for a two-phase sale: answered when approved, charged when the goods came out. */
+  /** The time in which the kiosk reports on the goods of a two-phase sale; null in other sales. */
   readonly delivery: { readonly withinSeconds: number } | null;
   readonly warnings: readonly string[];
 }
@@ -40,20 +40,20 @@ export interface Echo {
 export interface NotCharged {
   readonly status: "declined" | "cancelled" | "failed";
   readonly error: ErrorCode;
-  /** What the terminal said, as a text for people. */
+  /** The reason as a text for people, usually in the terminal's words. */
   readonly message: string;
-  /** The terminal's own code; null when it gave none. */
+  /** The terminal's own result code; null when the terminal gave none. */
   readonly terminalCode: string | null;
   readonly advice?: DeclineAdvice;
 }
 
-/** How the last report of a running attempt is judged (docs/rules/04-approval.md). */
+/** How the last report of an attempt compares with its request (docs/rules/04-approval.md). */
 export type Judgement =
   /** The report is good, and its amount and currency are as requested. */
   | "agrees"
   /** The terminal says that the payment failed. */
   | "not-good"
-  /** The report is good but of another amount or currency. It is refused on the wire. */
+  /** The report is good but of another amount or currency, so we refuse it on the wire. */
   | "disagrees"
   | "no-result";
 
@@ -64,12 +64,12 @@ export interface JudgedReport {
   readonly acknowledged: boolean;
 }
 
-/** A sale that the terminal approved and that waits for the goods (docs/design.md 5.12). */
+/** A two-phase sale that the terminal approved, with its goods decision (docs/design.md 5.12). */
 export interface Goods {
   readonly approved: TransactionReport;
   /** The time, in epoch milliseconds, after which the goods count as not issued. */
   readonly decideByMs: number;
-  /** Stored before it is sent. The same decision may be repeated; another one is refused. */
+  /** The decision about the goods, stored before it is sent, then unchanged. null: not made yet. */
   readonly decision: GoodsDecision | null;
 }
 
@@ -77,37 +77,37 @@ export interface Goods {
 interface Sale {
   readonly report: TransactionReport;
   readonly by: ChargedBy;
-  /** The value of the goods in minor units, if the terminal charged another amount. */
+  /** The value of the issued goods in minor units, if the terminal charged another amount. */
   readonly goodsMinor?: number;
-  /** Present when an operator settled the payment itself. */
+  /** Present when an operator settled the payment (an operator may settle its reversal as well). */
   readonly settled?: Settlement;
-  /** The charge was found after the kiosk was answered as not charged (docs/rules/19-late.md). */
+  /** The sale was found after the order was answered as not charged (docs/rules/19-late.md). */
   readonly late?: true;
 }
 
 export interface SentState extends Contradictions {
   readonly phase: "sent";
   readonly last: JudgedReport | null;
-  /** The goods of an approved two-phase sale; null otherwise. */
+  /** The approved goods of a two-phase sale and the decision about them; null in other sales. */
   readonly goods: Goods | null;
 }
 
-/** Reports before the terminal's last one. Each is missing unless it contradicts another. */
+/** Earlier reports of the command. Each is missing unless it contradicts another report. */
 interface Contradictions {
   /** A good report that was followed by a report that is not good. */
   readonly earlier?: JudgedReport;
   /** A second sale within the payment, refused on the wire (docs/rules/20-second-sale.md). */
   readonly second?: TransactionReport;
-  /** `earlierAckArrived`: our ACK of a good report before the last one has provably arrived. */
+  /** Our ACK of a good report before the last one has arrived (elsewhere `earlierAckArrived`). */
   readonly tookBefore?: true;
 }
 
 export type ChargedState = Sale & { readonly phase: "charged" };
 
-/** The state that an operator settled, stored for a correction (docs/rules/24-amount.md). */
+/** What an operator's settlement replaced, stored for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
-  /** Whether the single correction that is allowed was made. */
+  /** Whether the operator's one permitted correction was already made. */
   readonly corrected: boolean;
 }
 
@@ -122,13 +122,13 @@ export interface InDoubtState extends Contradictions {
   readonly phase: "in-doubt";
   readonly why: string;
   readonly last: JudgedReport | null;
-  /** The reported outcome, which counts if the storage confirms it (docs/rules/22-heard-end.md). */
+  /** The reported outcome; it counts if a probe confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** `held`: the outcome that was answered before the terminal showed the sale. */
+  /** The outcome that was answered before the terminal showed a sale (elsewhere `held`). */
   readonly told?: NotCharged;
-  /** `ackMayHaveArrived`: our ACK may have arrived without being recorded. */
+  /** Our ACK may have arrived without being recorded (elsewhere `ackMayHaveArrived`). */
   readonly perhapsTaken?: true;
-  /** What was decided about a two-phase sale's goods. Missing in attempts of older versions. */
+  /** Approved goods of a two-phase sale and the decision. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
 }
 
@@ -144,7 +144,7 @@ export type ReversingState = Reversal & { readonly phase: "reversing" };
 export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
   readonly why: string;
-  /** The terminal reported that nothing was reversed. */
+  /** Present when the terminal reported that nothing was reversed. */
   readonly heardBad?: true;
 }
 
@@ -157,13 +157,13 @@ interface ReversedState {
 
 /**
  * Returns why an attempt is in doubt. The texts are stored and answered, so they never change.
- * `said`: what the terminal, or for the reason "lost" its driver, says of the end.
+ * `said` is appended: what the terminal, or for the reason "lost" its driver, reported of the end.
  */
 export function whyInDoubt(reason: keyof typeof inDoubtTexts, said = ""): string {
   return inDoubtTexts[reason] + said;
 }
 
-/** The state of an attempt. payment-machine.ts says how one state follows from another. */
+/** The state of an attempt. payment-machine.ts defines how one state follows from another. */
 export type AttemptState =
   | SentState
   | ChargedState
@@ -175,13 +175,13 @@ export type AttemptState =
 
 export type AttemptPhase = AttemptState["phase"];
 
-/** "payment": the terminal reported it in the payment. "recovery": a later probe showed it. */
+/** How a charge became known. "payment": reported in time. "recovery": reported or probed later. */
 export type ChargedBy = "payment" | "recovery" | "operator";
 
-/** How many seconds the terminal waits for goods beyond the kiosk's time (docs/design.md 5.12). */
+/** How much longer than the kiosk's own time the terminal waits for the report about the goods. */
 const GOODS_MARGIN_SECONDS = 15;
 
-/** Returns the seconds that the terminal waits for the goods; undefined: it does not wait. */
+/** Returns how long the terminal waits for the goods decision; undefined: no two-phase sale. */
 export function goodsWindowSeconds({ delivery }: PaymentRequest): number | undefined {
   return delivery ? delivery.withinSeconds + GOODS_MARGIN_SECONDS : undefined;
 }
@@ -195,22 +195,22 @@ export interface Attempt {
   readonly state: AttemptState;
   readonly startedAtMs: number;
   readonly endedAtMs: number | null;
-  /** The terminal before the command; null when the terminal could not be prepared. */
+  /** The terminal's baseline before the command; null when the terminal could not be prepared. */
   readonly baseline: Baseline | null;
   readonly ticket: string;
   /** What the gateway or the bank paid back, in minor units, at the request of any system. */
   readonly returnedMinor: number;
   /** Whether any money was paid back, even of only one of several copies at the gateway. */
   readonly returnedSome: boolean;
-  /** The return at the gateway whose outcome is not known; no other may begin meanwhile. */
+  /** The return at the gateway whose outcome is not known; no other return may begin meanwhile. */
   readonly openReturn: OpenReturn | null;
-  /** Set when a comparison with the terminal contradicts the answer to the kiosk. */
+  /** Set when an end of day or a receipt number contradicts what the kiosk was answered. */
   readonly suspicion?: Suspicion | null;
 }
 
-/** The finding of an end of day or a missing receipt number (docs/rules/18-totals.md). */
+/** A sign that the answer is wrong, from totals or receipt numbers (docs/rules/18-totals.md). */
 export interface Suspicion {
-  /** What the terminal may have done, or that a receipt number is missing after the attempt. */
+  /** What the terminal may have done, or that a receipt number after the attempt is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
   readonly amountMinor: number;
   /** When it was found, in epoch milliseconds. */
@@ -243,11 +243,11 @@ export interface AttemptStep {
   readonly atMs: number;
   readonly kind: string;
   readonly detail: Detail;
-  /** The event's members that `detail` lacks. Missing in notes and in steps of older versions. */
+  /** The event's members that `detail` lacks. Missing in notes and in events of older versions. */
   readonly input?: Detail;
 }
 
-/** Whether a two-phase sale is approved in the journal, without a decision or an outcome yet. */
+/** Whether the journal has a two-phase sale as approved, without a decision or outcome yet. */
 export function isApproved(state: AttemptState): boolean {
   return state.phase === "sent" && state.goods?.decision === null;
 }
@@ -259,7 +259,7 @@ export function notCharged(outcome: NotCharged): NotChargedState {
   return { phase: "not-charged", outcome };
 }
 
-/** Returns whether our acknowledgement of an earlier good report arrived, for the next state. */
+/** Returns for the next state whether our ACK of an earlier good report has arrived. */
 export function earlierAckOf(
   state: Pick<SentState, "last" | "tookBefore">,
 ): Pick<SentState, "tookBefore"> {
@@ -269,8 +269,8 @@ export function earlierAckOf(
 }
 
 /**
- * Judges the last report, which counts (docs/zvt.md 6.2) unless a good one came before: then no
- * later report makes the attempt simply not charged, the worse judgement stays, and the terminal's
+ * Returns the newest report with its judgement. The newest report counts (docs/zvt.md 6.2), but a
+ * bad report after a good one is judged "disagrees", and this judgement stays: the terminal's
  * storage decides (docs/rules/04-approval.md). `isWithheld`: no goods came out.
  */
 export function nextReport(
@@ -284,7 +284,7 @@ export function nextReport(
   return { report, judgement: worse ? "disagrees" : judgement, acknowledged: false };
 }
 
-/** Returns the test whether a state is of one phase. */
+/** Returns a function that tests whether a state is of this phase. */
 const isIn =
   <P extends AttemptPhase>(phase: P) =>
   (state: AttemptState): state is Extract<AttemptState, { readonly phase: P }> =>
@@ -302,14 +302,14 @@ export function saleOf(state: AttemptState): Sale | undefined {
 }
 
 /**
- * Whether no decision says that goods came out. Nothing of ours can then have committed the sale:
- * the terminal reverses it after our decision or when its time is over (docs/zvt.md 8.1, 8.2).
+ * Whether a two-phase sale has no decision that goods came out. Nothing sent by us can then have
+ * committed the sale: the terminal reverses it, at once or later (docs/zvt.md 8.1, 8.2).
  */
 export function isWithheld(goods: Goods | null | undefined): boolean {
   return goods != null && (goods.decision === null || goods.decision.goods === "not-issued");
 }
 
-/** Returns the currency of a report; one without a currency is in euro (docs/zvt.md 4.2). */
+/** Returns the currency of a report; a report without a currency is in euro (docs/zvt.md 4.2). */
 export function currencyNumericOf({
   currencyNumeric,
 }: Pick<TransactionReport, "currencyNumeric">): string {
@@ -329,20 +329,20 @@ export function lastReportOf(state: AttemptState): TransactionReport | undefined
 /** The kind of the step that is the write-ahead record of a reversal. */
 export const REVERSAL_BEGINS = "reversal-begins";
 
-/** Returns when the newest reversal of an attempt began; undefined when none did. */
+/** Returns when the newest reversal of an attempt began; undefined when no reversal began. */
 export const reversalBeganAtMs = (events: readonly AttemptStep[]): number | undefined =>
   events.findLast(({ kind }) => kind === REVERSAL_BEGINS)?.atMs;
 
-/** The kinds of steps that end a command which never left the connector. */
+/** The kinds of events that end a command which was never sent to the terminal. */
 const neverSent = ["end-not-sent", "end-withdrawn"];
 
 export const isNeverSent = (events: ReadonlyArray<Pick<AttemptStep, "kind">>): boolean =>
   events.some(({ kind }) => neverSent.includes(kind));
 
-/** The kinds of steps whose detail holds a report of the terminal. */
+/** The kinds of events whose detail holds a report of the terminal. */
 export const reportSteps = ["report", "approved", "reversal-report"] as const;
 
-/** Returns a report of an amount alone. Without a receipt number it is never reversed. */
+/** Returns a good report of an amount alone. It has no receipt number, so it is never reversed. */
 export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
   const { numeric: currencyNumeric } = currency;
   const receipt = bareReceipt(currency);

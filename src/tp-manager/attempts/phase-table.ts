@@ -31,7 +31,7 @@ export const paymentStatuses = [
 ] as const;
 export type PaymentStatus = (typeof paymentStatuses)[number];
 
-/** What an operator may find out about an attempt. */
+/** The findings by which an operator may settle an attempt. */
 export type Settled = "charged" | "not-charged" | "reversed";
 
 /** The facts about an order whose newest attempt is in a phase (docs/design.md 1.4). */
@@ -40,27 +40,27 @@ interface PhaseRow {
   readonly charged: Charged;
   /** The status in answers. "as ended": Declined, Cancelled or Failed, by the attempt's outcome. */
   readonly status: PaymentStatus | "as ended";
-  /** What a repeated order gets: a new attempt, the stored answer, a question first, an error. */
+  /** What a repeated order gets: a new attempt, the stored answer, a probe first, or this error. */
   readonly repeat: "begin" | "answer" | "ask" | ErrorCode;
-  /** What a reversal at the terminal gets: it begins, the stored answer, or this error code. */
+  /** What a call for a reversal at the terminal gets: it begins, a stored answer, or this code. */
   readonly reversal: "begin" | "answer" | ErrorCode;
   /** What a confirm, cancel or refund at the gateway gets: it begins, or this error code. */
   readonly gateway: "begin" | ErrorCode;
   /** The findings by which an operator can settle the attempt. */
   readonly settle: readonly Settled[];
   /**
-   * Why an attempt has not ended: a command may be running, or only the terminal or an operator
-   * knows about the money. Such an attempt must be probed after a restart. null: it has ended.
+   * Why an attempt has not ended: a command may be running, or, in doubt, only the terminal or an
+   * operator knows about the money. The attempt is probed after a restart. null: it has ended.
    */
   readonly open: "running" | "doubt" | null;
   /**
-   * What the supervisor must know before the order may be archived. "nothing": no sale of the order
-   * stands in the terminal, may stand there, or has stood there.
+   * What the supervisor must know before the order may be archived. "nothing": the terminal never
+   * had a sale of the order, and cannot have one.
    */
   readonly archive: "nothing" | "delivery" | "withdrawal" | "never";
 }
 
-/** The facts about an attempt whose command may be running at the terminal. */
+/** The columns of an attempt whose command may be running at the terminal. */
 const running = {
   charged: "unknown",
   status: "Unknown",
@@ -71,12 +71,12 @@ const running = {
   open: "running",
   archive: "never",
 } as const;
-/** The columns of a phase that has ended, so that no operator settles it. */
+/** The columns of a phase in which the attempt has ended, so that no operator settles it. */
 const ended = { settle: [], open: null } as const;
 
 /**
- * The facts about each phase, in one table for the programs and for the journal's SQL. The machines
- * say which phases follow a phase.
+ * The facts about each phase, in one table for the programs and for the journal's SQL. The state
+ * machines define which phases follow a phase.
  */
 export const phaseTable = {
   sent: running,
@@ -112,9 +112,9 @@ export const phaseTable = {
   },
 } as const satisfies Record<AttemptPhase, PhaseRow>;
 
-/** The columns that differ where more than the phase of an attempt matters. */
+/** The columns that are replaced in attempts whose phase alone does not decide. */
 export const variantTable = {
-  /** A two-phase sale that waits for its goods. */
+  /** A two-phase sale that waits for the decision about its goods. */
   approved: { of: "sent", status: "Approved" },
   /** The outcome of a cancel or refund at the gateway is not known. */
   "return-open": {
@@ -123,7 +123,7 @@ export const variantTable = {
     gateway: "GATEWAY_OPERATION_OPEN",
     archive: "never",
   },
-  /** An operator's finding that a second finding may still correct. */
+  /** An operator's finding, which a second finding may still correct once. */
   "settled charged": { of: "charged", settle: ["not-charged"] },
   "settled not-charged": { of: "not-charged", settle: ["charged"] },
   "part-returned": { of: "charged", reversal: "REVERSAL_REFUSED" },
@@ -186,7 +186,7 @@ export function phasesWith(has: (row: PhaseRow) => boolean): AttemptPhase[] {
   return phases.filter((phase) => has(phaseTable[phase]));
 }
 
-/** Returns the event of `GET /events`. Attempts with equal events get equal answers. */
+/** Returns an attempt's event for `GET /events`, which changes whenever the answer changes. */
 export function paymentEventOf(attempt: Attempt): EventData<"payment"> {
   const { request, state } = attempt;
   const { charged, status } = rowOf(attempt);
@@ -208,18 +208,18 @@ function stateOf(state: AttemptState): EventData<"payment">["state"] {
   return isNotCharged(state) ? state.outcome.status : state.phase;
 }
 
-/** The alarm about an order that recovery could not settle. It ends when the order is settled. */
+/** The name of the alarm about an order that recovery could not settle; a settlement ends it. */
 export const PAYMENT_UNKNOWN = "payment-unknown";
 
-/** The name of the alarm about {@link isReturnedTwice}. */
+/** The name of the alarm that money went back at the terminal and at the gateway as well. */
 export const RETURNED_TWICE = "returned-twice";
 
-/** Whether an attempt was reversed and its order also refunded (docs/rules/27-both-sides.md). */
+/** Whether an attempt was reversed and refunded at the gateway (docs/rules/27-both-sides.md). */
 export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
   return isReversed(state) && returnedSome;
 }
 
-/** Raises the alarm of {@link isReturnedTwice}. A person has to compare the two repayments. */
+/** Raises the alarm of {@link isReturnedTwice}: a person has to compare the two repayments. */
 export function alarmReturnedTwice(log: AlarmLog, attempt: Attempt): void {
   const { transactionId, request, state, returnedMinor } = attempt;
   const { orderId, currency } = request;

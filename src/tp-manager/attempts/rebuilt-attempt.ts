@@ -20,20 +20,20 @@ import {
 import { phaseTable } from "./phase-table.ts";
 
 /**
- * Rebuilds attempts from what the archive stores of them, or the supervisor when the journal was
- * lost (docs/rules/17-loss.md). Members that were not stored are empty.
+ * Rebuilds attempts from what the archive stores of them, or from what the supervisor knows when
+ * the journal was lost (docs/rules/17-loss.md). Members that were not stored are empty.
  */
 
-/** The warning in place of what the archive lacks; a page translates it by its name. */
+/** The warning on an archived order, whose details are gone; a page translates it by its name. */
 export const ARCHIVED =
   "the order is in the archive: receipt, ticket, basket and customer are gone";
 
-/** The warning in place of what the supervisor lacks; a page translates it by its name. */
+/** The warning on an imported order, whose details are gone; a page translates it by its name. */
 export const IMPORTED =
   "the order was taken over from the supervisor after the journal was lost: " +
   "ticket, basket and parts of the receipt are gone";
 
-/** Returns a request with nothing but order and amount. `warning` says why the rest is missing. */
+/** Returns a request of order id and amount only; `warning` says why the rest is missing. */
 export function bareRequest(
   orderId: string,
   amountMinor: number,
@@ -67,7 +67,7 @@ export type KeptEnd =
   | {
       readonly phase: "charged" | "reversed";
       readonly by: ChargedBy;
-      /** What was charged, in minor units: less than requested if some goods did not come out. */
+      /** The charged amount in minor units: less than requested if some goods did not come out. */
       readonly chargedMinor: number | null;
       /** What was paid back at the gateway, in minor units. */
       readonly returnedMinor: number;
@@ -89,19 +89,19 @@ export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
   };
 }
 
-/** Returns the state that the archive still shows: amounts and outcome, without a receipt. */
+/** Returns the state that the archive still has: amounts and outcome, without a receipt. */
 export function stateOfKept(end: KeptEnd, currency: Currency): AttemptState {
   if (end.phase === "not-charged") return end;
   const report = bareReport(currency, end.chargedMinor);
   return soldState(end.phase === "reversed", { report, by: end.by }, report);
 }
 
-/** Returns what was paid back at the gateway, in minor units. */
+/** Returns the amount paid back at the gateway, in minor units. */
 export function returnedOfKept(end: KeptEnd): number {
   return end.phase === "not-charged" ? 0 : end.returnedMinor;
 }
 
-/** Returns an attempt's outcome as a comparison needs it (docs/rules/18-totals.md). */
+/** Returns an attempt's outcome in the form that comparisons need (docs/rules/18-totals.md). */
 export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   const sale = saleOf(state)?.report;
   const reversal = isCharged(state) ? undefined : endReportOf(state);
@@ -122,7 +122,7 @@ export function importedRequest({ transaction }: KnownOrder): PaymentRequest {
   return { ...bare, echo, customerEmail, customData };
 }
 
-/** Returns the supervisor's state if it knows more than the journal; undefined: it does not. */
+/** Returns the supervisor's state of an attempt if it is newer than the journal's. */
 export function newerState(
   record: AttemptState | undefined,
   { transaction, reversed }: { readonly transaction: Transaction; readonly reversed: boolean },
@@ -134,7 +134,7 @@ export function newerState(
   return soldState(reversed, known ?? sale, bareReport(currency, transaction.amountMinor));
 }
 
-/** Returns the cancel or refund whose outcome the supervisor does not know; null: none. */
+/** Returns the cancel or refund whose outcome the supervisor does not know; null: none is open. */
 export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {
   if (!openReturn || openReturn.kind === "confirm") return null;
   const { operationId, kind, transactionPublicId, askedAtMs } = openReturn;

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import type { TransactionReport } from "../terminal/terminal.ts";
 
 /**
- * The reference by which a terminal that returns the register's own data names an attempt. Its ten
- * characters end in two check characters, so that another register's data are not taken for ours
- * (docs/rules/30-whose-result.md). Pure.
+ * The reference of an attempt, for terminals that send back data of the register with a result. Its
+ * ten characters end in two check characters, so that another register's data are not taken for
+ * ours (docs/rules/30-whose-result.md). Pure.
  */
 const LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const NAME_CHARACTERS = 8;
@@ -23,7 +23,7 @@ export function isReference(text: string): boolean {
   return FORM.test(text) && name.startsWith("K") && text === name + checkOf(name);
 }
 
-/** Whether a result contains such a reference of ours. */
+/** Whether a result carries a reference that this connector made. */
 export function namesOurs({ reference }: Pick<TransactionReport, "reference">): boolean {
   return reference != null && isReference(reference);
 }

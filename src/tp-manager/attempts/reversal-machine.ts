@@ -17,11 +17,11 @@ import {
  * Returns the next state of the reversal of a charged sale (docs/rules/07-returns.md). Pure.
  *
  * A *charged* attempt becomes *reversing*: this state is both the reservation and the write-ahead
- * record, on disk before the command leaves. A good report for the sale's amount followed by a good
- * completion makes the attempt *reversed*, for ever; so does the terminal's report that the sale
- * had been reversed before. When the terminal reports that it did not reverse, the attempt is
- * charged again. Every other end makes it *reversal-in-doubt*: the order is unknown until recovery
- * proves its state or an operator settles it. A reversal in doubt is never sent again.
+ * record, on disk before the command is sent. A good report for the sale's amount followed by a
+ * good completion makes the attempt *reversed*, for ever; so does the terminal's report that the
+ * sale had been reversed before. When the terminal reports that it did not reverse, the attempt is
+ * charged again. Every other outcome makes it *reversal-in-doubt*: the order is unknown until
+ * recovery proves its state or an operator settles it. A reversal in doubt is never sent again.
  */
 export function advanceReversal(
   state: ChargedState | ReversingState | ReversalInDoubtState,
@@ -110,9 +110,9 @@ function endOf(state: ReversingState, end: PaymentEnd): AttemptState {
 }
 
 /**
- * Whether the terminal says that the sale had been reversed before. A reversal is sent only while
- * its number names this sale alone (docs/rules/16-fresh.md), so this sale is the one. If it stayed
- * charged, the gateway would refund it a second time.
+ * Whether the terminal reports that the sale had been reversed before. A reversal is sent only
+ * while its receipt number names this sale alone (docs/rules/16-fresh.md), so the terminal means
+ * this sale. If the sale stayed charged, the gateway could refund it a second time.
  */
 export function saysReversedBefore(last: JudgedReport | null, end: PaymentEnd): boolean {
   const said = [last?.report.reason, "reason" in end ? end.reason : undefined];
@@ -126,7 +126,7 @@ function inDoubt(
   return { phase: "reversal-in-doubt", ...kept, why: whyInDoubt(...why) };
 }
 
-/** Judges a report for the reversal of a sale (docs/rules/16-fresh.md). */
+/** Judges whether a report is the reversal of this sale (docs/rules/16-fresh.md). */
 export function judgeReversal(sale: TransactionReport, report: TransactionReport): Judgement {
   if (report.resultCode === null) return "no-result";
   if (!report.good) return "not-good";
@@ -146,7 +146,7 @@ export function givesBack(sale: TransactionReport, report: TransactionReport): b
   return named && judgeReversal(sale, report) === "agrees";
 }
 
-/** Whether the report names another original sale, or another card, than this sale's. */
+/** Whether the report names another original sale or another card than this sale has. */
 function namesAnother(sale: TransactionReport, report: TransactionReport): boolean {
   const { originalTrace } = report;
   const isNamed = originalTrace !== null && sale.traceNumber !== null;
@@ -154,12 +154,12 @@ function namesAnother(sale: TransactionReport, report: TransactionReport): boole
   return anotherTrace || anotherCard(sale, report);
 }
 
-/** Whether masked card numbers differ in a digit that both show, counted from the end. */
+/** Whether two masked card numbers differ in a digit that both masks leave readable. */
 function anotherCard({ maskedPan: a }: TransactionReport, { maskedPan: b }: TransactionReport) {
   const mask = [...(a ?? "")].reverse();
   const other = [...(b ?? "")].reverse();
   const isDigit = (character: string | undefined): boolean => /^\d$/.test(character ?? "");
-  // With masks of different lengths, only the last digits can be compared.
+  // With masks of different lengths, only the last digits of the card numbers can be compared.
   const end = a?.length === b?.length ? mask.length : CARD_END;
   return mask
     .slice(0, end)

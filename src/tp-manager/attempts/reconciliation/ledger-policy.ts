@@ -13,13 +13,13 @@ import type { NotCharged } from "../payment.ts";
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;
-  /** The newest end of day that began before this attempt; 0 before the first one. */
+  /** The number of the newest end of day that began before this attempt; 0 before the first one. */
   readonly afterClosing: number;
-  /** Whether the attempt's phase means charged, whatever was refunded (`returnedMinor`). */
+  /** Whether the attempt is charged by its phase, whatever was refunded since (`returnedMinor`). */
   readonly charged: Charged;
-  /** The answered status when nothing was charged; null otherwise. */
+  /** The status that was answered when nothing was charged; null otherwise. */
   readonly answered: NotCharged["status"] | null;
-  /** Whether the command may have left. */
+  /** Whether the payment command may have been sent to the terminal. */
   readonly wasSent: boolean;
   readonly amountMinor: number;
   /** What the terminal charged, reversed or not, in minor units; null when it did not charge. */
@@ -32,17 +32,17 @@ export interface LedgerEntry {
   readonly receiptNumber: string | null;
   /** The receipt number of the sale's reversal at the terminal. */
   readonly reversalReceipt: string | null;
-  /** The terminal; null where it is no longer known. */
+  /** The identity of the terminal; null where it is no longer known. */
   readonly identity: TerminalIdentity | null;
-  /** The state at the gateway; null when the attempt was never handed off. */
+  /** The delivery state at the gateway; null when the attempt was never handed off. */
   readonly delivery: DeliveryState | null;
-  /** The amount that was handed off, in minor units; null when none was, or when archived. */
+  /** The amount that was handed off, in minor units; null: not handed off, or archived. */
   readonly handedMinor: number | null;
   /** What the gateway paid back, in minor units. */
   readonly returnedMinor: number;
 }
 
-/** What is archived while an end of day may still be compared with the attempt. */
+/** The members that are archived while an end of day may still be compared with the attempt. */
 export type KeptLedger = Pick<
   LedgerEntry,
   "wasSent" | "possibleMinor" | "cardName" | "receiptNumber" | "reversalReceipt" | "identity"
@@ -53,11 +53,11 @@ export interface PlacedEntry extends LedgerEntry {
   readonly isInGap: boolean;
 }
 
-/** An order that may explain a difference. */
+/** An order whose wrong answer may explain a difference between terminal and journal. */
 export interface Suspect {
   readonly orderId: string;
   readonly transactionId: string;
-  /** What the terminal has more (or less, if negative) if this order is the difference. */
+  /** What the terminal has more (less, if negative) than the journal if this order is the cause. */
   readonly amountMinor: number;
   /** The status of this attempt when it was compared. */
   readonly told: "charged" | "reversed" | NotCharged["status"] | "unknown";
@@ -65,7 +65,7 @@ export interface Suspect {
   readonly chargedElsewhere: boolean;
 }
 
-/** Returns a receipt number from 1 to {@link RECEIPT_MAX}; null if it is absent, 0 or no digits. */
+/** Returns a receipt number from 1 to {@link RECEIPT_MAX}; null for any other text. */
 export function receiptNumberOf(text: string | null): number | null {
   if (text === null || !/^\d+$/.test(text)) return null;
   const number = Number(text);
@@ -77,7 +77,7 @@ export function nextReceipt(number: number): number {
   return (number % RECEIPT_MAX) + 1;
 }
 
-/** Returns how many receipts were given after `from`, up to `to`. */
+/** Returns how many receipt numbers were given after `from`, up to and with `to`. */
 export function receiptSteps(from: number, to: number): number {
   return (to - from + RECEIPT_MAX) % RECEIPT_MAX;
 }
@@ -90,7 +90,7 @@ export function numbersOf({
   return [receiptNumber, reversalReceipt].flatMap((text) => receiptNumberOf(text) ?? []);
 }
 
-/** Returns the numbers between two sales that the terminal gave and that are not in `given`. */
+/** Returns how many numbers between two sales' receipt numbers are not in `given`. */
 export function missingBetween(
   first: number | null,
   second: number | null,
@@ -107,25 +107,25 @@ export function missingBetween(
 }
 
 /**
- * The number of payments without a charge, between sales numbered without a gap, that must have
- * been seen before a missing receipt number proves something. A terminal may also number declines,
- * cancelled payments and its own receipts; only one that numbers sales and reversals alone is
+ * How many payments without a charge must lie between sales whose numbers have no gap before a
+ * missing receipt number proves something. A terminal may also number declines, cancelled payments
+ * and its own receipts; only a terminal that has shown to number sales and reversals alone is
  * judged.
  */
 const UNCHARGED_MIN = 3;
-/** The number of attempts before a sale that show how the terminal numbers its receipts. */
+/** How many attempts before a sale are read to learn how the terminal numbers its receipts. */
 export const ENTRIES_BEFORE = 200;
 
 /**
- * Returns the numbers before a sale that no known transaction has, with the suspects; undefined
- * when none is missing. `entries`: in the order they began, up to the sale just charged.
+ * Returns the receipt numbers missing before the sale just charged, with the orders that may have
+ * used them; undefined: none missing. `entries`: attempts in the order they began, the sale last.
  */
 export function judgeJump(entries: readonly LedgerEntry[]) {
   const sale = entries.at(-1);
   if (!sale || receiptNumberOf(sale.receiptNumber) === null) return undefined;
   const former = entries.slice(0, -1).findLastIndex(isNumbered);
   const before = entries[former];
-  // An end of day may number its own receipt or restart the numbers.
+  // An end of day may use up a number for its own receipt, or restart the numbers.
   if (!before || before.afterClosing !== sale.afterClosing) return undefined;
   const given = new Set(entries.flatMap(numbersOf));
   const missing = missingOf(before, sale, given);
@@ -169,26 +169,26 @@ function isNumbered({ chargedMinor, receiptNumber }: LedgerEntry): boolean {
   return chargedMinor !== null && receiptNumberOf(receiptNumber) !== null;
 }
 
-/** Whether the terminal was asked and, as far as is known, nothing was charged. */
+/** Whether the payment command was sent and, as far as is known, nothing was charged. */
 function isUncharged({ wasSent, chargedMinor }: LedgerEntry): boolean {
   return wasSent && chargedMinor === null;
 }
 
 /** How many orders may together explain a difference; larger sets only match by coincidence. */
 const sizes = [1, 2, 3];
-/** The number of orders up to which sets of three, and sets of two, are tried. */
+/** The number of newest orders among which sets of three, and sets of two, are searched. */
 const TRIPLES_AMONG = 60;
 const PAIRS_AMONG = 500;
 const NAMED_MAX = 20;
 
-/** Whether the terminal's totals should contain an attempt: charged and not reversed there. */
+/** Whether the terminal's totals should contain the attempt: charged and not reversed there. */
 export function isCounted({ charged, chargedMinor }: LedgerEntry): boolean {
   return charged !== "no" && chargedMinor !== null;
 }
 
 /**
  * Returns the fewest orders whose answers, if wrong, explain the difference to the terminal's
- * totals. `count` is the difference of the counts where the terminal reported one.
+ * totals. `count`: the difference of the numbers of sales, if the terminal reported a number.
  */
 export function explained(
   compared: readonly PlacedEntry[],
@@ -233,7 +233,7 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
   });
 }
 
-/** Returns the sets with missing receipt numbers; of these, the sets without a certain answer. */
+/** Keeps the likeliest sets: with missing receipt numbers, not declined, of unknown outcome. */
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
   const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
     ({ isInGap }) => isInGap,

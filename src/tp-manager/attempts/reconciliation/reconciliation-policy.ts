@@ -20,12 +20,12 @@ import {
 
 /**
  * Compares the totals of an end of day with the journal (docs/rules/18-totals.md). Pure. If
- * anything but a wrongly answered sale could explain a difference, nothing is compared, because
- * false alarms about money would soon be ignored.
+ * anything but a wrongly answered sale could explain a difference, the totals are not compared,
+ * because false alarms about money would soon be ignored.
  */
 
 export type ClosingVerdict = ReturnType<typeof compareClosing>;
-/** The comparison of two sums, which agree or differ. */
+/** The comparison of the terminal's sum with the journal's, which agree or differ. */
 export type Difference = ReturnType<typeof verdict>;
 
 interface CardSum {
@@ -40,14 +40,14 @@ export interface ClosingBody {
   readonly receiptTo: string | null;
   readonly terminal: ClosingVerdict;
   readonly gateway: ReturnType<typeof compareDeliveries>;
-  /** The sums by card name, as the terminal and the gateway spell it. They are only listed. */
+  /** The sums by card name, as the terminal and the journal spell it; only for display. */
   readonly cards: { readonly terminal: readonly CardSum[]; readonly journal: readonly CardSum[] };
 }
 
 export interface Reconciliation {
   readonly id: number;
   readonly atMs: number;
-  /** "jump": receipt numbers are missing. "refuted": they are, but an end of day agreed. */
+  /** "jump": receipt numbers are missing. "refuted": missing as well, but an end of day agreed. */
   readonly result: ClosingVerdict["result"] | "jump" | "refuted";
   readonly body: ClosingBody | JumpBody;
 }
@@ -58,18 +58,18 @@ export interface ClosingRow {
   readonly startedAtMs: number;
   /** The terminal's answer; null when none was received. */
   readonly end: TelecollectionEnd | null;
-  /** The terminal; null in rows of older versions. */
+  /** The identity of the terminal that was closed; null in rows of older versions. */
   readonly identity: TerminalIdentity | null;
 }
 
-/** One end of day with everything that it is compared with. */
+/** One end of day with everything that its totals are compared with. */
 export interface ClosingPeriod {
   readonly closing: ClosingRow;
-  /** The earlier ends of day after which the compared range may begin, newest first. */
+  /** The earlier ends of day after which the closed sales may begin, newest first. */
   readonly earlier: readonly ClosingRow[];
   /** The attempts since the oldest of the earlier ends of day, in the order they began. */
   readonly entries: readonly LedgerEntry[];
-  /** Whether attempts are missing here: too many, or archived without their times. */
+  /** Whether `entries` lacks attempts: too many to read, or archived by an older version. */
   readonly isCutOff: boolean;
 }
 
@@ -110,7 +110,7 @@ function verdict(
   const facts = {
     currency,
     exponent,
-    /** The terminal's figures. The count is null if the terminal reported none. */
+    /** The terminal's figures. The count is null if the terminal reported no count. */
     terminal: { count, sumMinor },
     journal: { count: charged.length, sumMinor: journalMinor },
     /** The terminal's sum minus the journal's, in minor units. */
@@ -155,8 +155,8 @@ function comparedEntries(
 }
 
 /**
- * Returns the ends of day after which the range may begin, newest first, with their last number: as
- * reported, or that of the last sale before it when no report was received.
+ * Returns the ends of day after which the closed receipt numbers may begin, newest first. Each one
+ * knows its last number: the reported one, or else that of the last known sale before it.
  */
 function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;
@@ -168,14 +168,14 @@ function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEn
       .flatMap(numbersOf);
     lastNumber = receiptNumberOf(totals?.receiptTo ?? null) ?? greatest(lastNumber, numbers);
     const after = lastNumber === null ? null : nextReceipt(lastNumber);
-    // A terminal that began with 1 then and now restarts its numbers after each end of day.
+    // A terminal whose numbers began with 1 both times restarts its numbers after each end of day.
     const restarts = receiptNumberOf(totals?.receiptFrom ?? null) === 1;
     return { id, joins: (from: number) => from === after || (restarts && from === 1) };
   });
   return oldestFirst.toReversed();
 }
 
-/** Returns the number that was given last, of the numbers that follow `before`. */
+/** Returns the receipt number that was given last: the one farthest after `before`. */
 function greatest(before: number | null, numbers: readonly number[]): number | null {
   const origin = before ?? numbers[0];
   if (origin === undefined) return null;
@@ -186,8 +186,8 @@ function greatest(before: number | null, numbers: readonly number[]): number | n
 }
 
 /**
- * Whether every sale's number is in the range, and none twice. Otherwise the terminal has run an
- * end of day, or was emptied, between the sales.
+ * Whether the receipt numbers of all sales lie between `from` and `to`, each once. Otherwise an
+ * unknown end of day ran, or the terminal was emptied, between the sales.
  */
 function areInside(entries: readonly LedgerEntry[], from: number, to: number): boolean {
   const numbers = entries.flatMap(({ receiptNumber }) => receiptNumberOf(receiptNumber) ?? []);
@@ -197,8 +197,8 @@ function areInside(entries: readonly LedgerEntry[], from: number, to: number): b
 }
 
 /**
- * Returns the attempts from the sale with the range's first number on, if all of them are in the
- * range. An unknown end of day has closed earlier sales.
+ * Returns the attempts from the sale with the receipt number `from` on, if all numbers lie between
+ * `from` and `to`. An unknown end of day has closed the sales before.
  */
 function beginningWith(
   since: readonly LedgerEntry[],
@@ -211,7 +211,7 @@ function beginningWith(
   return areInside(rest, from, to) ? rest : undefined;
 }
 
-/** Marks the attempts between whose neighbouring sales receipt numbers are missing. */
+/** Marks the attempts that have missing receipt numbers between the sales before and after them. */
 function withGaps(
   entries: readonly LedgerEntry[],
   { receiptFrom, receiptTo }: ClosingTotals,
@@ -229,7 +229,7 @@ function withGaps(
   });
 }
 
-/** Returns for each attempt the receipt number of the last sale before it. */
+/** Returns for each attempt the receipt number of the last sale before it; at first `first`. */
 function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (number | null)[] {
   let last = first;
   return entries.map(({ receiptNumber }) => {
@@ -241,7 +241,7 @@ function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (nu
 
 /**
  * Compares the journal with what was sent to the gateway (docs/rules/18-totals.md). Pure. A sale
- * that waits to be sent, is parked, or was closed by an operator is no difference.
+ * that waits to be sent, is parked, or was closed by an operator counts as no difference.
  */
 export function compareDeliveries(entries: readonly LedgerEntry[]) {
   const sales = entries.filter(({ charged }) => charged === "yes");
@@ -273,7 +273,7 @@ function countAndSum(entries: readonly LedgerEntry[]) {
   return { count: entries.length, sumMinor };
 }
 
-/** Returns the order with a text if the gateway has something else of it than the journal. */
+/** Returns the order with the reason if the gateway and the journal differ about it. */
 function faultOf(entry: LedgerEntry) {
   const because = whyWrong(entry);
   if (because === undefined) return [];
@@ -294,7 +294,7 @@ function whyWrong(entry: LedgerEntry): string | undefined {
   return isLeft ? "reversed at the terminal, and the gateway has it" : undefined;
 }
 
-/** Returns the orders that a comparison suspects; none if nothing could be compared. */
+/** Returns the orders that can explain a difference; empty if nothing could be compared. */
 export function suspectsOf(body: Reconciliation["body"]): readonly Suspect[] {
   if (body.kind === "receipt-jump") return body.suspects;
   return body.terminal.result === "not-comparable" ? [] : body.terminal.suspects;
