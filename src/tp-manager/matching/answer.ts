@@ -4,12 +4,12 @@ import whyNotOne from "./answer-en.json" with { type: "json" };
 import type { Assumption } from "./assumptions.ts";
 
 /**
- * Where a record came from. "payment": while our command runs. "late": after our command, or from a
- * one-way terminal. "probe": recovery read the storage. "baseline": read before the next command.
+ * How a record was received. "payment": while our command runs. "late": after our command, or from
+ * a one-way terminal. "probe": recovery read the storage. "baseline": read before the next command.
  */
 export type Source = "payment" | "late" | "probe" | "baseline";
 
-/** The facts and assumptions that a verdict rests on. Stored with it and never computed again. */
+/** The facts and assumptions behind a verdict, stored with the verdict and never recomputed. */
 export interface Proof {
   /** The facts as sentences for people. */
   readonly facts: readonly string[];
@@ -30,7 +30,7 @@ export type WhyNotOne = keyof typeof whyNotOne;
 
 /** The matcher's answer: which attempts a record of the terminal can belong to. */
 export type Answer =
-  /** The journal already has this record. `orderId` is null when it belonged to no order. */
+  /** The journal already has the record. `orderId` is null when the record is of no order. */
   | {
       readonly answer: "known";
       readonly orderId: string | null;
@@ -41,7 +41,7 @@ export type Answer =
     }
   /** Exactly one candidate is left, and it is proven. */
   | { readonly answer: "one"; readonly candidate: Candidate; readonly proof: Proof }
-  /** Several candidates are left, or one that is not proven. At least one is an attempt of ours. */
+  /** Several candidates are left, or one unproven candidate. At least one is an attempt of ours. */
   | {
       readonly answer: "many";
       /** The candidates, newest first. */
@@ -49,7 +49,7 @@ export type Answer =
       readonly why: WhyNotOne;
       readonly because: string;
     }
-  /** No candidate. `near`: attempts that agree but for one fact, for an alarm's text only. */
+  /** There is no candidate. `near`: attempts that agree but for one fact, for an alarm's text. */
   | { readonly answer: "none"; readonly near: readonly Near[] };
 
 export interface Near {
@@ -67,7 +67,7 @@ export function many(
   return { answer: "many", candidates, why, because };
 }
 
-/** Returns the answer with its single candidate no longer proven, for the reason `why`. */
+/** Returns the answer "one" as "many" for the reason `why`, and any other answer unchanged. */
 export function unproven(answer: Answer, why: WhyNotOne, because?: string): Answer {
   return answer.answer === "one" ? many([answer.candidate], why, because) : answer;
 }
@@ -78,7 +78,7 @@ export function candidatesIn(answer: Answer): readonly Candidate[] {
   return answer.answer === "many" ? answer.candidates : [];
 }
 
-/** Returns the near attempts: first those answered as not charged, last those with a sale. */
+/** Returns the attempts that agree but for one fact: not charged ones first, charged ones last. */
 export function nearIn(answer: Answer): readonly Near[] {
   if (answer.answer !== "none") return [];
   const rank = ({ attempt: { state } }: Near): number =>
@@ -112,9 +112,8 @@ export function effectsOf(answer: Answer): Effect[] {
   const attempts = answer.candidates.map(({ attempt }) => attempt);
   const byOrder = Map.groupBy(attempts, ({ request }) => request.orderId);
   return [...byOrder.values()].flatMap((fitting): Effect[] => {
-    // A charged attempt of the order can have made the record, so it need not be a second charge.
-    // An attempt in doubt does not count: it may end as not charged and leave the order without
-    // doubt.
+    // If a charged attempt of the order can have made the record, the record need not be a second
+    // charge. An attempt in doubt does not count here, because it may still end as not charged.
     if (fitting.some((attempt) => chargedOf(attempt) === "yes")) return [];
     const newest = fitting.find(({ state }) => isNotCharged(state));
     return newest ? [{ effect: "doubt", attempt: newest, because }] : [];

@@ -1,13 +1,13 @@
 import type { AbortReason, TerminalIdentity } from "../terminal/terminal.ts";
 import catalogue from "./assumptions-en.json" with { type: "json" };
 
-/** The families of terminals: with a storage that can be asked, and with reported results only. */
+/** The families of terminals: "asked" have a storage to probe, "one-way" only report results. */
 export const families = ["asked", "one-way"] as const;
 type Family = (typeof families)[number];
 
 /**
  * "on": holds for every terminal of the family. "off": never assumed. "learned": assumed once this
- * terminal has shown it. "none": the family has nothing of the kind.
+ * terminal has shown it. "none": the assumption has no meaning for the family.
  */
 type Default = "on" | "off" | "learned" | "none";
 
@@ -35,8 +35,8 @@ const table = {
 export type Assumption = keyof typeof table;
 /**
  * The assumptions: facts about a class of terminals without which no verdict could be given, with
- * their default for each family. Each proof names the assumptions it rests on. Their texts are in
- * assumptions-en.json, and the books show both.
+ * the default for each family. Each proof names the assumptions on which it rests. Their texts are
+ * in assumptions-en.json; docs/matching.md shows both.
  */
 export const assumptionTable: Readonly<Record<Assumption, Readonly<Record<Family, Default>>>> =
   table;
@@ -65,7 +65,7 @@ export function familyOf({ lastTransaction }: { readonly lastTransaction: boolea
   return lastTransaction ? "asked" : "one-way";
 }
 
-/** Returns a family's assumptions without those in `off`. Learned ones are not included. */
+/** Returns the assumptions that are "on" for a family, without those in `off`. */
 export function assumptionsOf(family: Family, off: readonly Assumption[] = []): Assumptions {
   const isOn = (name: Assumption): boolean => assumptionTable[name][family] === "on";
   return new Set(assumptionNames.filter((name) => isOn(name) && !off.includes(name)));
@@ -92,14 +92,14 @@ export type Fact = keyof typeof factTable;
 /** What is known about the connected terminal. The members throw when the journal fails. */
 export interface Learned {
   has(fact: Fact): boolean;
-  /** Whether a counterexample came, and no example since then that could count. */
+  /** Whether a counterexample came, and no later example that could outweigh it. */
   refuted(fact: Fact): boolean;
   saw(fact: Fact): void;
   /** Notes a counterexample. */
   contradicted(fact: Fact): void;
 }
 
-/** Which terminal has shown the facts. A nameless terminal is known by its line's setup alone. */
+/** Which terminal has shown the facts. A terminal without identity is known by its setup alone. */
 export interface LearnedFrom {
   /** A text that changes with the protocol and its settings. */
   readonly setup: string;
@@ -121,7 +121,7 @@ export function takenForGranted(
   const family = familyOf(terminal);
   const isNameless = terminal.namesNoPayment === true;
   const isOn = (name: Assumption): boolean => {
-    // The assumption is not needed for results with our reference, and here every kind has it.
+    // "one-result-each" is not needed where every kind of result has carried our reference.
     const isSpared =
       name === "one-result-each" && learned && echoes.every((fact) => learned.has(fact));
     return holds.has(name) && !isSpared;

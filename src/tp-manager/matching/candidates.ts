@@ -18,7 +18,7 @@ import {
 } from "./comparison.ts";
 import { askedOf, saleLimitMs, unfitFor } from "./facts.ts";
 
-/** A record of the terminal, and how it came here. */
+/** A record of the terminal, and how it was received or read. */
 export interface ObservedRecord {
   readonly record: TransactionReport;
   readonly source: Source;
@@ -35,14 +35,14 @@ export type Candidacy =
   | "own"
   /** Amount, currency and time are as requested. */
   | "timely"
-  /** The record has no time, and nothing else rules the attempt out. */
+  /** The record has no time, and no other fact rules the attempt out. */
   | "untimed"
-  /** The one fact that does not agree, for an alarm's text; null: nothing agrees. */
+  /** The only fact that does not agree, for an alarm's text; null when no fact agrees. */
   | { readonly but: string | null };
 
 const no = { but: null };
 
-/** Whether the attempt's sale can be the record. `compare` compares one of its reports with it. */
+/** Whether the attempt's sale can be the record. `compare` compares a report with the record. */
 export function candidacyOfSale(
   attempt: Attempt,
   found: ObservedRecord,
@@ -70,7 +70,7 @@ export function candidacyOfSale(
 
 /**
  * Whether the record can be the attempt's reversal whose outcome was not received. A terminal that
- * names no original stores a reversal like a sale.
+ * does not name the reversed sale stores a reversal like a sale.
  */
 export function canBeReversal(
   { state }: Attempt,
@@ -92,8 +92,8 @@ export function canBeReversal(
 }
 
 /**
- * Whether the command reported a good result that is another record. If that result was refused,
- * the terminal may have stored another transaction in its place.
+ * Whether the attempt's command reported a good result that is not the record. If we refused that
+ * result, the terminal may have stored another transaction, so nothing is excluded.
  */
 function isAnotherSale(
   reported: TransactionReport,
@@ -109,11 +109,11 @@ function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
   const { startedAtMs, endedAtMs, baseline } = attempt;
   const limitMs = saleLimitMs(attempt.request, found.limitMs);
   const asked = askedOf(attempt, limitMs);
-  // The wall clock can jump forwards or backwards.
+  // The distance counts in both directions, because the wall clock can jump either way.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
   const byClock = isFromPayment(asked, record);
-  // A record stored after the baseline and read soon may be of this time despite its clock.
+  // A new record that is read soon may be of this payment although its own time disagrees.
   const isWrong = byClock === false && isNear && isStoredSince();
   const isTimely = isLate ? true : isWrong ? null : byClock;
   const unfit = unfitFor(asked, record);
@@ -138,8 +138,8 @@ export function reportsOf(events: readonly AttemptStep[]): TransactionReport[] {
 }
 
 /**
- * Returns the reports in the state of an attempt, where journals of old versions have them alone. A
- * record that was found for several orders is not among them.
+ * Returns the agreeing reports in an attempt's state, where old versions stored them without an
+ * event. A record that was found later and can be of several orders is left out.
  */
 function reportsIn(state: Attempt["state"]): TransactionReport[] {
   if ("sale" in state || ("told" in state && state.told)) return [];

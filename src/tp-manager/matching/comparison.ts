@@ -29,8 +29,8 @@ export type NamedRecord = Pick<
 /**
  * Compares two reports. "same": every number and time that both have agrees, and they share at
  * least one. "different": time and numbers both differ. Equal numbers at different times are
- * "unsure" while both can lie in one numbering period, and so are different numbers in one second,
- * because a terminal that writes a record anew can do either.
+ * "unsure" as long as the numbers cannot have restarted in between, and so are different numbers in
+ * one second, because a terminal that writes a record anew can do either.
  */
 export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   if (agreement(a.terminalId, b.terminalId, equalNumbers) === "differ") return "different";
@@ -54,12 +54,12 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   }
 }
 
-/** Whether a record has a number or a time. */
+/** Whether a record has a receipt number, a trace number or a time. */
 export function isNamed({ receiptNumber, traceNumber, localTime }: NamedRecord): boolean {
   return [receiptNumber, traceNumber, localTime].some((one) => one !== null);
 }
 
-/** Whether both have a date and time, without which equal numbers may be of two periods. */
+/** Whether both have a date and time, without which equal numbers may be of two sales. */
 export function haveMoments(a: NamedRecord, b: NamedRecord): boolean {
   return secondOf(a) !== null && secondOf(b) !== null;
 }
@@ -85,8 +85,8 @@ export function namesAnotherSale(a: TransactionReport, b: TransactionReport): bo
 }
 
 /**
- * Whether two good results may be two sales although no number says so: they have no number, and
- * their times differ (docs/rules/20-second-sale.md).
+ * Whether two good results may be two sales although no number shows it: they have no number in
+ * common, and their times differ (docs/rules/20-second-sale.md).
  */
 export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): boolean {
   return (
@@ -94,14 +94,14 @@ export function mayBeAnotherSale(a: TransactionReport, b: TransactionReport): bo
   );
 }
 
-/** Whether a reversal names this trace number as that of the sale it reversed. */
+/** Whether `trace` is the trace number that a reversal names for the sale that it reversed. */
 export function namesTrace(originalTrace: string | null, trace: string | null): boolean {
   return agreement(originalTrace, trace, equalTraces) === "agree";
 }
 
 /**
- * Whether `next` is the receipt number after `before`. null when either is no number, or when the
- * numbers wrapped, because 0000 may or may not follow the greatest number.
+ * Whether `next` is the receipt number after `before`. null when either text is no number, or when
+ * the numbers wrapped, because 0000 may or may not follow the greatest number.
  */
 export function isNextReceipt(before: string | null, next: string | null): boolean | null {
   if (!isNumber(before) || !isNumber(next)) return null;
@@ -111,7 +111,7 @@ export function isNextReceipt(before: string | null, next: string | null): boole
   return to === from + 1;
 }
 
-/** An identity without any member, which agrees with every terminal. */
+/** An identity in which every member is empty, so that it agrees with every terminal. */
 export const anyTerminal: TerminalIdentity = {
   serialNumber: "",
   deviceId: "",
@@ -119,7 +119,7 @@ export const anyTerminal: TerminalIdentity = {
   version: "",
 };
 
-/** Whether two identities can be of one terminal: the members that both have are equal. */
+/** Whether two identities can be of one terminal: no serial number or terminal id differs. */
 export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean {
   const differs = (x: string, y: string): boolean => x !== "" && y !== "" && x !== y;
   return !differs(a.serialNumber, b.serialNumber) && !differs(a.terminalId, b.terminalId);
@@ -172,8 +172,8 @@ function sameContent(a: NamedRecord, b: NamedRecord): boolean {
 
 /**
  * Compares two times. "shifted": they differ by whole hours, so either the records or only the
- * clock differ. "near": they are so close that no terminal has closed its day and reached the same
- * number again between them.
+ * clock settings differ. "near": they are so close that no terminal has closed its day and reached
+ * the same number again between them.
  */
 function compareMoments(
   a: NamedRecord,
@@ -192,7 +192,6 @@ function compareMoments(
   return apart <= ONE_PERIOD_SECONDS ? "near" : "apart";
 }
 
-/** Compares receipt numbers and trace numbers separately. */
 function numbersIn(a: NamedRecord, b: NamedRecord): Record<"receipt" | "trace", Agreement> {
   return {
     receipt: agreement(a.receiptNumber, b.receiptNumber, equalNumbers),
@@ -200,7 +199,7 @@ function numbersIn(a: NamedRecord, b: NamedRecord): Record<"receipt" | "trace", 
   };
 }
 
-/** Compares both numbers together. "mixed": one number agrees and the other differs. */
+/** Compares receipt and trace numbers together. "mixed": one kind agrees and the other differs. */
 function compareNumbers(a: NamedRecord, b: NamedRecord): Agreement | "mixed" {
   const both = Object.values(numbersIn(a, b));
   if (!both.includes("differ")) return both.includes("agree") ? "agree" : "silent";
@@ -224,13 +223,13 @@ function isOtherAmount(a: NamedRecord, b: NamedRecord): boolean {
   return agreement(a.amountMinor, b.amountMinor, Object.is) === "differ";
 }
 
-/** Whether one of the two is a reversal, and their trace numbers differ. */
+/** Whether exactly one of the two records is a reversal, and their trace numbers differ. */
 function isReversalOfOther(a: NamedRecord, b: NamedRecord): boolean {
   const isOneReversal = (a.originalTrace === null) !== (b.originalTrace === null);
   return isOneReversal && agreement(a.traceNumber, b.traceNumber, equalTraces) === "differ";
 }
 
-/** Returns the seconds since the start of a leap year; null without a date or time. */
+/** Returns the seconds from the start of the year; null without a date or time. */
 function secondOf({ localDate, localTime }: NamedRecord): number | null {
   if (!/^\d{4}$/.test(localDate ?? "") || !/^\d{6}$/.test(localTime ?? "")) return null;
   const part = (text: string | null, at: number): number => Number(text?.slice(at, at + 2));
@@ -245,11 +244,11 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 interface PaymentTime {
-  /** When the command may have left, by the wall clock in epoch milliseconds. */
+  /** When the payment command may have been sent, in epoch milliseconds of the wall clock. */
   readonly sentAtMs: number;
   /** How long the terminal continues a payment by itself when it has lost the line. */
   readonly limitMs: number;
-  /** The terminal's clock minus ours before the payment; null when not reported. */
+  /** The terminal's clock minus ours before the payment, in ms; null when it reported no time. */
   readonly clockOffsetMs: number | null;
 }
 
@@ -263,14 +262,14 @@ export function isFromPayment(time: PaymentTime, report: TransactionReport): boo
   return shifts(time.sentAtMs).some((ms) => atMs + ms >= earliest && atMs + ms <= latest);
 }
 
-/** Returns the shifts of a terminal's clock that summer time may or may not have caused. */
+/** Returns the shifts (ms) that a change of summer time may have caused in a terminal's clock. */
 function shifts(nearMs: number): readonly number[] {
   const zoneOf = (ms: number): number => new Date(ms).getTimezoneOffset();
   const changes = zoneOf(nearMs - DAY_MS) !== zoneOf(nearMs + DAY_MS);
   return changes ? [0, HOUR_MS, -HOUR_MS] : [0];
 }
 
-/** Returns a local MMDD HHMMSS, in the year nearest to `nearMs`, in epoch milliseconds. */
+/** Returns a local MMDD and HHMMSS in epoch milliseconds, in the year nearest to `nearMs`. */
 export function nearestLocalTime(date: string, time: string, nearMs: number): number {
   const number = (text: string, at: number): number => Number(text.slice(at, at + 2));
   const year = new Date(nearMs).getFullYear();

@@ -31,25 +31,25 @@ import {
  * docs/zvt.md 9.2). Pure. Only table.ts decides what the facts prove.
  */
 
-/** The times of an inquiry, by the terminal and by this process. */
+/** The times that an inquiry needs, of the terminal and of this process. */
 interface InquiryTimes {
   /**
-   * Since when no byte of the command can have left this process, because its outcome was lost then
-   * or the process started later. Monotonic milliseconds, because the wall clock can jump.
+   * Since when this process cannot have sent a byte of the command, because its outcome was lost
+   * then or the process started later. In monotonic milliseconds, because the wall clock can jump.
    */
   readonly lostSinceMs: number;
   /** How long the terminal continues a command by itself when it has lost the line. */
   readonly limitMs: number;
-  /** Whether the ACKs of the receipt's print count as well (docs/zvt.md 9.1). */
+  /** Whether a sale is final only after its print is acknowledged as well (docs/zvt.md 9.1). */
   readonly printsCount: boolean;
 }
 
-/** A sale or reversal in doubt, or an unmatched transaction, that only a probe can clear up. */
+/** A sale or reversal in doubt, or an unmatched transaction, about which the terminal is probed. */
 export interface Inquiry extends InquiryTimes {
   readonly about: "sale" | "reversal" | "unmatched";
   /** The terminal that received the command, or that has the unmatched transaction. */
   readonly identity: TerminalIdentity;
-  /** The last transaction before the command; unknown for an unmatched transaction. */
+  /** The last transaction before the command; "not-told" for an unmatched transaction. */
   readonly before: LastTransaction;
   readonly heard: WireEvidence;
   /** The order that a sale must agree with; null for a reversal and an unmatched transaction. */
@@ -57,8 +57,8 @@ export interface Inquiry extends InquiryTimes {
   /** The sale that is to be reversed; null for a sale and an unmatched transaction. */
   readonly sale: TransactionReport | null;
   /**
-   * Whether no transaction can have been stored and closed unnoticed since the command may have
-   * left ({@link isProbedInTime}). Needed only for a storage that is empty and was empty before.
+   * Whether the storage was watched so closely ({@link isProbedInTime}) that no transaction can
+   * have been stored and closed since the command. Matters if it is empty and was empty before.
    */
   readonly isWatched?: boolean;
   /** Whether a probe has shown a transaction in a storage that was empty before the command. */
@@ -71,22 +71,22 @@ type Asked = ReturnType<typeof askedOf>;
 interface WireEvidence {
   /** The good result that the terminal reported last, or the unmatched transaction itself. */
   readonly good: TransactionReport | null;
-  /** Whether that good result was refused on the wire. */
+  /** Whether `good` was refused on the wire. */
   readonly refused: boolean;
-  /** Whether the terminal has stored that result and another order is a candidate as well. */
+  /** Whether the terminal has stored `good` and another order is a candidate for it as well. */
   readonly held: boolean;
-  /** Whether our ACK of that result has provably arrived. */
+  /** Whether our ACK of `good` has provably arrived. */
   readonly acknowledged: boolean;
-  /** Whether our ACK arrived for a good result that another report followed; proves no storage. */
+  /** Whether our ACK of an earlier good result arrived; a report followed, so no sale is proven. */
   readonly earlierAckArrived: boolean;
-  /** Whether the ACK may have arrived without a record, because the process ended. */
+  /** Whether our ACK of `good` may have arrived without a record, because the process ended. */
   readonly ackMayHaveArrived: boolean;
-  /** Whether the last report was neither good nor bad, so that a card may have been charged. */
+  /** Whether the last report had no clear result, so that a card may have been charged. */
   readonly unclear: boolean;
-  /** A second sale reported in the same payment, and refused (docs/rules/20-second-sale.md). */
+  /** A second sale that was reported in the payment and refused (docs/rules/20-second-sale.md). */
   readonly second: TransactionReport | null;
   /**
-   * How the command ended. "unheard": the line or the process was lost, or the end says nothing.
+   * How the command ended. "unheard": the line or the process was lost, or the end is not clear.
    * "bad": the terminal reported a failure after another report. "only-bad": only the failure.
    */
   readonly end: "unheard" | "bad" | "only-bad";
@@ -98,7 +98,7 @@ export interface Probe extends Stored {
   readonly atMs: number;
 }
 
-/** A probe that was followed by another probe in the same run. */
+/** A probe that was followed by another probe in the same run of probes. */
 export interface EarlierProbe extends Probe {
   /** The time of the first of consecutive equal probes, in monotonic milliseconds. */
   readonly sinceMs: number;
@@ -106,9 +106,9 @@ export interface EarlierProbe extends Probe {
 
 /** What the matcher says about the transaction that a probe found. */
 export interface WhoseFound {
-  /** The other order that the found transaction belongs to; null: none for certain. */
+  /** The other order that certainly made the found transaction; null: no other order is certain. */
   readonly foundIs: string | null;
-  /** Who else can have made the found transaction, as a text for people; null: nobody. */
+  /** Who else can have made the found transaction, as a text for people; null: no other party. */
   readonly otherCandidate: string | null;
   /** Whether the inquiry's own attempt can have made the found transaction. */
   readonly isCandidate: boolean;
@@ -116,15 +116,15 @@ export interface WhoseFound {
 
 /** What the journal knows about an inquiry and about the transaction that a probe found. */
 export interface Known extends WhoseFound {
-  /** The order whose sale the unmatched transaction is; null: none for certain. */
+  /** The order whose sale the unmatched transaction certainly is; null: no order is certain. */
   readonly unmatchedIs: string | null;
-  /** Whether the found transaction was stored before every command that is a candidate. */
+  /** Whether the found transaction was stored before the command of every candidate began. */
   readonly stoodBefore: boolean;
-  /** The next command at the terminal; null when none followed. */
+  /** The next command that was sent to the terminal; null when no command followed. */
   readonly next: (NextFound & WhoseFound) | null;
-  /** Whether a sale may have been made since. */
+  /** Whether a sale may have been made since the command or the unmatched transaction. */
   readonly soldSince: boolean;
-  /** Whether an end of day may have run since. */
+  /** Whether an end of day may have run since the command or the unmatched transaction. */
   readonly closedSince: boolean;
   /** Whether this terminal has shown a completed reversal as its last transaction. */
   readonly storesReversals: boolean;
@@ -132,19 +132,19 @@ export interface Known extends WhoseFound {
   readonly holds: Assumptions;
 }
 
-/** The first command that began after the one in doubt, and what it `found` stored. */
+/** The first command that began after the command in doubt, and what it `found` stored. */
 export interface NextFound {
   readonly identity: TerminalIdentity;
   readonly found: LastTransaction;
   /** Whether the terminal finished this command, so that no earlier command was running. */
   readonly served: boolean;
-  /** The receipt number of the sale that this command made; null when it made none. */
+  /** The receipt number of the sale that this command made; null when it made no sale. */
   readonly receiptNumber: string | null;
-  /** The last receipt number known from before the command in doubt; null when none is. */
+  /** The last receipt number known from before the command in doubt; null when none is known. */
   readonly formerReceipt: string | null;
 }
 
-/** The next command if the journal was lost since: no command is known, and one may have run. */
+/** Stands for the next command after the journal lost data: any command may have run unknown. */
 export const lostSince: NextFound = {
   identity: anyTerminal,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
@@ -157,17 +157,17 @@ export type Facts = ReturnType<typeof factsOf>;
 
 /**
  * The longest pause between two probes for which two empty storages count as the same. In less time
- * no terminal charges a card, stores the sale and closes its day by itself; while it does any of
- * these it is busy and answers no probe.
+ * no terminal charges a card, stores the sale and closes its day by itself; meanwhile it is busy
+ * and answers no probe.
  */
 const EMPTY_GAP_MS = 10_000;
-/** The pause between probes of an empty storage; short enough that a late probe still counts. */
+/** The pause between probes of an empty storage; short enough that a delayed probe still counts. */
 export const EMPTY_PROBES_MS = 4_000;
 
-/** Whether two probes of an empty storage are close enough. A clock set back gives false. */
+/** Whether two probes of an empty storage are close enough. false if the clock was set back. */
 export const isProbedInTime = (gapMs: number): boolean => gapMs >= 0 && gapMs <= EMPTY_GAP_MS;
 
-/** Restarted receipt numbers stay below this number for a few commands. */
+/** The receipt number up to which numbers may be those of a few sales after a restart. */
 const NEW_NUMBERING_MAX = 20;
 
 /** Returns the facts that one probe of an inquiry shows, for table.ts to judge. */
@@ -206,27 +206,27 @@ export function factsOf(
     asReported: found && good ? compareReports(found, good) : ("nothing-reported" as const),
     takesBack: found && takesBack(inquiry, found),
     mayBeLater: found !== null && mayBeLater(inquiry, found, known),
-    /** Why the found transaction is not what was requested; null when it is. */
+    /** Why the found transaction is not what was requested; null when it is as requested. */
     unfit: found && unfit(inquiry, found),
-    /** Whether the found transaction is from the payment's time; null when it has no time. */
+    /** Whether the found transaction is of the payment's time; null when it has no time. */
     timely: found && isTimely(inquiry, found),
-    /** Whether earlier probes showed the same, the first of them at least one pause ago. */
+    /** Whether earlier probes showed the same storage, the first at least one pause ago. */
     confirmed: isUnchangedSince && pauseLeftMs <= 0,
-    /** What is left of the pause after which an unchanged probe counts as confirmed. */
+    /** What is left (ms) of the pause after which an unchanged probe counts as confirmed. */
     pauseLeftMs,
     probedBefore: earlier !== null,
-    /** What is left of the lost command's time limit; zero or less when it is over. */
+    /** What is left (ms) of the lost command's time limit; zero or less when it is over. */
     silenceLeftMs,
-    /** Whether the next sale got the number that this one would have used; null: not known. */
+    /** Whether the next sale got the number that this sale would have used; null: not known. */
     numberUnused: numberUnused(inquiry, known),
   };
 }
 
 /**
  * Compares the storage with the storage before the command. An empty storage counts as unchanged
- * only if no transaction can have been stored and closed meanwhile: it was watched, or the next
- * receipt number shows so. After an accepted good result without an outcome, both are likely. An
- * empty storage decides nothing until the lost command's time limit is over.
+ * only if no transaction can have been stored and closed meanwhile: the storage was watched, or the
+ * next receipt number shows it. After an accepted good result without an outcome it never counts.
+ * Until the lost command's time limit is over, the table only waits for an empty storage.
  */
 function asBefore(
   inquiry: Inquiry,
@@ -247,17 +247,17 @@ function asBefore(
   return isWaiting || isWatched || numberUnused(inquiry, known) === true ? "same" : "unsure";
 }
 
-/** Whether the storage is unchanged. Within one run of probes, two empty storages are the same. */
+/** Whether the storage is unchanged; two empty storages within one run of probes count as such. */
 export function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }
 
-/** Returns the sale that a found reversal reversed; null when the transaction is no reversal. */
+/** Returns whose sale a found reversal has reversed; null when the found transaction is a sale. */
 function takesBack(
   { about, heard, sale }: Inquiry,
   found: TransactionReport,
 ): "ours" | "the-second" | "another" | null {
-  // Equal to the reported reversal: a terminal may leave out the trace number of the sale.
+  // A record equal to the reported reversal counts, as it may lack the trace number of the sale.
   const isReported =
     heard.good && !heard.refused && found.good && compareReports(found, heard.good) === "same";
   if (about === "reversal" && isReported) return "ours";
@@ -267,7 +267,7 @@ function takesBack(
     return sale && givesBack(sale, found) ? "ours" : "another";
   }
   if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {
-    // Any reversed part of a sale that we refused is enough; another sale must be reversed in full.
+    // For a sale that we refused, a reversal of any part is enough; else it must be in full.
     const whole = heard.refused || about === "unmatched";
     return whole || found.amountMinor === heard.good?.amountMinor ? "ours" : "another";
   }
@@ -277,8 +277,8 @@ function takesBack(
 }
 
 /**
- * Whether the found transaction can belong to a later command: it was neither reported to us nor
- * stored before the next command began.
+ * Whether the found transaction may be of a later command: it was not reported to us, and it was
+ * not stored before the next command began.
  */
 function mayBeLater({ heard }: Inquiry, found: TransactionReport, { next }: Known): boolean {
   if (next === null) return false;
@@ -308,16 +308,16 @@ function unfit({ asked, identity }: Inquiry, found: TransactionReport): string |
 }
 
 function isTimely({ asked, heard }: Inquiry, found: TransactionReport): boolean | null {
-  // A report that came during the payment is of its time, whatever a clock says.
+  // A report that came during the payment is of the payment's time, whatever a clock shows.
   if (heard.good && compareReports(found, heard.good) === "same") return true;
   return asked && isFromPayment(asked, found);
 }
 
 /**
- * Whether the number of the next sale shows that the command in doubt used up no receipt number,
- * which a stored sale would have. null when that command itself reported a number, because the sale
- * may lie between the two or a number was given twice. For an empty storage the earlier numbers
- * decide, except that a number near 1 shows nothing: a terminal's own closing may restart numbers.
+ * Whether the receipt number of the next sale shows that the command in doubt used up no number, as
+ * a stored sale would have. null: not known, for example when that command itself reported a
+ * number. For an empty storage the numbers before and after decide, unless one is near 1, because a
+ * terminal that closes its day by itself restarts its numbers.
  */
 function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known): boolean | null {
   const { receiptNumber: number = null, formerReceipt = null } = next ?? {};
@@ -330,13 +330,13 @@ function numberUnused({ before, heard }: Inquiry, { next, closedSince }: Known):
   return areOldNumbers ? isNextReceipt(formerReceipt, number) : null;
 }
 
-/** Returns the request that a record must agree with; also with the amount of issued goods. */
+/** Returns what a record must agree with: amount (requested, or of issued goods) and time. */
 export function askedOf({ request, startedAtMs, baseline, state }: Attempt, limitMs: number) {
   const { amountMinor, currency } = request;
   const decision = "goods" in state ? state.goods?.decision : undefined;
   const part = decision?.goods === "partly-issued" ? [decision.amountMinor] : [];
   return {
-    /** The amount; or two amounts when a part of the goods came out and either may be charged. */
+    /** The requested amount; and the amount of the issued goods if only a part came out. */
     amountsMinor: [amountMinor, ...part] as readonly number[],
     currencyNumeric: currency.numeric,
     sentAtMs: startedAtMs,
@@ -353,7 +353,7 @@ export function canHaveBeenTakenBack(
   return amountMinor === null || askedOf(attempt, 0).amountsMinor.includes(amountMinor);
 }
 
-/** Returns the terminal's limit, with its wait for an approved sale's goods (docs/zvt.md 8.2). */
+/** Returns the terminal's time limit (ms), with its wait for the goods (docs/zvt.md 8.2). */
 export function saleLimitMs(request: PaymentRequest, limitMs: number): number {
   return limitMs + (goodsWindowSeconds(request) ?? 0) * 1_000;
 }
@@ -417,7 +417,7 @@ function inquiryOfReversal(
   };
 }
 
-/** Returns the inquiry about a report that was refused on the wire. */
+/** Returns the inquiry about an unmatched report, which was refused on the wire. */
 export function inquiryOfUnmatched(row: UnmatchedRow, times: InquiryTimes): Inquiry {
   return {
     ...times,

@@ -21,13 +21,13 @@ import {
 
 export interface SaleToReverse {
   readonly attempt: Attempt;
-  /** A reversal of the sale that the terminal has stored and that is not ours; null: none. */
+  /** A stored reversal of the sale that we did not send; null: the terminal has stored none. */
   readonly reversedBefore: TransactionReport | null;
 }
 
 type Freshness =
   | { readonly freshness: "fresh" }
-  /** The terminal shows the reversal of this sale, so the money is back without us. */
+  /** The terminal has stored the reversal of this sale, so the money is already back. */
   | { readonly freshness: "reversed"; readonly report: TransactionReport }
   | { readonly freshness: "stale"; readonly because: string };
 
@@ -35,12 +35,12 @@ interface FreshnessParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly matcher: { readonly isShared: boolean };
 }
 
-/** How near to the maximum, and then to 1, receipt numbers that have wrapped must be. */
+/** The distance from the maximum, and then from 1, within which two numbers count as a wrap. */
 const WRAP_WINDOW = 100;
 
 /**
- * Judges by `now`, the terminal before the reversal, and by what the journal knows since the sale.
- * Returns "stale" where the journal does not know enough. Throws when the journal fails.
+ * Judges whether a sale's receipt number still names it, by the terminal's storage (`now`) and by
+ * the journal. "stale": the journal does not know enough. Throws when the journal fails.
  */
 export function freshnessOf(
   sale: ReportedResult,
@@ -54,7 +54,7 @@ export function freshnessOf(
     baseline !== null && sameTerminal(baseline.identity, now.identity);
   const later = since.later.filter(here);
   const touched = [...later, ...since.earlier.filter(here)];
-  // Reversals of other attempts. A reported reversal of this very sale has returned its money.
+  // Results of this very sale do not count: a reported reversal has already returned its money.
   const ids = new Set(touched.map((one) => one.transactionId));
   const reported = since.reports.filter(({ transactionId }) => ids.has(transactionId));
   const results = [...reported.map(({ report }) => report), ...touched.flatMap(resultsOf)];
@@ -75,7 +75,7 @@ interface Facts {
   readonly unmatched: boolean;
   readonly isShared: boolean;
   readonly later: readonly Attempt[];
-  /** Other attempts at this terminal that did anything since the sale. */
+  /** The other attempts at this terminal whose command was sent since the sale. */
   readonly touched: readonly Attempt[];
   readonly results: readonly TransactionReport[];
 }
@@ -84,7 +84,7 @@ function stale(because: string): Freshness {
   return { freshness: "stale", because };
 }
 
-/** Returns a text if another result of ours has the sale's number, which then names that one. */
+/** Returns the reason if a later result of ours has the sale's receipt number, else undefined. */
 function nameGivenAgain({ sale, results }: Facts): string | undefined {
   const number = receiptNumberOf(sale.report.receiptNumber);
   if (number === null) return "the sale's receipt number is no number";
@@ -94,7 +94,7 @@ function nameGivenAgain({ sale, results }: Facts): string | undefined {
   return again ? "the terminal has given the sale's receipt number again" : undefined;
 }
 
-/** Judges where the terminal does not show enough: only the newest command can be reversed. */
+/** Judges by the journal alone: without the storage only the newest sale can be reversed safely. */
 function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
   if (isShared) return stale("others are paid here too, and the terminal reports no moment");
   if (touched.length > 0) {
@@ -104,11 +104,11 @@ function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
   return { freshness: "fresh" };
 }
 
-/** Judges by what the terminal had stored at each step since the sale: all of it must be known. */
+/** Judges by the transactions that the terminal had stored since the sale; each must be known. */
 function ofChain(facts: Facts, last: LastTransaction): Freshness {
   const { sale, later } = facts;
   if (last.kind === "transaction" && compareReports(sale.report, last.report) === "same") {
-    // Without a date and time, equal numbers can be of two numbering periods.
+    // Without a date and time, equal numbers may be of two sales, because numbers restart.
     return haveMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);
   }
   const probes = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];
@@ -130,7 +130,7 @@ function ofLast({ later }: Facts): Freshness {
   return { freshness: "fresh" };
 }
 
-/** Judges where the terminal has stored later results of ours. */
+/** Judges where the terminal's last transaction is a later one of ours. */
 function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
   const given = touched.filter(({ state }) => "sale" in state);
   if ([...later, ...given].some(({ state }) => "last" in state)) {
@@ -147,7 +147,7 @@ function follows(before: number, number: number): boolean {
   return number > before || (before > RECEIPT_MAX - WRAP_WINDOW && number < WRAP_WINDOW);
 }
 
-/** Returns the receipt numbers of this attempt's sale that the terminal has kept. */
+/** Returns the receipt number of this attempt's sale in a list, which is empty without a sale. */
 function keptNumbers({ state }: Attempt): readonly string[] {
   const number = saleOf(state)?.report.receiptNumber;
   return number ? [number] : [];
@@ -163,7 +163,7 @@ function isKnown({ sale, results, isShared }: Facts, report: TransactionReport):
   return [sale.report, ...results].some(
     (one) =>
       compareReports(one, report) === "same" &&
-      // Another till's sale can have the same numbers as ours, so the time has to agree as well.
+      // Another till's sale can have the same numbers as ours, so the times must agree as well.
       (!isShared || haveMoments(one, report)),
   );
 }

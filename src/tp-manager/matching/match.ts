@@ -40,7 +40,7 @@ import {
 } from "./comparison.ts";
 import { askedOf, lostSince, unfitFor } from "./facts.ts";
 
-/** What the matcher reads of the journal. Tests that try every order of events bring their own. */
+/** What the matcher reads of the journal. Tests that try every order of events replace it. */
 export interface JournalView {
   readonly attempts: Pick<AttemptRows, "events" | "read" | "orderOf" | "unfinished">;
   readonly records: Omit<RecordRows, "sharingTrace">;
@@ -51,8 +51,8 @@ export interface JournalView {
 }
 
 /**
- * Returns whose transaction a record is, for every record that a terminal has stored or reports
- * (docs/matching.md). Reads the journal and changes nothing; throws when the journal fails.
+ * Returns the attempts that a record can belong to, for every record that a terminal has stored or
+ * reports (docs/matching.md). Changes nothing; throws when the journal fails.
  */
 export function match(found: ObservedRecord, view: JournalView, assumptions: Assumptions): Answer {
   const answer = matched(found, view, assumptions);
@@ -63,7 +63,7 @@ export function match(found: ObservedRecord, view: JournalView, assumptions: Ass
 
 function matched(found: ObservedRecord, view: JournalView, assumptions: Assumptions): Answer {
   const isOwn = assumptions.has("own-report");
-  // If another till's report can come within our command, that report proves nothing here.
+  // Without "own-report" our command's report may be another till's and so proves nothing here.
   const known = isOwn ? knownAs(found, view) : undefined;
   if (known?.answer === "one" || known?.isCertain) return known;
   const isFresh = assumptions.has("fresh-storage");
@@ -76,7 +76,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   );
   const others = fitting.filter((one) => !isDeclined(one));
   const isShared = !assumptions.has("sole-user");
-  // A decline by the bank is believed as long as another attempt can have made the record.
+  // A declined attempt is a candidate only if no other is and the record is new and surely ours.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
   if (!only) {
@@ -84,8 +84,8 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
     const nearly = declined.map(({ attempt }) => ({ attempt, but }));
     return known ?? { answer: "none", near: [...near, ...nearly] };
   }
-  // The known record may be this attempt's own report of a part of the goods. If the order was
-  // answered as not charged, the record may also be the reversal of its sale.
+  // A record that resembles a known one counts as its repetition, unless the known record is of the
+  // only candidate itself and that order was not answered as not charged.
   const isRetold =
     known !== undefined &&
     (known.transactionId !== only.attempt.transactionId || isNotCharged(only.attempt.state));
@@ -97,7 +97,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   return many(left, why);
 }
 
-/** Returns why no attempt is certain; undefined when one is and no other can be the record's. */
+/** Returns why no attempt is certain; undefined when the first candidate is certain. */
 function whyNotOne(
   left: readonly Fitting[],
   {
@@ -118,12 +118,12 @@ function whyNotOne(
   if (first?.attempt.transactionId !== newest?.transactionId) return "later";
   if (!first || !isNotCharged(first.attempt.state)) return undefined;
   if (first.attempt.state.settled) return "settled";
-  // If the order was answered as not charged, an end of day since may also explain the record.
+  // If the order was answered as not charged, an end of day since then makes the record uncertain.
   const { startedAtMs, transactionId } = first.attempt;
   return view.terminalLog.wasClosedSince(startedAtMs, transactionId) ? "closed" : undefined;
 }
 
-/** Whether the record may have been stored before the command; an equal number is enough. */
+/** Whether the record resembles the baseline, so that it may be older than the command. */
 function mayHaveBeenThere({ baseline }: Attempt, { record }: ObservedRecord): boolean {
   const last = baseline?.last;
   return last?.kind === "transaction" && compareReports(last.report, record) !== "different";
@@ -144,16 +144,16 @@ function proofOf(only: Fitting): Proof {
 }
 
 /**
- * The length of one numbering period, within which records without an equal time are compared:
- * numbers repeat after an end of day, and some terminals close each night by themselves.
+ * The time within which records without an equal time are compared by number: numbers repeat after
+ * an end of day, and some terminals run one by themselves each night.
  */
 const PERIOD_MS = 12 * 3_600_000;
 
 /**
  * Returns the answer for a record that the journal already has, else undefined. If the attempt
- * whose command reported the record is unfinished, or was answered otherwise, the record is
+ * whose command reported the record is unfinished or was answered as not charged, the record is
  * certainly its sale. `running` is the attempt in whose payment the record arrives: then every
- * record that cannot be distinguished from a known one counts as known, because two such sales
+ * record that cannot be distinguished from a known record counts as known, because two such sales
  * within an hour do not happen, and refusing a report charges nobody.
  */
 export function knownAs(
@@ -174,8 +174,8 @@ export function knownAs(
   if (!owner) return undefined;
   const { transactionId } = owner;
   const attempt = transactionId === null ? undefined : attempts.read(transactionId);
-  // The candidates decide about a repetition of the attempt's own report, a sale of the same
-  // second, and a sale of another amount than requested.
+  // A known record is not certain if its attempt did not ask for that amount, or if it only
+  // resembles the found record; then the search for candidates decides.
   const isCertain = owner.is === "same" && !(attempt && isForeignTo(attempt, found));
   if (attempt && isCertain && isOpenTo(attempt, found)) return ownRecord(attempt);
   const orderId = transactionId === null ? null : (attempts.orderOf(transactionId) ?? null);
@@ -194,7 +194,7 @@ function equalRecords(
 ): Array<KnownRecord & { readonly is: Comparison }> {
   return (
     rows
-      // Outside a payment, an unmatched record is still to be matched and does not count as known.
+      // Outside a payment, a record of no attempt is still to be matched, so it is not known yet.
       .filter(({ transactionId: by }) => (running === undefined ? by !== null : by !== running))
       .map((one) => ({ ...one, is: compareKnown(one, found, view) }))
       .filter(
@@ -209,8 +209,8 @@ function equalRecords(
 }
 
 /**
- * Whether both are good, or both are not, and they share a number. Within a payment an equal second
- * is not enough, because fast terminals, and those that report minutes, repeat it.
+ * Whether both records are good or both are not. In a payment they must share a number as well: an
+ * equal second is not enough, because fast terminals, or terminals that report minutes, repeat it.
  */
 function mayBeRetold(before: NamedRecord, { record, source }: ObservedRecord): boolean {
   return before.good === record.good && (source !== "payment" || sharesNumber(before, record));
@@ -221,7 +221,7 @@ function knownOf({ transactionId, request: { orderId } }: Attempt): Answer & { a
   return { answer: "known", orderId, transactionId, isCertain: true, proof };
 }
 
-/** Whether the attempt's state has the record. Journals of old versions have no event with it. */
+/** Whether the attempt's state has the record; journals of old versions have no event with it. */
 function isOwner({ state }: Attempt, record: TransactionReport): boolean {
   const own = [saleOf(state)?.report, endReportOf(state)];
   return own.some(
@@ -245,7 +245,7 @@ function isForeignTo(attempt: Attempt, { record, limitMs }: ObservedRecord): boo
   return unfitFor(askedOf(attempt, limitMs), record) !== null;
 }
 
-/** Whether the attempt is not charged, and the record is new and as requested. */
+/** Whether the attempt has no sale, and the record is new, good and as requested. */
 function isOpenTo({ state, baseline, request }: Attempt, { record }: ObservedRecord): boolean {
   const { amountMinor, currency } = request;
   const last = baseline?.last;
@@ -258,13 +258,13 @@ function ownerOf<T extends KnownRecord>(rows: readonly T[]): T | undefined {
   return rows.find(({ transactionId }) => transactionId !== null) ?? rows[0];
 }
 
-/** A known record. `baselineOf`: the attempt whose baseline showed it. */
+/** A record that is known already. `baselineOf`: the attempt whose baseline it was. */
 type Earlier = Pick<KnownRecord, "atMs" | "transactionId"> & { readonly baselineOf?: string };
 
 /**
- * Compares a known record with a found one. A record without a time counts as the known one only
- * while the terminal has shown no other since, because a storage never goes back and a terminal
- * that closes by itself restarts its numbers.
+ * Compares a known record with a found record. A record without a time counts as the known one only
+ * if the terminal has shown no other record since: a storage never goes back, but a terminal that
+ * closes its day by itself restarts its numbers.
  */
 export function compareKnown(
   known: Earlier & Pick<KnownRecord, "record">,
@@ -279,7 +279,7 @@ export function compareKnown(
   return isStillThere ? is : "unsure";
 }
 
-/** Whether the two records are less than a night apart, with no end of day between them. */
+/** Whether the records are at most {@link PERIOD_MS} apart, with no end of day between them. */
 function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalView): boolean {
   if (Math.abs(found.atMs - known.atMs) > PERIOD_MS) return false;
   return (
@@ -289,8 +289,8 @@ function isOfOnePeriod(known: KnownRecord, found: ObservedRecord, view: JournalV
 }
 
 /**
- * Returns the records that later commands stored at that terminal or found there. If the clock was
- * set back, a later command is one written after the record's attempt with an earlier time.
+ * Returns the records that later commands stored at that terminal or found there. A command also
+ * counts as later if its record was written later but the clock was set back in between.
  */
 function storedSince(
   { atMs, transactionId, baselineOf }: Earlier,
@@ -322,26 +322,26 @@ function storedSince(
 type Fitting = Candidate & { readonly candidacy: Exclude<Candidacy, object> };
 
 interface Candidates {
-  /** The candidates, newest first. */
+  /** The candidates for the record, newest first. */
   readonly fitting: readonly Fitting[];
   readonly near: readonly Near[];
-  /** The newest attempt that was sent to the terminal. */
+  /** The newest attempt whose command was sent to the terminal. */
   readonly newest: Attempt | undefined;
-  /** Whether the terminal is known to have had another transaction stored, or none. */
+  /** Whether the record is new: the terminal had another last transaction before, or none. */
   readonly isNew: boolean;
-  /** The attempt whose sale or reversal is certainly the record. */
+  /** The attempt whose sale or reversal is certainly the record; undefined: none is certain. */
   readonly owner: Attempt | undefined;
 }
 
-/** How far the wall clock may jump without excluding a candidate; below: with fresh storage. */
+/** How far the clock may jump without excluding a candidate; CLOCK_SLACK_MS under fresh-storage. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 
 /**
- * Returns the attempts that can have produced the record. The search goes back to the command
- * before which the terminal had shown another transaction while no earlier command still ran, or a
- * day and a half beyond the record's own time. Their number is not limited. A reversal in doubt is
- * a candidate whenever its sale was made.
+ * Returns the attempts that can have produced the record, in any number. The search goes back to
+ * the command before which the terminal had shown another transaction while no earlier command
+ * still ran, or a day and a half beyond the record's own time. A reversal in doubt is a candidate
+ * if its sale was made.
  */
 function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean): Candidates {
   const { record, identity, limitMs } = found;
@@ -350,13 +350,13 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
   const near: Near[] = [];
   let newest: Attempt | undefined;
   let isNew = false;
-  /** When the oldest command so far began that found another transaction stored. */
+  /** The start of the newest command, of those examined, before which another record was stored. */
   let otherStoredMs = Number.NEGATIVE_INFINITY;
-  /** When the oldest command so far began that found the record itself stored. */
+  /** The start of the oldest command, of those examined, before which this record was stored. */
   let wasThereMs = Number.POSITIVE_INFINITY;
-  // A terminal whose clock is ahead must not exclude a candidate either.
+  // The earlier of the two times counts, because the terminal's clock may be ahead.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
-  // The sale of such an attempt would be stored before a later command found another transaction.
+  // Whether the attempt's sale would have been stored before a command that found another record.
   const isOver = (attempt: Attempt, events: readonly AttemptStep[]): boolean =>
     isFresh && endOf(attempt, events, limitMs) + limitMs < otherStoredMs;
   for (const attempt of records.sent()) {
@@ -376,10 +376,10 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
         ? compare(last.report, { transactionId: null, baselineOf: transactionId })
         : compareStored(last, { kind: "transaction", report: record });
     const wasThere = asStored === "same";
-    // A sale was the last transaction when it ended; a charge settled by an operator need not be.
+    // A reported sale was stored last when it ended; a charge that an operator settled need not be.
     const sale = saleOf(attempt.state);
     isNew ||= asStored === "different" || (sale !== undefined && sale.by !== "operator");
-    // The record is older than this command, so later commands did not make it either.
+    // This command found the record, so neither it nor a later command made the record.
     if (wasThere) {
       fitting.length = 0;
       wasThereMs = startedAtMs;
@@ -408,8 +408,8 @@ const BASELINE_AGE_MS = 15_000;
 const losses = ["end-lost", "interrupted"];
 
 /**
- * Returns the latest time at which the newest command of an attempt was left to the terminal: its
- * end, or the loss of its end, which no later verdict changes.
+ * Returns the latest time at which the newest command of an attempt ended, or at which its outcome
+ * was lost, in epoch milliseconds. Later verdicts do not change this time.
  */
 function endOf(
   { startedAtMs, state }: Attempt,
@@ -421,7 +421,7 @@ function endOf(
   );
   const atMs = end?.atMs ?? startedAtMs;
   if (end === undefined || end.kind === REVERSAL_BEGINS) return atMs + limitMs + BASELINE_AGE_MS;
-  // The terminal was asked after the time limit, and every later baseline is younger.
+  // The terminal was probed after the time limit, and every later baseline was read after that.
   const wasAsked = losses.includes(end.kind) && isNotCharged(state);
   return wasAsked ? atMs : atMs + BASELINE_AGE_MS;
 }

@@ -48,8 +48,8 @@ interface MatcherParts extends JournalView {
 }
 
 /**
- * Runs {@link match} for the terminal of this installation, and returns what the journal knows
- * about an inquiry, for facts.ts. Methods throw when the journal fails.
+ * Runs {@link match} for the terminal of this installation, and returns for facts.ts what the
+ * journal knows about an inquiry. Methods throw when the journal fails.
  */
 export class Matcher {
   readonly #parts: MatcherParts;
@@ -66,7 +66,7 @@ export class Matcher {
     return !this.#parts.assumptions.has("sole-user");
   }
 
-  /** Returns the attempts that a record can belong to. `atMs`: its arrival; the default is now. */
+  /** Returns the attempts that a record can belong to. `atMs`: when the record arrived (now). */
   whose(
     record: TransactionReport,
     source: Source,
@@ -84,7 +84,7 @@ export class Matcher {
 
   /**
    * Returns which other order, or earlier transaction, a report within the payment of `running` is
-   * about. undefined: nothing is known, so it is the payment's own (assumption own-report).
+   * about. undefined: no other is known, so the report is the payment's own (own-report).
    */
   knownInPayment(record: TransactionReport, running: Attempt): string | undefined {
     const { baseline, transactionId } = running;
@@ -103,7 +103,7 @@ export class Matcher {
 
   /**
    * Returns whose sale the terminal has stored since it was last read; undefined when it has stored
-   * none, or a known one, or when that cannot be determined.
+   * no sale or a known sale, or when that cannot be determined.
    */
   newSale(now: Stored): Answer | undefined {
     if (now.last.kind !== "transaction") return undefined;
@@ -113,7 +113,7 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // Of a terminal that was never read, only a record with a candidate or near one counts.
+    // If the record is not certainly new, only one with a candidate or nearly one counts.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }
@@ -133,7 +133,7 @@ export class Matcher {
     );
   }
 
-  /** Whether an attempt that the journal cannot have lost since can have made the record. */
+  /** Whether the record is known, or has a candidate from after the journal's last loss of data. */
   explains(record: TransactionReport, identity: TerminalIdentity): boolean {
     const answer = this.whose(record, "baseline", identity);
     const { records } = this.#parts;
@@ -146,14 +146,14 @@ export class Matcher {
   }
 
   /**
-   * Whether the terminal has stored a transaction since it was last read. "agrees": it shows the
-   * same one, with its time. "unsure": it cannot be determined.
+   * Whether the terminal has stored a transaction since it was last read. "agrees": its last
+   * transaction is the same, with its time. "unsure": it cannot be determined.
    */
   #isNew({ last, identity }: Stored): "new" | "agrees" | "unsure" {
     for (const { baseline, state } of this.#parts.records.sent()) {
       if (!baseline || !sameTerminal(baseline.identity, identity)) continue;
       const sale = saleOf(state);
-      // The terminal's record of a charge that an operator settled is not known here.
+      // The record of a charge that an operator settled is not known, so any record counts as new.
       if (sale?.by === "operator") return "new";
       const known: LastTransaction = sale
         ? { kind: "transaction", report: isReversed(state) ? state.report : sale.report }
@@ -167,7 +167,7 @@ export class Matcher {
     return "unsure";
   }
 
-  /** Notes what a probe shows of how this terminal stores reversals. */
+  /** Learns from a probe whether this terminal shows a reversal as its last transaction. */
   learn({ last, identity }: Stored): void {
     if (last.kind !== "transaction" || !last.report.good) return;
     const { report } = last;
@@ -189,7 +189,7 @@ export class Matcher {
     return this.#parts.learned(identity).has("stores-reversals");
   }
 
-  /** Returns the assumptions for people. A disconnected terminal that has a name is not known. */
+  /** Returns the assumptions for people, and what the terminal has shown if it is known. */
   takenForGranted({ link, identity }: Pick<TerminalState, "link" | "identity">) {
     const { assumptions, learned, terminal } = this.#parts;
     const { capabilities } = terminal;
@@ -197,7 +197,7 @@ export class Matcher {
     return takenForGranted(capabilities, assumptions, isKnown ? learned(identity) : undefined);
   }
 
-  /** Returns the inquiry, with a result that came after the end and with earlier probes. */
+  /** Returns the inquiry about an attempt, with a late result and with earlier probes. */
   inquiry(
     attempt: Attempt,
     state: InDoubtState | ReversalInDoubtState,
@@ -210,7 +210,7 @@ export class Matcher {
     return late ? { ...inquiry, heard: { ...inquiry.heard, good: late, refused: true } } : inquiry;
   }
 
-  /** Returns what is known about an attempt in doubt. Without `probe`, only from later commands. */
+  /** Returns what the journal knows about an attempt in doubt, and about what `probe` found. */
   ofAttempt(attempt: Attempt, probe: Probe | null): Known {
     const { records, terminalLog, assumptions: holds } = this.#parts;
     const { transactionId, startedAtMs } = attempt;
@@ -240,7 +240,7 @@ export class Matcher {
     return { ...nothingFound, unmatchedIs, soldSince, closedSince, stoodBefore, holds };
   }
 
-  /** Whether the storage was empty before, and a probe has shown a transaction since. */
+  /** Whether the storage was empty before the command and a probe has shown a transaction since. */
   #wasProbedStored({ transactionId }: Attempt, { before }: Inquiry): boolean {
     if (before.kind !== "none") return false;
     return this.#parts.attempts.events(transactionId).some(({ detail }) => {
@@ -250,8 +250,8 @@ export class Matcher {
   }
 
   /**
-   * Returns a result that came after the outcome of the only attempt in doubt at its terminal. It
-   * was refused on the wire, and still belongs to that attempt.
+   * Returns a result that was reported after the attempt had ended, if no other attempt of its
+   * terminal is unfinished: the result was refused on the wire and still belongs to the attempt.
    */
   #reportedLate(attempt: Attempt, { identity }: Inquiry): TransactionReport | undefined {
     const { attempts, terminalLog } = this.#parts;
@@ -267,7 +267,7 @@ export class Matcher {
     return late.length === 1 ? late[0]?.report : undefined;
   }
 
-  /** Returns whose transaction a probe found, seen from this attempt. */
+  /** Returns whose transaction a probe found, in its relation to this attempt. */
   #whoseFound({ request, transactionId }: Attempt, probe: Stored | null): WhoseFound {
     if (probe?.last.kind !== "transaction") return ofItsOwn;
     const answer = this.whose(probe.last.report, "probe", probe.identity);
@@ -302,13 +302,13 @@ export const nothingFound = {
   stoodBefore: false,
 };
 
-/** Whether both are the same record, and both show its time. */
+/** Whether both are the same transaction, and both have its date and time. */
 function isVeryRecord(a: LastTransaction | undefined, b: LastTransaction): boolean {
   if (a?.kind !== "transaction" || b.kind !== "transaction") return false;
   return haveMoments(a.report, b.report) && compareReports(a.report, b.report) === "same";
 }
 
-/** Who else can have made a record that has one order as its only candidate. */
+/** Who else can have made a record that has only one order as its candidate, for people. */
 const otherCandidates: Partial<Record<WhyNotOne, string>> = {
   outsider: "another seller at this terminal",
   "lost order": "an order that was lost with the journal",
@@ -324,6 +324,6 @@ export function identityOf({ state, baseline }: Attempt): TerminalIdentity {
 function saysSomething(answer: Answer): boolean {
   if (answer.answer === "none") return concernsNotCharged(answer);
   if (answer.answer === "many" && answer.why === "untimed") return false;
-  // A charged attempt whose result had no numbers may have stored it, which would change nothing.
+  // A charged candidate does not count: its result may lack numbers, and nothing would change.
   return candidatesIn(answer).some(({ attempt }) => !isCharged(attempt.state));
 }

@@ -22,12 +22,12 @@ import {
 
 /** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Only reads. */
 
-/** What the rules read of the journal, and the time. Their functions throw when it fails. */
+/** The parts of the journal that the rules read, and the clock. The parts throw when it fails. */
 interface OneWayJournal extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly clock: { now(): number };
 }
 
-/** The line to the terminal, and what is known of it. */
+/** What the rules know about the terminal and the line on which its results come. */
 export interface OneWayLine {
   /** Whether all payments share one line, so that a result can come within a later payment. */
   readonly isShared: boolean;
@@ -35,7 +35,7 @@ export interface OneWayLine {
   readonly learned: Pick<Learned, "has">;
 }
 
-/** The kind of event for a result that agrees with the operator's settlement of its order. */
+/** The kind of the event for a result that agrees with an operator's settlement of its order. */
 export const SETTLED_RESULT = "told-settled";
 const settledResults = [SETTLED_RESULT, "told-after-charge"];
 
@@ -43,7 +43,7 @@ const settledResults = [SETTLED_RESULT, "told-after-charge"];
 const REPEAT_MS = 30_000;
 const carriesIts = "the result carries the order's reference";
 
-/** Returns the attempts that a result can belong to which came during the payment `running`. */
+/** Returns the attempts that a result which came during the payment `running` can belong to. */
 export function resultInPayment(
   result: OneWayResult,
   running: Attempt,
@@ -57,7 +57,7 @@ export function resultInPayment(
     const isIts = report.reference === referenceOf(running.transactionId);
     return isIts ? sure(running, carriesIts) : lateResult(result, journal, line);
   }
-  // An early result does not end a payment; a refusal of another amount is not this payment's.
+  // An early result does not end a payment, nor does a refusal of another amount.
   if (result.isEarly || turnsAwayAnother(report, running)) return lateResult(result, journal, line);
   if (report.resultCode === null) {
     return sure(running, "it came within the payment, and reports no end", "own-report");
@@ -67,10 +67,10 @@ export function resultInPayment(
   const echoes = line.learned.has(echoFact(report));
   const mayBeLate = line.isShared || echoes || !holds.has("own-connection");
   if (owed.length > 0 && mayBeLate) return several([running, ...owed], "in doubt");
-  // Zeros or blanks only fill the field of the reference.
+  // A reference of equal characters (zeros, blanks) only fills the field.
   const isForeign = report.reference != null && !/^(.?)\1*$/.test(report.reference);
   if (echoes && isForeign) return several([running], "foreign reference");
-  // Compares the result with the last one: byte by byte, or by its members if bytes are missing.
+  // Whether the result repeats the last one, byte for byte or, without the bytes, by its members.
   const isAgain = result.isAgain ?? wasReportedBefore(report, recent, journal);
   if (isAgain && echoes) return several([running], "repeated");
   const cut = recent.isCut ? (["ordered-results"] as const) : [];
@@ -80,7 +80,7 @@ export function resultInPayment(
   return sure(running, fact, "own-report", ...alone, ...again, ...cut);
 }
 
-/** Returns the attempts that a result can belong to which came outside its payment. */
+/** Returns the attempts that a result which came outside its payment can belong to. */
 export function lateResult(result: OneWayResult, journal: OneWayJournal, line: OneWayLine): Answer {
   const { report, cameFor = report.reference } = result;
   const sure = sureOf(report, line.holds);
@@ -121,15 +121,15 @@ export function lateResult(result: OneWayResult, journal: OneWayJournal, line: O
 }
 
 /**
- * Returns the orders in doubt whose amount no new sale may have meanwhile: their results could not
- * be distinguished, and the new sale's customer would be charged in vain.
+ * Returns the orders in doubt whose amount no new sale may have meanwhile: the two results could
+ * not be distinguished, and the new sale's customer would be charged in vain.
  */
 export function ambiguousWith(
   journal: OneWayJournal,
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
   if (!line.isShared || journal.attempts.unfinished().length === 0) return [];
-  // A settlement ends the wait for a result, because a kiosk with one price must go on selling.
+  // A settled order does not count, because a kiosk with one price must go on selling.
   const open = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
   if (open.length === 0) return [];
   const isNameless = line.namesNothing || newestNamesNothing(journal);
@@ -139,9 +139,9 @@ export function ambiguousWith(
 }
 
 /**
- * Returns the report with what in it contradicts the request, or an earlier result of the payment:
- * another action always, another register where this terminal has returned ours before, an approval
- * after a refusal unless only the approval has the order's reference.
+ * Returns the report with `contradicts`, the members that contradict the request or an earlier
+ * result: another action; another register, if this terminal has returned our register before; an
+ * approval after a refusal, unless only the approval has the order's reference.
  */
 export function contradicting(
   report: TransactionReport,
@@ -160,14 +160,14 @@ export function contradicting(
   return contradicts.length === 0 ? report : { ...report, contradicts };
 }
 
-/** Returns the fact that this kind of result has carried a reference of ours. */
+/** Returns the fact that results of this kind carry our reference at this terminal. */
 export function echoFact({ good, reason }: TransactionReport): Fact {
   if (good) return "echoes-approvals";
   const isCancelled = reason === "cancelled" || reason === "customer-timeout";
   return isCancelled ? "echoes-cancellations" : "echoes-refusals";
 }
 
-/** Returns the answer that one attempt is certain by a fact, if its assumptions hold. */
+/** Returns a function that answers with one certain attempt, if the assumptions for it hold. */
 const sureOf =
   ({ good, resultCode, reason }: TransactionReport, holds: Assumptions) =>
   (attempt: Attempt, fact: string, ...named: readonly Assumption[]): Answer => {
@@ -182,7 +182,7 @@ function several(attempts: readonly Attempt[], why: WhyNotOne): Answer {
   return many(candidates, why);
 }
 
-/** Whether the result refuses another payment. Many refusals have an amount of zero or none. */
+/** Whether the result refuses another payment than this one. A refusal may lack its amount. */
 function turnsAwayAnother(
   { good, resultCode, amountMinor, contradicts = [] }: TransactionReport,
   { request }: Attempt,
@@ -192,7 +192,7 @@ function turnsAwayAnother(
   return !isAmount || contradicts.length > 0;
 }
 
-/** Whether a clear result without a reference can be the one that an attempt awaits. */
+/** Whether a clear result without a reference can be the result that an attempt awaits. */
 function mayBeOf(report: TransactionReport, attempt: Attempt): boolean {
   const { good, amountMinor } = report;
   const { request } = attempt;
@@ -213,7 +213,7 @@ function agrees(
   return request.amountMinor === amountMinor && (currencyNumeric ?? numeric) === numeric;
 }
 
-/** Whether this same result came before, for a recent attempt or as the last one of no order. */
+/** Whether this same result came before, for a recent attempt or as the last unmatched result. */
 function wasReportedBefore(
   report: TransactionReport,
   { sent }: Recent,
@@ -230,7 +230,7 @@ function wasReportedBefore(
   return isKeptNewer && kept !== undefined && isSameResult(kept.report, report);
 }
 
-/** Returns the newest attempt if its result comes again after a restart. */
+/** Returns the newest attempt if its result is repeated soon after a restart of the program. */
 function repeatedAfterRestart(
   report: TransactionReport,
   { sent }: Recent,
@@ -244,7 +244,7 @@ function repeatedAfterRestart(
     : undefined;
 }
 
-/** Whether no later payment of that amount was sent whose own result could be repeated. */
+/** Whether the attempt is the newest one of that amount whose command may have been sent. */
 function isNewestOf(
   attempt: Attempt,
   report: TransactionReport,
@@ -257,7 +257,7 @@ function isNewestOf(
 /**
  * Returns the orders that were answered as not charged and that an approval without a reference
  * contradicts, because the terminal may have approved what it had refused. Results come in order,
- * so the approval is for no payment before the last one that had its own result.
+ * so the search ends at the last payment that had its own result.
  */
 function deniedBefore(
   report: TransactionReport,
@@ -276,7 +276,7 @@ function deniedBefore(
   return denied;
 }
 
-/** Returns the orders in doubt that have another amount, or that a later result has passed. */
+/** Returns orders in doubt of another amount, or after which a later order had its result. */
 function nearOf(
   report: TransactionReport,
   { attempts }: OneWayJournal,
@@ -322,9 +322,9 @@ export function isSameResult(before: TransactionReport, report: TransactionRepor
 
 /** The attempts that a result without a reference can belong to, newest first. */
 interface Recent {
-  /** The attempts back to the last one that had its own result, with that one. */
+  /** The attempts since the last one that had its own result, and that attempt itself. */
   readonly sent: readonly Attempt[];
-  /** The attempts whose result may still come: in doubt, or settled by a person. */
+  /** The attempts whose result may still come: attempts in doubt, or settled by a person. */
   readonly owed: readonly Attempt[];
   /** Whether older attempts are left out because results come in order. */
   readonly isCut: boolean;
@@ -332,7 +332,7 @@ interface Recent {
 
 /**
  * Returns the recent attempts without `running`. If results come in order, no attempt before the
- * last one that had its own result awaits one; otherwise every unfinished attempt does.
+ * last one that had its own result awaits a result; otherwise every unfinished attempt does.
  */
 function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt): Recent {
   const isOrdered = holds.has("ordered-results");
@@ -352,7 +352,7 @@ function recentOf(journal: OneWayJournal, holds: Assumptions, running?: Attempt)
   return { sent, owed, isCut: false };
 }
 
-/** The errors that only a result with the terminal's code causes, not our cancel or a proof. */
+/** The errors that only a terminal's result causes, as opposed to our cancel or a proof. */
 const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "PAYMENT_DECLINED",
   "PAYMENT_CANCELLED",
@@ -361,7 +361,7 @@ const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "CURRENCY_REFUSED",
 ]);
 
-/** Whether its result came within its payment. A later result proves nothing about the order. */
+/** Whether the attempt's result came within its payment. A late result does not count here. */
 function hadItsResult({ state }: Attempt): boolean {
   if (isInDoubt(state)) return hadInDoubt(state);
   if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
@@ -370,7 +370,7 @@ function hadItsResult({ state }: Attempt): boolean {
   return terminalCode !== null && errorsOfResults.has(error);
 }
 
-/** Whether an attempt in doubt had a result of its own: of another amount, or a second one. */
+/** Whether an attempt in doubt had a result of its own: of another amount, or a second result. */
 function hadInDoubt(state: AttemptState): boolean {
   const own = "last" in state ? state.last?.report : undefined;
   const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);
@@ -383,7 +383,7 @@ function isWaitedFor({ state }: Attempt): boolean {
   return open !== undefined && isInDoubt(open) && !hadInDoubt(open);
 }
 
-/** Returns the last result that came for the attempt, and when. */
+/** Returns the last result that came for the attempt, and when it came, in epoch milliseconds. */
 function lastResult({ transactionId }: Attempt, { attempts }: OneWayJournal) {
   for (const { atMs, detail } of attempts.events(transactionId).toReversed()) {
     const { report } = detail as { readonly report?: TransactionReport };

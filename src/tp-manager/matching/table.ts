@@ -13,7 +13,7 @@ import {
 
 /**
  * The decision table: what the facts of a probe prove about a payment in doubt, a reversal in doubt
- * and an unmatched transaction (docs/matching.md). Pure. The book shows its rows.
+ * and an unmatched transaction. Pure. docs/matching.md shows its rows.
  *
  * The verdict is that of the first row that holds and has an entry in the inquiry's column.
  * "unsure" proves neither a charge nor its absence, and suppresses no alarm.
@@ -25,7 +25,7 @@ interface Grounds {
   readonly assumes?: readonly Assumption[];
 }
 
-/** The verdict with which a run of probes ends. */
+/** The verdict that ends a run of probes. */
 export type Conclusion = Grounds &
   (
     | { readonly verdict: "charged"; readonly report: TransactionReport }
@@ -34,16 +34,16 @@ export type Conclusion = Grounds &
     | { readonly verdict: "reversed"; readonly report: TransactionReport }
     /** A reversal in doubt was not carried out, so the sale stands. */
     | { readonly verdict: "not-reversed" }
-    /** This run proves nothing, and the attempt stays in doubt. */
+    /** These probes prove nothing, and the attempt stays in doubt. */
     | { readonly verdict: "unsettled" }
     | { readonly verdict: UnmatchedVerdict }
   );
 
 export type Verdict =
   | Conclusion
-  /** Not decided yet: the next probe follows after `waitMs`. */
+  /** Not decided yet: the terminal is probed again after `waitMs`. */
   | (Grounds & { readonly verdict: "look-again"; readonly waitMs: number })
-  /** The answer came from another terminal and does not count (docs/rules/15-not-yet.md). */
+  /** Another terminal answered, so the answer does not count (docs/rules/15-not-yet.md). */
   | (Grounds & { readonly verdict: "no-answer" });
 
 type SaleVerdict =
@@ -54,19 +54,19 @@ type SaleVerdict =
   | "unsettled"
   | Waiting;
 type ReversalVerdict = "reversed" | "not-reversed" | "unsettled" | Waiting;
-/** What a row can say of an unmatched transaction; "taken-back" is the finding "reversed". */
+/** A row's verdicts on an unmatched transaction; "taken-back" stands for the finding "reversed". */
 type UnmatchedVerdict = Exclude<UnmatchedFinding, "reversed"> | "taken-back";
-/** When to probe again: soon, after the lost command's time limit, or at the right terminal. */
+/** When the next probe follows: soon, after the command's time limit, or at the right terminal. */
 type Waiting = "confirm" | "silence" | "no-answer";
 
 interface EvidenceRow {
   readonly holds: (facts: Facts) => boolean;
-  /** The reason for people; a name in braces is replaced by that fact. */
+  /** The reason, as a text for people; a name in braces is replaced by the fact of that name. */
   readonly because: string;
   readonly sale?: SaleVerdict;
   readonly reversal?: ReversalVerdict;
   readonly unmatched?: UnmatchedVerdict | Waiting;
-  /** The assumptions of the row: without one of them the row proves nothing. */
+  /** The assumptions on which the row rests; if one does not hold, the row proves nothing. */
   readonly assumes?: readonly Assumption[];
 }
 
@@ -84,7 +84,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
-    // Whatever is stored later, the held sale stays this order's or another's unless reversed.
+    // A sale that the terminal had stored stays this order's or another's, unless it was reversed.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
     sale: "unsettled",
@@ -140,7 +140,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     reversal: "confirm",
   },
   {
-    // The wait is for a sale that is stored late; an empty storage would not show such a sale.
+    // The terminal may store the sale late, so the storage proves nothing until the time limit.
     holds: ({ asBefore, silenceLeftMs }) => asBefore === "same" && silenceLeftMs > 0,
     because: "nothing new is stored, but the time limit of the lost command is not over",
     sale: "silence",
@@ -155,7 +155,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     reversal: "unsettled",
   },
   {
-    // The sale may be stored without being shown, so a report outweighs an unchanged storage.
+    // A sale may be stored but not shown, so an unclear report outweighs an unchanged storage.
     holds: ({ asBefore, unclear }) => asBefore === "same" && unclear,
     because: "the terminal shows nothing new, but had reported a result that says nothing clear",
     sale: "unsettled",
@@ -234,7 +234,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    // It is not known what became of the accepted report, whatever else the terminal has stored.
+    // What became of the accepted report is not known, whatever else the terminal has stored.
     holds: ({ asReported, refused }) => asReported === "different" && !refused,
     because: "the terminal's last transaction is another one than it had reported",
     sale: "unsettled",
@@ -331,7 +331,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
   },
 ];
 
-/** Judges one probe; if it proves nothing, judges by what the next command found. */
+/** Judges one probe. If the probe proves nothing, judges by what the next command found stored. */
 export function judge(
   inquiry: Inquiry,
   probe: Probe,
@@ -346,12 +346,12 @@ export function judge(
 
 /**
  * Returns the verdict by what the next command found stored, which is as good as a probe if the
- * terminal finished that command. undefined: it proves nothing.
+ * terminal finished that command. undefined: the finding proves nothing.
  */
 export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefined {
   const { next } = known;
   if (!next?.served || inquiry.about === "unmatched") return undefined;
-  // The terminal had ended the earlier command only if its own report of an end is final.
+  // Only if a reported failure is final (abort-final) had the terminal ended the earlier command.
   if (!known.holds.has("abort-final")) return undefined;
   const probe = {
     identity: next.identity,
@@ -416,7 +416,7 @@ function verdictOf(
   }
 }
 
-/** Returns the pause for an empty storage, which is watched as it may fill and empty itself. */
+/** Returns the pause before the next probe; an empty storage is probed often, as it may change. */
 function watchMs({ kind, asBefore }: Facts, leftMs: number): number {
   return kind === "none" && asBefore === "same" ? Math.min(leftMs, EMPTY_PROBES_MS) : leftMs;
 }
