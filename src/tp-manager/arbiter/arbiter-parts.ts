@@ -40,32 +40,32 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly settled: () => void;
   readonly guard: ArbiterGuard;
   /**
-   * Whether a new version is on probation (docs/updates.md 4.3) and so leaves the terminal alone.
-   * Without this member there is no probation.
+   * Whether a new version is on probation (docs/updates.md 4.3) and therefore does not use the
+   * terminal. Without this member there is no probation.
    */
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
-  /** Checks that the next start would find what was written; undefined: nothing is checked. */
+  /** Proves that written records survive a restart; undefined: nothing is proved. */
   readonly proof?: WriteProof | undefined;
   /** The name of the terminal's setup; see {@link LearnedFrom.setup}. */
   readonly setup: string;
 }
 
-/** What the classes of this folder share: parts, settings, and the objects made from them. */
+/** What the classes of this folder have in common: parts, settings, and the open inquiries. */
 export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
   readonly inquiries: Inquiries;
 }
 
 /**
- * What the arbiter needs to know of a journal gap: a journal that was lost or restored from a copy
- * does not know all sales (docs/rules/17-loss.md).
+ * What the arbiter needs to know about a journal gap: a journal that was lost or restored from a
+ * copy does not know all sales (docs/rules/17-loss.md).
  */
 interface ArbiterGuard {
-  /** Resolves when the supervisor's orders are imported; undefined: there are none to import. */
+  /** Resolves when the supervisor's orders are imported; undefined: no import is needed. */
   whole(signal: AbortSignal): Promise<void> | undefined;
-  /** Stores a sale that no order here has. Returns whether it shows that the journal lost data. */
+  /** Stores an unmatched sale. Returns whether the sale proves that the journal lost data. */
   noteSale(now: Stored): boolean;
-  /** Stores the terminal's last transaction, unless the journal knows it already. */
+  /** Stores the terminal's last transaction, unless the journal knows the transaction already. */
   keepLast(now: Stored): void;
-  /** The journal gap that is not closed yet; undefined when there is none. */
+  /** The open journal gap; undefined when the journal is whole. */
   readonly open: JournalGap | undefined;
 }

@@ -13,35 +13,35 @@ export interface ClosingParts extends Pick<ArbiterTools, "clock" | "log"> {
   readonly arbiter: TerminalArbiter;
 }
 
-/** The time between two checks of whether an end of day that the terminal demands can begin. */
+/** The time between two checks of whether the end of day that the terminal demands can begin. */
 const CHECK_MS = 5_000;
 /**
  * The time without a payment that must pass before an end of day begins. A kiosk whose goods got
  * stuck asks for the money back within this time, and after an end of day no sale can be reversed.
- * A terminal that is locked until its end of day reverses nothing, so there the end of day does not
- * wait (docs/zvt.md 5.3).
+ * A terminal that is locked until its end of day reverses nothing, so its end of day begins without
+ * this wait (docs/zvt.md 5.3).
  */
 const QUIET_MS = 300_000;
-/** The shortest and the longest pause between two attempts; each failure doubles the pause. */
+/** The shortest and the longest pause between two ends of day; each failure doubles the pause. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** The age from which an earlier end of day no longer counts for the present demand. */
+/** The age at which an earlier end of day no longer counts for the terminal's present demand. */
 const RECENT_MS = 6 * 3_600_000;
-/** The number of newest payments checked: an older one can become charged after the newest. */
+/** The number of newest payments checked, because an older payment can end after the newest one. */
 const PAYMENTS_CHECKED = 50;
 /** The pause before a terminal that did not answer is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** The refusals that need no alarm here: they pass by themselves, or another alarm was raised. */
+/** The refusals that raise no alarm: they pass by themselves, or another alarm was raised. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
  * Runs the end of day that the terminal demands (docs/zvt.md 11.5: F0, B1, tag 1F13) when no other
  * work is going on, because a terminal that waits for an end of day takes no cards. An end of day
- * deletes the evidence of what was charged, so the keeper waits until recovery has asked about
- * every attempt in doubt (docs/rules/05-evidence.md), unless the terminal refuses to answer
- * recovery until its end of day has run. The keeper stores nothing, so a restart changes nothing:
- * the journal knows when an end of day was last begun.
+ * deletes the evidence of what was charged, so this class waits until recovery has probed every
+ * attempt in doubt (docs/rules/05-evidence.md), unless the terminal refuses to answer recovery
+ * before its end of day. This class stores nothing, so a restart changes nothing: the journal knows
+ * when an end of day was last begun.
  */
 export class ClosingKeeper {
   readonly #parts: ClosingParts;
@@ -60,7 +60,7 @@ export class ClosingKeeper {
     this.#checkSoon(0);
   }
 
-  /** Begins no new end of day. An end of day that already runs has its own lease and finishes. */
+  /** Begins no new end of day. An end of day that runs already has its own lease and finishes. */
   close(): void {
     this.#closed = true;
     this.#unsubscribe?.();
@@ -81,7 +81,7 @@ export class ClosingKeeper {
     });
   }
 
-  /** Runs the end of day if it is due. Resolves with the pause until the next check, if any. */
+  /** Runs the end of day if it is due. Resolves with the pause (ms) until the next check. */
   async #check(): Promise<number | undefined> {
     if (!this.#isDemanded) return undefined;
     const { arbiter, clock, log } = this.#parts;
@@ -106,10 +106,10 @@ export class ClosingKeeper {
   #isQuiet(): boolean {
     const { arbiter, terminalLog, clock } = this.#parts;
     if (arbiter.lease.current || arbiter.lease.closed) return false;
-    // A terminal that refuses recovery's question until an end of day has run cannot be waited for.
+    // A terminal that refuses all probes until its end of day has run cannot be waited for.
     if (arbiter.inquiries.isAsking && !arbiter.inquiries.isLockedOut) return false;
     const nowMs = clock.now();
-    // The wall clock can jump forwards and backwards, so the distance counts.
+    // The distance counts in both directions, because the wall clock can jump either way.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
     const isLocked = arbiter.terminal.state.status?.cr === "2";
     if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;

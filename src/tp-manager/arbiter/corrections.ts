@@ -42,19 +42,18 @@ export function applyAnswer(
   }
   return charged;
 }
-/** Returns the reason and the proof to store with a charge. */
+/** Returns the reason and the proof that are stored with a charge. */
 export const chargedBy = (proof: Proof) => ({
   because: `charged: ${textOfProof(proof)}`,
   proof: { ...proof, rules: RULES_VERSION },
 });
 
 /**
- * Marks a sale as reversed when the terminal has stored a reversal of the sale and no command of
- * ours waits for that reversal: the terminal reversed the sale after it had refused to, or a person
- * reversed it at the terminal's keys (docs/rules/16-fresh.md). If the sale stayed charged, the
- * gateway would refund the money a second time. Call this only after two probes have shown the
- * reversal. Returns the id of the sale's order; undefined: no sale is certain. Throws when the
- * journal fails.
+ * Marks a sale as reversed when the terminal has stored a reversal of the sale for which no command
+ * of ours waits: the terminal reversed the sale after it had refused to, or a person reversed it at
+ * the terminal's keys (docs/rules/16-fresh.md). If the sale stayed charged, the gateway would
+ * refund the money a second time. Call this only after two probes have shown the reversal. Returns
+ * the id of the sale's order; undefined: no sale is certain. Throws when the journal fails.
  */
 export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
   const attempt = givenBack(now, parts);
@@ -77,14 +76,14 @@ export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined
   for (const transactionId of new Set(records.sharingTrace(originalTrace).toReversed())) {
     const attempt = attempts.read(transactionId);
     if (attempt && isGivenBack(attempt, now, report, parts)) return attempt;
-    // Trace numbers repeat: the reversal belongs to the newest command that reported its number.
+    // Trace numbers repeat, so the reversal belongs to the newest command that reported its number.
     const reported = reportsOf(attempts.events(transactionId));
     if (reported.some((one) => one.good && givesBack(one, report))) return undefined;
   }
   return undefined;
 }
 
-/** Whether the reversal took this sale back, by the test that also precedes our own reversals. */
+/** Whether the reversal took this sale back, by the same checks as before our own reversals. */
 function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
   now: Stored,
@@ -96,13 +95,13 @@ function isGivenBack(
   }
   if (!givesBack(state.report, reversal)) return false;
   if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
-  // While the journal had lost data, the terminal's trace numbers may have started again.
+  // If the journal lost data since the sale, the terminal's trace numbers may have started again.
   if (parts.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
   return freshnessOf(sold, now, parts).freshness === "reversed";
 }
 
-/** Raises the alarm that the money is already back; a person finds out who reversed the sale. */
+/** Raises the alarm that a sale was reversed without us, so that a person finds out by whom. */
 export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
   const text = `${how}; answered as Reversed from now on, see who gave the money back`;
   writer.log("error", { alarm: "reversed-elsewhere" }, text);
@@ -110,7 +109,7 @@ export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
 
 type LateSale = Omit<Extract<AttemptInput, { input: "found-in-doubt" }>, "input">;
 
-/** Marks an order as charged that was answered as not charged. `how`: how this was found. */
+/** Marks an order as charged that was answered as not charged. `how`: how the charge was found. */
 export function chargeLate(
   attempt: Attempt,
   found: LateSale,
@@ -140,7 +139,7 @@ export function putInDoubt(
     `attempt ${attempt.number} of order ${attempt.request.orderId} is unknown now: it had been ` +
     `answered as not charged, and the terminal ${says}: compare, and settle it`;
   writer.log("error", { alarm: PAYMENT_UNKNOWN }, text);
-  // A sale that can belong to either of two attempts in doubt is not yet a second charge.
+  // A sale that can belong to either of two attempts in doubt is not a second charge yet.
   alarmIfTwice(attempt, parts, ["yes"]);
 }
 
@@ -169,7 +168,7 @@ export function alarmTwice(
   log.error({ alarm: "order-charged-twice", orderId, transactionId }, `${what}: ${advice}`);
 }
 
-/** Raises the alarm that an approval is not as requested. `fate`: whether it was refused. */
+/** Raises the alarm that an approval is not as requested. `fate`: whether we refused it. */
 export function alarmMismatch(
   writer: AttemptWriter,
   { amountMinor }: TransactionReport,
@@ -179,7 +178,7 @@ export function alarmMismatch(
   writer.log("error", detail, `the terminal approved something else than was asked; ${fate}`);
 }
 
-/** Raises an alarm when a charge differs from the request (docs/rules/25-one-way.md). */
+/** Raises an alarm when an approval differs from the request (docs/rules/25-one-way.md). */
 export function alarmDifference(writer: AttemptWriter, { good, differs }: TransactionReport): void {
   if (!good || !differs?.length) return;
   const detail = { alarm: "report-differs", differs } as const;

@@ -36,7 +36,7 @@ interface PaymentWork {
   approved(attempt: Attempt): void;
   /** Called when the outcome of the attempt is on disk. Must not throw. */
   ended(attempt: Attempt): void;
-  /** Records the attempt as failed, because no financial command has left. */
+  /** Records the attempt as failed, because no financial command was sent. */
   refused(why: AppError): Attempt;
 }
 
@@ -85,7 +85,7 @@ export class FinancialCommands {
   }
 
   /**
-   * Resolves with the attempt after one or two probes of the terminal's storage have confirmed the
+   * Resolves with the attempt after one or two probes of the terminal's storage have checked the
    * outcome that the terminal reported (docs/rules/22-heard-end.md). The wait ends early when the
    * terminal's line is lost.
    */
@@ -100,14 +100,14 @@ export class FinancialCommands {
 
   /**
    * Reverses a sale of an order, or throws at once: the errors of {@link pay}, or NOT_SUPPORTED.
-   * `saleOf` chooses the sale, or throws; it is called when this reversal already has the terminal.
+   * `saleOf` chooses the sale or throws; it is called when the reversal already has the lease.
    */
   reverse(orderId: string, saleOf: (baseline: Baseline) => SaleToReverse): Promise<Attempt> {
     const { log, lease, identityCheck, proof } = this.#parts;
     return lease.use("reversal", orderId, {
       needs: "reverse",
-      // A sale on the terminal that no order knows already makes the reversal unsafe, so nothing is
-      // asked about that sale here (docs/rules/16-fresh.md).
+      // The stored sale is not passed to `noteStored`: a sale of the terminal that no order knows
+      // already makes the reversal unsafe (docs/rules/16-fresh.md).
       prepare: (preparing) => identityCheck.prepare(preparing),
       run: async (terminal, baseline) => {
         const sale = saleOf(baseline);
@@ -130,7 +130,7 @@ export class FinancialCommands {
   /**
    * Resolves with the outcome of a financial command. An outcome in doubt is handed to recovery; an
    * outcome that could not be written to the disk rejects as unknown. `ended` is called before the
-   * rest, because the hand-off that `ended` begins takes time.
+   * other steps, because the hand-off that `ended` begins takes time.
    */
   async #ended(
     begun: Attempt,
@@ -156,9 +156,9 @@ export class FinancialCommands {
 
 /**
  * Reverses one charged attempt on the terminal: reserves the sale, writes the write-ahead record,
- * and sends the command once (docs/rules/07-returns.md). A sale that was already reversed becomes
- * reversed without a command (docs/rules/16-fresh.md). Resolves with the attempt after the
- * reversal; rejects only when the outcome could not be written.
+ * and sends the command once (docs/rules/07-returns.md). A sale that the terminal has already
+ * reversed becomes reversed without a command (docs/rules/16-fresh.md). Resolves with the attempt
+ * after the reversal; rejects only when the outcome could not be written.
  */
 async function runReversal(
   writer: AttemptWriter,
@@ -197,8 +197,8 @@ async function runReversal(
 }
 
 /**
- * Returns an observer that accepts each report on the wire, because a refusal could undo a reversal
- * that has happened. A report of another sale leaves the reversal in doubt.
+ * Writes a report on a reversal. Every report is accepted on the wire, because a refusal could undo
+ * a reversal that has happened. A report of another sale leaves the reversal in doubt.
  */
 function writeReversal(
   writer: AttemptWriter,
@@ -234,18 +234,18 @@ export class RunningPayment {
     return held.run?.decide(decision, "the kiosk said so");
   }
 
-  /** Whether the terminal holds an approved sale of the order with no decision about its goods. */
+  /** Whether the terminal holds an approved sale of the order that awaits its goods decision. */
   awaitsGoods(orderId: string): boolean {
     const { held } = this.#parts.lease;
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
-  /** Resolves when the terminal has taken the request. The payment's answer has the outcome. */
+  /** Cancels the payment; resolves when the terminal accepts that. Its answer has the outcome. */
   async cancel(): Promise<void> {
     const { lease, terminal, inquiries } = this.#parts;
     const { held } = lease;
     if (!terminal.cancel) {
-      // A payment that runs or begins may still charge its order, whatever is answered here.
+      // A payment that runs or begins may still charge its order, whatever this call answers.
       const charged = held || inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }

@@ -6,27 +6,27 @@ import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
-/** A matter that only the terminal can clear up. The methods throw when the journal fails. */
+/** A matter that only a probe of the terminal can clear up. Throws when the journal fails. */
 export interface Question {
   readonly key: string;
   /**
    * The order in doubt. null: the question is about an unmatched transaction, and is asked only
-   * when no question about an order is waiting at that terminal.
+   * when no question about an order waits for the same terminal.
    */
   readonly orderId: string | null;
   /** Fields that name the matter in log lines. */
   readonly about: object;
-  /** The terminal that has to be asked. An answer of another terminal does not count. */
+  /** The terminal that has to be probed. The answer of another terminal does not count. */
   readonly identity: TerminalIdentity;
-  /** Whether financial commands wait until the conclusion (docs/rules/05-evidence.md). */
+  /** Whether financial commands wait for the question's conclusion (docs/rules/05-evidence.md). */
   readonly blocks: boolean;
-  /** Returns whether the matter still needs an answer; an operator may have settled it. */
+  /** Returns whether the question still needs an answer; an operator may have settled the order. */
   isOpen(): boolean;
-  /** Returns what a probe proves. `earlier` is the previous probe for this question. */
+  /** Returns what a probe proves about the question. `earlier` is the previous probe for it. */
   judge(probe: Probe, earlier: EarlierProbe | null): Verdict;
   /** Writes the conclusion of the question. `probe` is null when the terminal was never asked. */
   conclude(conclusion: Conclusion, probe: Probe | null): void;
-  /** Stores a probe from which nothing can be concluded yet. */
+  /** Stores a probe that proves nothing yet. */
   note(verdict: Verdict, probe: Probe): void;
 }
 
@@ -34,9 +34,9 @@ interface InquiryParts {
   readonly clock: Clock;
   readonly log: AlarmLog;
   readonly terminal: Terminal;
-  /** Resolves when a probe disturbs no work and the journal can judge its answer. */
+  /** Resolves when a probe disturbs no work and the journal can judge the terminal's answer. */
   readonly readyToProbe: (signal: AbortSignal) => Promise<void>;
-  /** The terminal that this installation works with; undefined until one has been accepted. */
+  /** The accepted terminal; undefined until a terminal has been accepted. */
   readonly accepted: () => TerminalIdentity | undefined;
   /** Called with each answer of the terminal, after the questions have been judged by it. */
   readonly probed: (probe: Probe) => void;
@@ -44,10 +44,10 @@ interface InquiryParts {
   readonly asking: () => void;
 }
 
-/** The shortest and the longest pause before the terminal is asked again when it did not answer. */
+/** The shortest and the longest pause before a terminal that did not answer is probed again. */
 const RETRY_MIN_MS = 500;
 const RETRY_MAX_MS = 15_000;
-/** The number of differing probes after which a question is concluded without proof. */
+/** The number of probes with changing results after which a question is concluded without proof. */
 const PROBES_MAX = 8;
 
 interface Open {
@@ -57,7 +57,7 @@ interface Open {
   retryMs: number;
   /** Whether the terminal left the last probe for this question unanswered. */
   unanswered: boolean;
-  /** The number of probes that showed something else than the probe before. */
+  /** The number of probes that showed something else than the probe before them. */
   probes: number;
   because: string;
   earlier: EarlierProbe | null;
@@ -67,7 +67,7 @@ interface Open {
  * Asks the terminal about everything that only the terminal can clear up, with one probe for all
  * questions that are due (docs/rules/15-not-yet.md). A terminal that is disconnected, busy, locked,
  * out of order or replaced has not answered: the questions wait and are asked again when its state
- * changes, and at growing pauses. Between two probes, only questions with `blocks` delay commands.
+ * changes, and at growing pauses. Between two probes only questions with `blocks` delay commands.
  */
 export class Inquiries {
   readonly #parts: InquiryParts;
@@ -76,12 +76,12 @@ export class Inquiries {
   readonly #unsubscribe: () => void;
   /**
    * Whether {@link #run} is active. The promise of a run cannot show this, because a run without
-   * questions ends before the promise is stored.
+   * questions ends before its promise is stored.
    */
   #isRunning = false;
   #runner: Promise<void> | undefined;
   #wake: (() => void) | undefined;
-  /** The terminal's state when it last did not answer; a new state is a reason to ask again. */
+  /** The terminal's state when it last gave no answer; a new state is a reason to ask again. */
   #vainState = "";
   #isLockedOut = false;
 
@@ -90,22 +90,22 @@ export class Inquiries {
     this.#unsubscribe = parts.terminal.subscribe(() => this.#stateChanged());
   }
 
-  /** Whether there is a question for the connected terminal. */
+  /** Whether a question about the connected terminal is open. */
   get isAsking(): boolean {
     return this.#here.length > 0;
   }
 
-  /** The order whose question has to be answered before any financial command may leave. */
+  /** The order whose question has to be concluded before any financial command may be sent. */
   get blockedBy(): string | undefined {
     return this.#blocking.find(({ orderId }) => orderId !== null)?.orderId ?? undefined;
   }
 
-  /** Whether the terminal is being asked about a transaction that no order requested. */
+  /** Whether the terminal is being asked about an unmatched transaction. */
   get unmatchedAsked(): boolean {
     return this.#blocking.some(({ orderId }) => orderId === null);
   }
 
-  /** Whether a locked terminal refused to answer a probe. */
+  /** Whether the terminal is locked and therefore refused to answer the last probe. */
   get isLockedOut(): boolean {
     return this.#isLockedOut && this.isAsking;
   }
@@ -114,7 +114,7 @@ export class Inquiries {
     return this.#open.has(key);
   }
 
-  /** Resolves when the question is concluded; undefined: there is no question with this key. */
+  /** Resolves when the question is concluded; undefined: no question with this key is open. */
   ended(key: string): Promise<void> | undefined {
     return this.#open.get(key)?.ended.promise;
   }
@@ -124,8 +124,8 @@ export class Inquiries {
   }
 
   /**
-   * Asks a question until it is concluded, with or without proof. Two calls for one question share
-   * one conclusion. Never rejects. Ends early, without a conclusion, when the connector stops.
+   * Asks a question until it is concluded, with or without proof. Two calls with one question get
+   * the same conclusion. Never rejects. Ends early, without a conclusion, when the connector stops.
    */
   ask(question: Question): Promise<void> {
     const known = this.#open.get(question.key);
@@ -151,7 +151,7 @@ export class Inquiries {
   /**
    * Asks at once every question that the terminal has not answered yet, because an operator has
    * settled an order or accepted a terminal, or the terminal's state has changed. A question that
-   * was answered once waits for its second probe, because a reversal may be running.
+   * was answered once waits for its second probe, because the terminal may be reversing the sale.
    */
   reconsider(): void {
     for (const open of this.#open.values()) {
@@ -205,14 +205,14 @@ export class Inquiries {
         else if (due.length === 0 && this.#open.size > 0) await this.#pause();
       }
     } catch (error) {
-      // Only a stop of the connector ends a run early; any other error is a fault and must show.
+      // Only a stop of the connector ends a run early; any other error is a fault of the program.
       if (!this.#abort.signal.aborted) throw error;
     } finally {
       this.#isRunning = false;
     }
   }
 
-  /** Concludes the questions that need no probe any more. */
+  /** Concludes the questions that no longer need a probe. */
   #dropAnswered(): void {
     const accepted = this.#guarded(undefined, () => this.#parts.accepted());
     for (const open of [...this.#open.values()]) {
@@ -229,7 +229,7 @@ export class Inquiries {
     }
   }
 
-  /** The open questions except those that wait for others to be concluded first. */
+  /** The open questions, without those that wait until the questions about orders are concluded. */
   get #askable(): Open[] {
     const all = [...this.#open.values()];
     const ofOrders = all.map(({ question }) => question).filter(({ orderId }) => orderId !== null);
@@ -248,7 +248,7 @@ export class Inquiries {
     return !sameTerminal(question.identity, this.#parts.terminal.state.identity);
   }
 
-  /** Probes the connected terminal once, when it is free, for all questions that are due there. */
+  /** Probes the connected terminal once, when no work uses it, for all questions that are due. */
   async #probe(): Promise<void> {
     const { terminal, readyToProbe, log } = this.#parts;
     await readyToProbe(this.#abort.signal);
@@ -274,7 +274,7 @@ export class Inquiries {
 
   #process(open: Open, probe: Probe): void {
     const { question } = open;
-    // Checked after the probe, because an operator may have settled the matter meanwhile.
+    // Checked after the probe, because an operator may have settled the order meanwhile.
     if (!question.isOpen()) {
       this.#end(open);
       return;
@@ -333,7 +333,7 @@ export class Inquiries {
     }
   }
 
-  /** Waits until the next question is due or another event wakes the run. */
+  /** Waits until the next question is due, or until another event wakes the run. */
   async #pause(): Promise<void> {
     const { clock } = this.#parts;
     const waiting = this.#askable;
@@ -350,15 +350,15 @@ export class Inquiries {
   }
 }
 
-/** Returns the conclusion of a question that no further probe can answer. */
+/** Returns the conclusion "without proof" for a question that no further probe can answer. */
 const givenUp = ({ orderId }: Question, because: string): Conclusion => ({
   verdict: orderId === null ? "unclear" : "unsettled",
   because,
 });
 
 /**
- * Returns since when consecutive probes have shown the same transaction as this probe, or undefined
- * when the previous probe showed another one.
+ * Returns since when (monotonic ms) consecutive probes have shown the same transaction as this
+ * probe; undefined when the previous probe showed another one.
  */
 const unchangedSinceMs = ({ earlier }: Open, { last }: Probe): number | undefined =>
   earlier !== null && isUnchanged(earlier.last, last) ? earlier.sinceMs : undefined;

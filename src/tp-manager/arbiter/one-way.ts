@@ -37,9 +37,9 @@ import { aboutWhom, alarmOf } from "./unmatched.ts";
 
 /**
  * Handles the results of a one-way terminal (docs/rules/25-one-way.md): finds the order of each
- * result with the rules in matching/one-way.ts, stores what the result shows of the terminal, and
+ * result with the rules in matching/one-way.ts, learns from the result about the terminal, and
  * writes what follows from a late result. A late result is on disk before the driver acknowledges
- * it. Members throw when the journal fails, unless their comment says otherwise.
+ * it. Methods throw when the journal fails, unless their comment says otherwise.
  */
 export class OneWay {
   readonly #parts: ArbiterTools;
@@ -67,7 +67,7 @@ export class OneWay {
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /** Returns the report with its contradictions to the request or an earlier result. */
+  /** Returns the report with its contradictions to the request or to an earlier result. */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
@@ -75,8 +75,8 @@ export class OneWay {
   }
 
   /**
-   * Stores what the stored result of an order shows of this terminal. Does not throw for a failing
-   * journal, because the next result shows the same again.
+   * Learns from an order's result whether this terminal returns our reference and register number.
+   * Does not throw when the journal fails, because the next result shows the same facts again.
    */
   learn(report: TransactionReport): void {
     const { log, terminal } = this.#parts;
@@ -96,9 +96,9 @@ export class OneWay {
   }
 
   /**
-   * Stores that a person has settled an order by a result which itself decided nothing. No further
-   * result of the order is awaited, and results of this terminal need not carry facts that others
-   * did.
+   * Notes that a person has settled an order by a result which had decided nothing: no further
+   * result of the order is awaited, and this terminal's results need not carry our reference or
+   * register number from now on.
    */
   settled({ state: before, transactionId, request }: Attempt, { state }: Attempt): void {
     const { learned } = this;
@@ -125,14 +125,14 @@ export class OneWay {
 
   /**
    * The attempts in doubt whose amount is not for sale now, because a result of that amount could
-   * belong to any of them; the newest first.
+   * belong to any of them or to the new sale; the newest first.
    */
   get ambiguousOrders(): readonly Attempt[] {
     const { namesNoPayment = false } = this.#parts.terminal.capabilities;
     return ambiguousWith(this.#parts, { ...this.#line, namesNothing: namesNoPayment });
   }
 
-  /** Handles a late result. Returns whether it is on disk; never throws for a failing journal. */
+  /** Handles a late result. Returns whether it is on disk; does not throw if the journal fails. */
   take({ report: received, ...rest }: OneWayResult): boolean {
     const { log } = this.#parts;
     try {
@@ -144,7 +144,7 @@ export class OneWay {
         return true;
       }
       const attempt = answer.answer === "one" ? answer.candidate.attempt : undefined;
-      // The payment of this attempt has not written its outcome yet.
+      // The payment of this attempt still runs and has not written its outcome yet.
       if (attempt && isPaying(attempt.state)) return false;
       const because = answer.answer === "one" ? textOfProof(answer.proof) : "";
       if (attempt && this.#follow(attempt, report, because)) this.learn(report);
@@ -158,9 +158,9 @@ export class OneWay {
   }
 
   /**
-   * Ends an attempt whose result is on disk and whose outcome is not, because the process or the
-   * disk failed between the two writes. The result counts, because a terminal that cannot be
-   * refused never takes a result back.
+   * Ends an attempt whose result is on disk but whose outcome is not, because the process or the
+   * disk failed between the two writes. The result counts, because a terminal whose results cannot
+   * be refused never takes a result back.
    */
   endStored(attempt: Attempt): Attempt {
     const { state, baseline } = attempt;
@@ -201,8 +201,8 @@ export class OneWay {
   }
 
   /**
-   * Returns the attempt that decides the order's status once `end` is written: a late result that
-   * waited for this write may have changed the order. Throws STORAGE_FAILED.
+   * Returns the attempt that decides the order's status after `end` was written, because a late
+   * result that waited for this write may have changed the order. Throws STORAGE_FAILED.
    */
   decisiveAfter(end: Attempt): Attempt {
     const { terminal, attempts } = this.#parts;
@@ -213,12 +213,12 @@ export class OneWay {
   }
 
   /**
-   * Writes what follows from a late result of the attempt. Returns false when nothing follows,
-   * because the attempt's state awaits no result of a sale and none came before.
+   * Writes what follows from a late result for its attempt. Returns false when nothing follows,
+   * because the attempt awaits no result of a sale.
    */
   #follow(attempt: Attempt, received: TransactionReport, because: string): boolean {
     const { state, request, transactionId } = attempt;
-    // A result that names its attempt may leave out the amount and the currency.
+    // A result that carries its attempt's reference may lack the amount and the currency.
     const report = {
       ...received,
       amountMinor: received.amountMinor ?? request.amountMinor,
@@ -249,7 +249,7 @@ export class OneWay {
     return true;
   }
 
-  /** Lets the result decide whether the attempt is charged, not charged, or still in doubt. */
+  /** Lets the late result decide whether the attempt is charged, not charged, or still in doubt. */
   #settleInDoubt(
     writer: AttemptWriter,
     report: TransactionReport,
@@ -267,14 +267,14 @@ export class OneWay {
     settled();
   }
 
-  /** Notes the result by which an operator settled the order: no other result is awaited. */
+  /** Notes the result by which an operator settled the order; no other result is awaited. */
   #noteSettledResult(transactionId: string, report: TransactionReport): void {
     const { attempts, clock } = this.#parts;
     const note = { atMs: clock.now(), kind: SETTLED_RESULT, detail: { report } } as const;
     attempts.addEvent(transactionId, note);
   }
 
-  /** Makes the order unknown until a person settles it or an approval that names it arrives. */
+  /** Makes the order unknown until a person settles it or an approval with its reference comes. */
   #askPerson(attempt: Attempt, report: TransactionReport, because: string): void {
     const found = { report, judgement: "disagrees", because } as const;
     putInDoubt(attempt, found, "reports a sale that is its own or another's", this.#parts);
@@ -289,7 +289,7 @@ export class OneWay {
     for (const { attempt } of good ? effectsOf(answer) : []) {
       this.#askPerson(attempt, report, because);
     }
-    // A refusal is stored too, so that its repetition is not taken for a later order's result.
+    // A refusal is stored as well, so that its repetition is not taken for a later order's result.
     const [newest] = terminalLog.unmatched(1);
     if (!good && newest && isSameResult(newest.report, report)) return;
     const { identity } = terminal.state;

@@ -39,7 +39,7 @@ export class PaymentRun {
   readonly approved = Promise.withResolvers<Attempt>();
   #timer: Timer | undefined;
   #cancelAsked = false;
-  /** Whether the terminal has ended this payment. */
+  /** Whether the terminal has ended the payment, so that no decision can reach it. */
   #isOver = false;
 
   constructor(attempt: Attempt, parts: ArbiterTools & { readonly oneWay: OneWay }) {
@@ -49,7 +49,7 @@ export class PaymentRun {
 
   /**
    * Resolves with the attempt and its outcome. Rejects only when the outcome could not be written;
-   * the journal then still says "sent", and recovery asks the terminal.
+   * the journal then still has the attempt as "sent", and recovery probes the terminal.
    */
   async finish(): Promise<Attempt> {
     const { terminal, clock, paymentTimeoutMs, matcher, oneWay } = this.#parts;
@@ -87,7 +87,7 @@ export class PaymentRun {
       );
       const ended = writeEnd(this.writer, end, matcher.assumptions, this.#cancelAsked);
       if (this.#cancelAsked && isCharged(ended.state)) {
-        // The approval counts despite the cancel: the operator must know (docs/design.md 5.13).
+        // The approval counts despite the cancel, so an operator must know (docs/design.md 5.13).
         const detail = { alarm: "approved-after-cancel" } as const;
         this.writer.log("error", detail, "the terminal approved a payment that was cancelled");
       }
@@ -100,8 +100,8 @@ export class PaymentRun {
 
   /**
    * Whether journal and terminal agree on everything before this attempt: no other attempt is
-   * unfinished, and the terminal's last transaction before this attempt is the last sale in the
-   * journal. Only then may the terminal be asked to undo a sale that the journal lacks
+   * unfinished, and the terminal's last transaction before this attempt is the journal's last sale.
+   * Only then may the terminal be asked to undo a sale that the journal lacks
    * (docs/rules/13-receipt.md). false when the journal cannot be read.
    */
   get #isInSync(): boolean {
@@ -124,7 +124,7 @@ export class PaymentRun {
     }
   }
 
-  /** Asks the terminal once to cancel. Its answer does not decide the payment's outcome. */
+  /** Asks the terminal once to cancel the payment; its answer does not decide the outcome. */
   async cancel(): Promise<CancelAnswer | { readonly answer: "not-able" }> {
     if (this.#isUndecided) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");
@@ -140,8 +140,8 @@ export class PaymentRun {
 
   /**
    * Records the one decision about the goods of an approved sale, first on disk and then at the
-   * terminal. Returns "taken"; "decided" when this same decision was recorded before; "other" when
-   * a different one was recorded, or when no goods are awaited.
+   * terminal. Returns "taken"; "decided" when the same decision was recorded before; "other" when a
+   * different decision was recorded, or when the sale waits for no decision.
    */
   decide(decision: GoodsDecision, why: string): "taken" | "decided" | "other" {
     const { state } = this.writer.attempt;
@@ -159,7 +159,7 @@ export class PaymentRun {
   get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
-    // A terminal that stops waiting first reports a result that no longer agrees.
+    // A terminal that stops waiting for goods first reports a result that does not agree.
     return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
   }
 
@@ -173,13 +173,13 @@ export class PaymentRun {
     const goods = isPaying(state) ? state.goods : null;
     const first = isPaying(state) && state.last?.report.good ? state.last.report : undefined;
     if (first && report.good) {
-      // Whether the numbers show another sale than the first result (docs/rules/20-second-sale.md).
+      // Whether the numbers show another sale than the first report (docs/rules/20-second-sale.md).
       const isNamed = namesAnotherSale(first, report);
-      // Whether the report may be another sale although no number shows it. After a decision about
-      // the goods the terminal sends a second report of the same sale, which may lack numbers too.
+      // Whether the report may be another sale although no number shows this. After a goods
+      // decision the terminal sends a second report of the same sale, which may lack numbers too.
       const isTimed = !goods?.decision && mayBeAnotherSale(first, report);
       if (isNamed || isTimed) this.#alarmSecondSale(report);
-      // After a decision about the goods, a refusal of the report could undo the decision.
+      // After the goods decision, a refusal of the report could undo what was decided.
       if (isNamed && !goods?.decision) {
         this.writer.advance({ input: "second-sale", report });
         return "refuse";
@@ -240,7 +240,7 @@ export class PaymentRun {
   }
 }
 
-/** Returns the callbacks for a driver that are the same for every financial command. */
+/** Returns the callbacks of a driver that are the same for every financial command. */
 export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> {
   return {
     acknowledged: () => writer.heard({ input: "acknowledged" }),
@@ -248,7 +248,7 @@ export function observe(writer: AttemptWriter): Omit<PaymentObserver, "report"> 
   };
 }
 
-/** Writes the outcome of a command. `cancelled`: the terminal was asked to cancel it. */
+/** Writes the end of a command. `cancelled`: we had asked the terminal to cancel the command. */
 export function writeEnd(
   writer: AttemptWriter,
   said: PaymentEnd,
@@ -259,7 +259,7 @@ export function writeEnd(
   return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
-/** Returns the reported outcome, or a lost one if it rests on what this terminal may not keep. */
+/** Returns the reported end, or "lost" if an assumption that it needs is switched off. */
 function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumptions): PaymentEnd {
   if (end.end !== "completed" && end.end !== "aborted") return end;
   const report = "last" in state ? state.last?.report : undefined;

@@ -27,7 +27,7 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 const NAMED_IN_ALARM = 5;
 
 /**
- * Compares what the terminal and the gateway say with the journal (docs/rules/18-totals.md), at
+ * Compares what the terminal and the gateway report with the journal (docs/rules/18-totals.md), at
  * each end of day and when a receipt number is missing before a sale. A difference is stored and
  * alarmed with the orders that can explain it; no answer to the kiosk changes. A comparison that
  * fails raises an alarm and throws nothing.
@@ -39,19 +39,19 @@ export class Reconciler {
     this.#parts = parts;
   }
 
-  /** At start, compares the ends of day that an earlier process had not compared yet. */
+  /** At start, compares the ends of day that an earlier process has not compared. */
   begin(): void {
     this.#safely(() => {
       for (const id of this.#parts.reconciliations.uncompared()) this.#compare(id);
     });
   }
 
-  /** Compares an end of day of the journal. Returns undefined if no comparison was possible. */
+  /** Compares an end of day with the journal; returns undefined if no comparison was possible. */
   closed(closingId: number): Reconciliation | undefined {
     return this.#safely(() => this.#compare(closingId));
   }
 
-  /** Checks whether a receipt number is missing between the charged sale and the one before. */
+  /** Checks whether a receipt number is missing between the charged sale and the sale before. */
   sold({ transactionId, state }: Attempt): void {
     const { terminalShared, reconciliations } = this.#parts;
     if (!isCharged(state) || terminalShared) return;
@@ -157,7 +157,7 @@ function cardSums(entries: readonly LedgerEntry[]) {
   }));
 }
 
-/** Returns the ids of the order that an alarm is about, if the alarm is about one order only. */
+/** Returns the ids for an alarm's fields if the alarm is about one order only, else no ids. */
 function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transactionId?: string } {
   const [only, ...others] = suspects;
   if (!only || others.length > 0) return {};

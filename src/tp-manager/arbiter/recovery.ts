@@ -14,10 +14,10 @@ import { alarmTwice, chargedBy } from "./corrections.ts";
 import type { Question } from "./inquiries.ts";
 import type { OneWay } from "./one-way.ts";
 
-/** The kind of event for a run of recovery without proof (docs/rules/05-evidence.md). */
+/** The kind of event for a run of probes that ended without proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
-/** The kinds of events by which the terminal ended a command; earlier events no longer matter. */
+/** The kinds of events with which the terminal ended a command; earlier ones matter no more. */
 const heardEnds = ["end-completed", "end-aborted"];
 
 type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
@@ -36,8 +36,8 @@ export class Recovery {
 
   /**
    * At start, puts in doubt the attempts that an earlier process left running, because their
-   * outcome was not received; ends the attempts whose stored result is the outcome; and asks the
-   * terminal about every attempt in doubt.
+   * outcome was not received; ends the attempts whose stored result is the outcome; and probes the
+   * terminal for every attempt in doubt.
    */
   begin(): void {
     const { attempts, oneWay } = this.#parts;
@@ -48,7 +48,7 @@ export class Recovery {
     }
   }
 
-  /** Asks the terminal about one attempt in doubt. Settles like {@link Inquiries.ask}. */
+  /** Probes the terminal for one attempt in doubt. Settles like {@link Inquiries.ask}. */
   recover(transactionId: string): Promise<void> {
     const { attempts, inquiries } = this.#parts;
     const attempt = attempts.read(transactionId);
@@ -63,8 +63,8 @@ export class Recovery {
   }
 
   /**
-   * Whether recovery has already ended without proof since the attempt's last reversal began. A run
-   * before the reversal was about the sale and does not count.
+   * Whether recovery has already ended without proof since the attempt's last reversal began. A
+   * recovery before the reversal was about the sale and does not count.
    */
   #wasUnsettled(transactionId: string): boolean {
     const events = this.#parts.attempts.events(transactionId);
@@ -73,16 +73,16 @@ export class Recovery {
   }
 
   /**
-   * Asks about an attempt whose command has just ended in doubt, or whose outcome could not be
-   * written, so that the journal still says "sent". The attempt blocks sales even while the journal
-   * cannot be read (docs/rules/05-evidence.md). When the journal can be written again, the
-   * `unwritten` events are written first. Settles like {@link recover}.
+   * Probes the terminal for an attempt whose command has just ended in doubt, or whose outcome
+   * could not be written, so that the journal still has it as "sent". The attempt blocks sales even
+   * while the journal cannot be read (docs/rules/05-evidence.md). When the journal can be written
+   * again, the `unwritten` events are written first. Settles like {@link recover}.
    */
   doubted(attempt: Attempt, unwritten: WrittenEvent[] = []): Promise<void> {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /** Settles attempts in doubt by what a later command has found. Nothing is sent. */
+  /** Settles attempts in doubt by what a later command has found stored. Sends nothing. */
   learn(): void {
     const { attempts, inquiries, matcher, log } = this.#parts;
     try {
@@ -99,7 +99,7 @@ export class Recovery {
     }
   }
 
-  /** Stores an end of day of a locked terminal as evidence with each order in doubt. */
+  /** Stores an end of day as evidence with each order about which the terminal is asked. */
   closed(end: TelecollectionEnd): void {
     const { inquiries, log } = this.#parts;
     for (const { key, orderId } of inquiries.questions) {
@@ -115,8 +115,8 @@ export class Recovery {
   #questionOf(attempt: Attempt, blocks: boolean, unwritten: WrittenEvent[] = []): Question {
     const { transactionId, request } = attempt;
     const lostSinceMs = this.#parts.clock.monotonicMs();
-    // Only an attempt whose own outcome could not be written is still in a running state here. The
-    // attempt of a reversal was charged when the reversal began.
+    // Only an attempt whose own outcome could not be written is still in a running state here; the
+    // attempt of a reversal was charged when its reversal began.
     let isEndWritten = inDoubtStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.attempts.read(transactionId);
@@ -155,8 +155,8 @@ export class Recovery {
   }
 
   /**
-   * Returns how long it has been unknown what the terminal did. The wall clock is used, because an
-   * earlier process had another monotonic clock.
+   * Returns how long it has been unknown what the terminal did, in milliseconds of the wall clock,
+   * because an earlier process had another monotonic clock.
    */
   #unseenMs({ transactionId, startedAtMs }: Attempt): number {
     const events = this.#parts.attempts.events(transactionId);
@@ -165,8 +165,8 @@ export class Recovery {
   }
 
   /**
-   * Writes the outcome that could not be written before, even if an earlier call wrote a part.
-   * Returns the attempt if it is in doubt.
+   * Writes the outcome that could not be written before, even if an earlier call wrote a part of
+   * it. Returns the attempt if it is in doubt.
    */
   #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
     if (inDoubtStateOf(attempt)) return this.#parts.oneWay.endStored(attempt);
@@ -228,7 +228,7 @@ export class Recovery {
     }
   }
 
-  /** Whether a probe showed another sale that can be the order's and was later overwritten. */
+  /** Whether a probe showed another sale that can be the order's, which was overwritten later. */
   #hadAnotherStored({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
     const { matcher, attempts } = this.#parts;
     return attempts.events(transactionId).some(({ kind, detail }) => {
@@ -242,7 +242,7 @@ export class Recovery {
     });
   }
 
-  /** Returns why the record belongs to the attempt. Call it before the verdict is written. */
+  /** Returns why the record belongs to the attempt. Call this before the verdict is written. */
   #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
     const identity = baseline?.identity ?? anyTerminal;
     const answer = this.#parts.matcher.whose(report, "probe", identity);
@@ -258,7 +258,7 @@ export class Recovery {
   }
 }
 
-/** Raises an alarm when the charge exceeds the goods that came out, to be refunded in part. */
+/** Raises alarms when the terminal charged more than the goods that came out are worth. */
 function alarmBeyondGoods(writer: AttemptWriter, before: Attempt): void {
   const { state } = writer.attempt;
   if ("goods" in before.state && before.state.goods?.decision === null) {

@@ -21,7 +21,7 @@ import {
 import { Unmatched } from "./unmatched.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** The members of {@link TerminalLease} that only read the lease, for other rooms. */
+/** The members of {@link TerminalLease} that other rooms may use; none of them reaches the wire. */
 const ofLease = [
   "current",
   "closed",
@@ -37,8 +37,8 @@ const ofInquiries = ["blockedBy", "unmatchedAsked", "isAsking", "isLockedOut"] a
 
 /**
  * Decides who has the terminal. Every use of the driver passes through this class: payments,
- * reversals and upkeep take a lease; recovery's questions, also about unmatched transactions, are
- * asked between two leases (docs/rules/05-evidence.md).
+ * reversals and maintenance take a lease; recovery's probes, also for unmatched transactions, run
+ * between two leases (docs/rules/05-evidence.md).
  */
 export class TerminalArbiter {
   readonly #parts: CommandParts & {
@@ -48,13 +48,13 @@ export class TerminalArbiter {
   readonly terminal: TerminalFacts;
   /** Which work has the terminal now. */
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
-  /** The questions that only the terminal can answer. */
+  /** The open questions that only a probe of the terminal can answer. */
   readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;
-  /** Whether this installation works with the connected terminal (docs/rules/12-terminal.md). */
+  /** Whether the connected terminal is the accepted terminal (docs/rules/12-terminal.md). */
   readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
-  /** The terminal's last status. Asking for it takes no lease. */
+  /** The terminal's last status. Asking for the status takes no lease. */
   readonly lastAnswer: Pick<LastAnswer, "ask" | "kept">;
-  /** What a one-way terminal has shown, and the orders that its results could be confused with. */
+  /** What a one-way terminal has shown, and the orders with which its results could be confused. */
   readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned">;
   readonly recovery: Pick<Recovery, "recover">;
   readonly unmatched: Pick<Unmatched, "lateReport">;
@@ -84,7 +84,7 @@ export class TerminalArbiter {
     const unmatched = new Unmatched(tools);
     const reconciler = new Reconciler(tools);
     const noteStored = (now: Baseline): void => {
-      // A sale that no order knows may belong to an attempt that stayed unknown.
+      // A sale that no order knows may belong to an attempt that recovery left unknown.
       if (unmatched.found(now)) recovery.askAgain();
     };
     const used = { ...tools, identityCheck, oneWay, recovery, reconciler, noteStored };
@@ -102,7 +102,7 @@ export class TerminalArbiter {
     this.upkeep = new Upkeep(used);
   }
 
-  /** Puts in doubt what an earlier process left running, and begins to ask the terminal. */
+  /** Puts in doubt the attempts that an earlier process left running, and begins to probe. */
   start(): void {
     const { probation, terminal, reconciler, recovery, unmatched, oneWay } = this.#parts;
     terminal.subscribe((event) => {
@@ -146,7 +146,7 @@ export class TerminalArbiter {
     const { terminal, lease, inquiries, identityCheck, guard, proof, lastAnswer } = this.#parts;
     const { state } = terminal;
     const isRunning = lease.current !== undefined;
-    // While a command runs on the wire, no probe keeps the terminal waiting for the disk.
+    // While a command runs, no test write is made, so that the terminal need not wait for the disk.
     const isHeld = isRunning || state.busy;
     return [
       closedBy(lease),
@@ -159,8 +159,8 @@ export class TerminalArbiter {
   }
 
   /**
-   * Writes what an operator found out about an attempt in doubt. Nothing is sent to the terminal,
-   * so no lease is needed and no other attempt in doubt delays the settlement.
+   * Writes an operator's finding about an attempt in doubt. Nothing is sent to the terminal, so no
+   * lease is needed and no other attempt in doubt delays the settlement.
    */
   settle(
     attempt: Attempt,
@@ -176,14 +176,14 @@ export class TerminalArbiter {
     return this.#parts.oneWay.decisiveAfter(settled);
   }
 
-  /** Forbids the driver to change the terminal's storage while a question is open. */
+  /** Forbids the driver to change the terminal's storage while a question about it is open. */
   #keepEvidence(): void {
     const { terminal, probation, inquiries } = this.#parts;
     terminal.keepEvidence?.(inquiries.isAsking || probation?.isOn === true);
   }
 }
 
-/** Why the terminal would refuse a payment, as last known. A payment asks it again. */
+/** Returns why the terminal would refuse a payment, as last known; a payment asks again. */
 function terminalReason(
   { link, linkProblem, status }: TerminalState,
   isRunning: boolean,
@@ -213,7 +213,7 @@ function changedReason(check: IdentityCheck): NotReadyReason | undefined {
   return { code: "TERMINAL_CHANGED", says: "another terminal is connected than before" };
 }
 
-/** Returns why no new order can be paid while the supervisor's orders are being imported. */
+/** Returns why a new order cannot be paid while the supervisor's orders are being imported. */
 function gapReason(gap: ArbiterParts["guard"]["open"]): NotReadyReason | undefined {
   if (!gap || gap.isImported) return undefined;
   const says = `${gap.because}: the supervisor's orders are being imported`;
@@ -222,7 +222,7 @@ function gapReason(gap: ArbiterParts["guard"]["open"]): NotReadyReason | undefin
 
 /**
  * Returns a new object with only the given members of `whole`, so that no cast leads from the new
- * object to the other members (docs/architecture.md 2.2).
+ * object to the other members of `whole` (docs/architecture.md 2.2).
  */
 function viewOf<Whole extends object, Name extends keyof Whole>(
   whole: Whole,

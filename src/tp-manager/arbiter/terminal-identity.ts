@@ -12,14 +12,14 @@ import {
 import type { ArbiterParts, ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalLease } from "./terminal-lease.ts";
 
-/** How long a status that the terminal answered is given again without asking. */
+/** How long the terminal's last status is answered again without asking the terminal. */
 const STATUS_KEPT_MS = 2_000;
-/** How long a missing answer counts as the state; the terminal is asked only on request. */
+/** How long a terminal that did not answer counts as silent; it is asked again only on request. */
 const SILENCE_KEPT_MS = 60_000;
 
 /**
- * The check before every financial command: the terminal answers, and it is the terminal that this
- * installation works with (docs/rules/01-baseline.md, docs/rules/03-repeats.md,
+ * The check before every financial command: the terminal answers, and it is the terminal that
+ * this installation has accepted (docs/rules/01-baseline.md, docs/rules/03-repeats.md,
  * docs/rules/12-terminal.md).
  */
 export class IdentityCheck {
@@ -29,7 +29,7 @@ export class IdentityCheck {
     this.#parts = parts;
   }
 
-  /** Accepts the connected terminal as the one to work with. Throws TERMINAL_DISCONNECTED. */
+  /** Accepts the connected terminal as the terminal to work with. Throws TERMINAL_DISCONNECTED. */
   accept(): TerminalIdentity {
     const { terminal, inquiries } = this.#parts;
     if (terminal.state.link !== "connected") throw new AppError("TERMINAL_DISCONNECTED");
@@ -39,7 +39,7 @@ export class IdentityCheck {
     return identity;
   }
 
-  /** The connected terminal, if another one is accepted. Throws STORAGE_FAILED. */
+  /** The accepted and the connected terminal, if they differ. Throws STORAGE_FAILED. */
   get replaced() {
     const { link, identity: found } = this.#parts.terminal.state;
     const accepted = link === "connected" ? this.#accepted : undefined;
@@ -64,7 +64,7 @@ export class IdentityCheck {
 
   /**
    * Makes the terminal ready for an end of day, like {@link prepare}, but also when the terminal
-   * takes no cards: an end of day unlocks a terminal that is locked until one has run
+   * takes no cards: an end of day unlocks a terminal that is locked until its end of day has run
    * (docs/zvt.md 11.5). Resolves with undefined for a locked terminal.
    */
   async prepareToClose(preparing: AbortController): Promise<Baseline | undefined> {
@@ -78,7 +78,7 @@ export class IdentityCheck {
     }
   }
 
-  /** The accepted terminal. Its errors say `charged: no`: nothing financial has left yet. */
+  /** The accepted terminal. Errors get `charged: no`, because no financial command was sent yet. */
   get #accepted(): TerminalIdentity | undefined {
     return storage(() => this.#parts.terminalLog.acceptedTerminal(), "no");
   }
@@ -88,7 +88,7 @@ export class IdentityCheck {
     storage(() => terminalLog.acceptTerminal(identity, clock.now()), "no");
   }
 
-  /** Returns the accepted terminal, if any. Throws TERMINAL_CHANGED when `found` is another. */
+  /** Returns the accepted terminal, if any. Throws TERMINAL_CHANGED if `found` is another. */
   #assertAccepted(found: TerminalIdentity): TerminalIdentity | undefined {
     const accepted = this.#accepted;
     if (!accepted || sameTerminal(accepted, found)) return accepted;
@@ -97,8 +97,8 @@ export class IdentityCheck {
 }
 
 /**
- * Returns the identity with the parts that the terminal has reported since. Parts that it once
- * reported stay (docs/rules/12-terminal.md).
+ * Returns the accepted identity with the members that the terminal has reported since. A serial
+ * number or terminal id that was once reported stays (docs/rules/12-terminal.md).
  */
 const completed = (accepted: TerminalIdentity, found: TerminalIdentity): TerminalIdentity => ({
   serialNumber: accepted.serialNumber || found.serialNumber,
@@ -108,8 +108,8 @@ const completed = (accepted: TerminalIdentity, found: TerminalIdentity): Termina
 });
 
 /**
- * The terminal's last answer, or that it did not answer, valid until the next message from it. Used
- * for people and kiosks only: the rules about money ask the driver itself
+ * The terminal's last answer, or that the terminal did not answer, valid until its next message.
+ * Used for people and kiosks only: the rules about money ask the driver itself
  * (docs/rules/03-repeats.md, docs/rules/05-evidence.md).
  */
 export class LastAnswer {
@@ -127,34 +127,34 @@ export class LastAnswer {
     });
   }
 
-  /** Asks the terminal for its status and the time. Throws {@link TerminalUnavailable}. */
+  /** Asks for the terminal's status, returned with its time. Throws {@link TerminalUnavailable}. */
   async ask(signal: AbortSignal) {
     const { terminal, clock, lease } = this.#parts;
     this.#status = undefined;
     const { begun } = lease;
     const status = await this.heard(terminal.check(signal));
     const dated = { status, atMs: clock.now() };
-    // If a lease began during the question, the answer is already outdated and is not stored.
+    // If a lease began meanwhile, the answer is already outdated and is not stored.
     if (begun === lease.begun) {
       this.#status = { ...dated, monotonicMs: clock.monotonicMs(), leases: begun };
     }
     return dated;
   }
 
-  /** The last status, while it is recent and no lease began since. Reading it sends no command. */
+  /** The last status while it is recent and no lease began since. Reading it asks no terminal. */
   get kept() {
     const last = this.#status;
     const isKept = last?.leases === this.#parts.lease.begun && this.#isWithin(STATUS_KEPT_MS, last);
     return isKept ? last : undefined;
   }
 
-  /** Why the terminal did not answer although its line may be open; valid for one minute. */
+  /** Why the terminal did not answer although its line may be open; undefined after one minute. */
   get silence(): TerminalUnavailable | undefined {
     const kept = this.#silence;
     return kept && this.#isWithin(SILENCE_KEPT_MS, kept) ? kept.why : undefined;
   }
 
-  /** Settles like `asked`, and records whether the terminal answered. */
+  /** Settles like `asked`, and records whether the terminal has answered. */
   async heard<T>(asked: Promise<T>): Promise<T> {
     try {
       const answer = await asked;

@@ -9,30 +9,30 @@ import type { PaymentRun } from "./payment-run.ts";
 /** The work that has the terminal to itself now. */
 interface Lease {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
-  /** The order that the work is about; undefined for maintenance of the terminal. */
+  /** The order that the work is about; undefined for a reset and for an end of day. */
   readonly orderId: string | undefined;
-  /** Aborts the preparation of the work, with a reason. */
+  /** Aborts the preparation of the work; the abort reason becomes the error. */
   readonly preparing: AbortController;
-  /** The payment on the wire; undefined before its write-ahead record and for other work. */
+  /** The payment on the wire; undefined before its write-ahead record, and for other work. */
   run: PaymentRun | undefined;
   readonly ended: Promise<unknown>;
 }
 
-/** A terminal whose protocol has the commands that a piece of work needs. */
+/** A terminal whose protocol has the command that a piece of work needs. */
 export type Held<Needs extends keyof HeldTerminal> = HeldTerminal &
   Required<Pick<HeldTerminal, Needs>>;
 
-/** One piece of work for which the terminal is needed. */
+/** One piece of work that needs the terminal to itself. */
 interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
   readonly needs: Needs;
-  /** Makes the terminal ready. Sends no financial command. */
+  /** Makes the terminal ready for the work. Sends no financial command. */
   prepare(preparing: AbortController): Promise<Ready>;
   /**
-   * Does the work. Called in the same moment as the last check, so that nothing can change between
-   * the two; the work must send its command without waiting first.
+   * Does the work. Called synchronously after the last check, so that nothing can change between
+   * the check and the command; the work must send its command without waiting first.
    */
   run(terminal: Held<Needs>, ready: Ready, lease: Lease): Promise<Result>;
-  /** Answers a refusal before anything financial has left. Without it, `use` rejects with `why`. */
+  /** Returns the result of work refused before it began. Without it `use` rejects with `why`. */
   refused?(why: AppError): Result;
 }
 
@@ -55,24 +55,24 @@ export class TerminalLease {
     this.#facts = facts;
   }
 
-  /** The lease together with the payment that runs, for the arbiter's own classes. */
+  /** The present lease with the payment that runs, for the arbiter's own classes. */
   get held(): Lease | undefined {
     return this.#current;
   }
 
-  /** The work that has the terminal. `goodsUntilMs`: how long it waits for a goods decision. */
+  /** The work that has the terminal. `goodsUntilMs`: until when it waits for a goods decision. */
   get current() {
     if (!this.#current) return undefined;
     const { what, orderId, run } = this.#current;
     return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
   }
 
-  /** The number of leases given since the start. */
+  /** The number of leases that were given since the start. */
   get begun(): number {
     return this.#begun;
   }
 
-  /** Whether no new work gets a lease any more, because the connector stops. */
+  /** Whether no new work gets a lease, because the connector stops. */
   get closed(): boolean {
     return this.#closed;
   }
@@ -98,19 +98,19 @@ export class TerminalLease {
     });
   }
 
-  /** Throws TERMINAL_IN_DOUBT while a question is unanswered (docs/rules/05-evidence.md). */
+  /** Throws TERMINAL_IN_DOUBT while the terminal is being asked (docs/rules/05-evidence.md). */
   assertNothingInDoubt(): void {
     const reason = inquiryReason(this.#inquiries);
     if (reason) throw refusalBy(reason);
   }
 
-  /** Throws STORAGE_FAILED when a new order could not be written to the disk. */
+  /** Throws STORAGE_FAILED when the record of a new order could not be written to the disk. */
   assertWritable(): void {
     const fault = unwritableBy(this.#facts.proof?.standing);
     if (fault) throw refusalBy(fault);
   }
 
-  /** Returns the error for a command that the protocol lacks (docs/rules/25-one-way.md). */
+  /** Returns the error for a command that the protocol does not have (docs/rules/25-one-way.md). */
   lackOf(needs: keyof HeldTerminal): AppError | undefined {
     return isAble(this.#terminal, needs) ? undefined : lackOf(needs);
   }
@@ -148,9 +148,9 @@ export class TerminalLease {
     let ready: Ready;
     try {
       ready = await work.prepare(lease.preparing);
-      // A cancel may have come after the terminal's last answer.
+      // A cancel may have come after the terminal's last answer in the preparation.
       lease.preparing.signal.throwIfAborted();
-      // The command would hide a result that the terminal reported during the preparation.
+      // Checked again, because the command would hide a result that came during the preparation.
       this.#assertMayDo(lease.what);
     } catch (error) {
       const why = failureOf(error);
@@ -161,8 +161,8 @@ export class TerminalLease {
   }
 
   /**
-   * Throws when the work may not begin. A locked terminal gets its end of day although it is in
-   * doubt, because it answers no question before. Throws like {@link assertNothingInDoubt}.
+   * Throws TERMINAL_IN_DOUBT when the work may not begin. A locked terminal gets its end of day
+   * although an attempt is in doubt, because it answers no probe until its end of day has run.
    */
   #assertMayDo(what: Lease["what"]): void {
     if (what === "end of day" && this.#inquiries.isLockedOut) return;
@@ -178,14 +178,14 @@ export interface NotReadyReason {
   /** The error code that `POST /payment` would answer. */
   readonly code: ErrorCode;
   readonly says: string;
-  /** The message in the payment's error answer; without this member the code's own message. */
+  /** The message in the payment's error answer; without this member that of the code is used. */
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Whether the refused order is charged; without this member as the code says. */
+  /** Whether the refused order is charged; without this member the value of the code is used. */
   readonly charged?: Charged;
 }
 
-/** Returns why no work gets a lease, or undefined. */
+/** Returns why no work gets a lease; undefined when leases are given. */
 export function closedBy(
   lease: Pick<TerminalLease, "closed" | "updating">,
 ): NotReadyReason | undefined {
@@ -194,7 +194,7 @@ export function closedBy(
   return undefined;
 }
 
-/** Returns why the terminal must be asked something first (docs/rules/05-evidence.md). */
+/** Returns why the terminal has to be asked something first (docs/rules/05-evidence.md). */
 export function inquiryReason({
   blockedBy,
   unmatchedAsked,
@@ -209,7 +209,7 @@ export function inquiryReason({
   return { code, says: "the terminal has an unmatched transaction and is asked", message };
 }
 
-/** Returns why a new payment could not be written to the disk (docs/design.md 1.3). */
+/** Returns why a new payment could not be written to the disk now (docs/design.md 1.3). */
 export function unwritableBy(fault: WriteProof["known"]): NotReadyReason | undefined {
   return fault && { code: "STORAGE_FAILED", says: fault.says, charged: "no" };
 }

@@ -30,7 +30,7 @@ import type { Question } from "./inquiries.ts";
  * (docs/rules/04-approval.md, docs/rules/19-late.md): a result that the terminal reports although
  * no payment runs, which the driver refuses on the wire, and a sale that the terminal has stored
  * and never reported. Each is stored and raises an alarm, and the terminal is asked whether it
- * still has the transaction. No payment begins meanwhile: the next sale would hide the answer.
+ * still has the transaction. No payment begins meanwhile: it would hide the answer.
  */
 export class Unmatched {
   readonly #parts: ArbiterTools;
@@ -41,12 +41,12 @@ export class Unmatched {
     this.#parts = parts;
   }
 
-  /** At start, continues with reports that an earlier process did not ask the terminal about. */
+  /** At start, asks about the transactions that an earlier process left without a finding. */
   begin(): void {
     for (const row of this.#parts.terminalLog.openUnmatched()) this.#ask(row);
   }
 
-  /** Handles a report that the driver refused because no payment runs. Never throws. */
+  /** Handles a report that the driver refused because no payment was running. Never throws. */
   take(report: TransactionReport): void {
     const { log, terminal } = this.#parts;
     const { good, resultCode } = report;
@@ -59,7 +59,7 @@ export class Unmatched {
     const detail = { ...alarmOf(report, answer), good, resultCode };
     const text = "the terminal reported a result although no payment runs; refused";
     log.error(detail, text + aboutWhom(answer));
-    // A result that the terminal itself calls failed charged nobody, so nothing is asked about it.
+    // A result that the terminal itself reports as failed charged nobody, so nothing is asked.
     if (good || resultCode === null) this.#ask(row);
   }
 
@@ -67,17 +67,17 @@ export class Unmatched {
    * Returns whether a payment or an end of day has to wait because the terminal has stored a sale
    * that no order knows, or the reversal of a sale that was answered as charged. The terminal is
    * asked about this transaction first, because the command would hide it (docs/rules/19-late.md).
-   * At a terminal that another till shares, nothing waits: the orders that can have made the sale
-   * become unknown at once. Throws only for a fault of the program.
+   * At a terminal that another till shares, commands do not wait: the orders that can have made the
+   * sale become unknown at once. Throws only for a fault of the program.
    */
   found(now: Stored): boolean {
     return probesIn(now).filter((each) => this.#noteStored(each, () => true)).length > 0;
   }
 
   /**
-   * Uses what a probe for another question shows. An order that was answered as not charged and is
-   * a candidate for the stored sale becomes unknown; an order that is nearly a candidate is named
-   * in the alarm. Throws only for a fault of the program.
+   * Uses what a probe for another question shows. If an order that was answered as not charged is a
+   * candidate for the stored sale, the order becomes unknown; if it is nearly a candidate, the
+   * alarm names the order. Throws only for a fault of the program.
    */
   probed(probe: Probe): void {
     for (const each of probesIn(probe)) this.#noteStored(each, concernsNotCharged);
@@ -97,7 +97,7 @@ export class Unmatched {
       const candidates = candidatesIn(answer);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;
-      // A record that a command of ours reported is certainly not another till's sale.
+      // At a shared terminal only a sale that is certainly ours is asked about, no other till's.
       const isAsked = matcher.isShared
         ? answer.answer === "one"
         : candidates.length > 0 || attempts.unfinished().length > 0;
@@ -115,16 +115,16 @@ export class Unmatched {
     }
   }
 
-  /** Asks the terminal about the transaction before any sale. false: this was done before. */
+  /** Asks the terminal about the transaction before the next sale. false: it was asked before. */
   #hold(now: Stored, report: TransactionReport, answer: Answer | null): boolean {
     const { guard, log, matcher } = this.#parts;
     const { identity } = now;
     const isOfNoOrder = answer !== null && !matcher.explains(report, identity);
     const row = this.#keep(report, identity, isOfNoOrder);
     if (row === "repeated") return false;
-    // The question comes first, so that the terminal is asked even if a later line fails.
+    // The question is asked first, so that the terminal is probed even if a later line fails.
     this.#ask(row);
-    // The payment is refused now and so does not reach the guard's own check before a sale.
+    // The refused payment never reaches the guard's own check, so the guard gets the sale here.
     if (answer) guard.noteSale(now);
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
     const text = `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`;
@@ -135,7 +135,7 @@ export class Unmatched {
   /** Stores a transaction that no further probe can explain, and raises its alarm once. */
   #note({ identity }: Stored, report: TransactionReport, answer: Answer): void {
     const { terminalLog, clock, log, matcher } = this.#parts;
-    // At a shared terminal, sales of the other till raise no alarm.
+    // At a shared terminal, sales that belong to the other till raise no alarm.
     if (matcher.isShared && answer.answer === "none") return;
     const atMs = clock.now();
     const isOfNoOrder = !matcher.explains(report, identity);
@@ -153,8 +153,8 @@ export class Unmatched {
 
   /**
    * Whether the terminal need not be asked again about this same report, so that sales go on: the
-   * terminal was asked about it last and no command that could store a sale has left since, or
-   * nothing in the report distinguishes it from others.
+   * terminal was asked about it last and no command that could store a sale was sent since, or
+   * nothing in the report distinguishes it from other reports.
    */
   #wasAsked(report: TransactionReport): boolean {
     const { terminalLog } = this.#parts;
@@ -167,7 +167,7 @@ export class Unmatched {
 
   /**
    * Resolves when the terminal has been asked about a late result that may charge the order
-   * (docs/rules/19-late.md). undefined: there is no such result, or the journal cannot be read.
+   * (docs/rules/19-late.md). undefined: no such result is known, or the journal cannot be read.
    */
   lateReport(orderId: string): Promise<void> | undefined {
     return this.#read(() => {
@@ -188,12 +188,12 @@ export class Unmatched {
     }
   }
 
-  /** Returns which attempts the transaction can belong to; null when the journal cannot be read. */
+  /** Returns the attempts that the transaction can belong to; null: the journal cannot be read. */
   #whoseIfKnown(row: UnmatchedRow): Answer | null {
     return this.#read((): Answer | null => this.#parts.matcher.whoseUnmatched(row), null);
   }
 
-  /** Stores a transaction. The returned row has the id null when the journal failed. */
+  /** Stores an unmatched transaction. The returned row has the id null if the journal failed. */
   #keep(
     report: TransactionReport,
     identity: TerminalIdentity,
@@ -229,7 +229,7 @@ export class Unmatched {
     let { id } = row;
     return {
       key,
-      // The question names no order, because the result may belong to an attempt in doubt.
+      // The question names no order, because the transaction may belong to an attempt in doubt.
       orderId: null,
       about: { receiptNumber, traceNumber },
       identity: row.identity,
@@ -248,7 +248,7 @@ export class Unmatched {
         const { finding, because, answer } = found;
         if (!isAlarmed) this.#alarm(row.report, found);
         isAlarmed = true;
-        // For the verdict "held", `#finding` has already corrected the orders.
+        // If the verdict is "held", `#finding` has already corrected the orders.
         if (finding === "unclear" && conclusion.verdict !== "held" && answer) {
           applyAnswer(unproven(answer, "unclear", because), row.report, this.#parts);
         }
@@ -260,7 +260,7 @@ export class Unmatched {
     };
   }
 
-  /** Returns the finding, after correcting the order of a sale that the terminal still has. */
+  /** Returns the finding, and corrects the order of a sale that the terminal has stored late. */
   #finding(conclusion: Conclusion, row: UnmatchedRow, probe: Probe | null): Concluded {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !probe) {
@@ -278,7 +278,7 @@ export class Unmatched {
 
   /**
    * Returns what the journal knows about the transaction. When the journal cannot be read, returns
-   * no facts, and the alarm is raised all the same.
+   * no facts, so that the alarm is raised all the same.
    */
   #known(row: UnmatchedRow, probe: Probe): Known {
     const { matcher } = this.#parts;
@@ -298,7 +298,7 @@ export class Unmatched {
   }
 }
 
-/** Returns a probe for each transaction of one answer; the terminal's last one comes last. */
+/** Returns a probe for each transaction in a terminal's answer; its last transaction comes last. */
 function probesIn<T extends Pick<Probe, "last">>(probe: T): T[] {
   if (probe.last.kind !== "transaction") return [probe];
   const kind = "transaction" as const;
@@ -307,8 +307,8 @@ function probesIn<T extends Pick<Probe, "last">>(probe: T): T[] {
 }
 
 /**
- * Returns the probe as if the report were its last transaction, if the terminal's answer contains
- * the report; otherwise the probe itself.
+ * Returns the probe as if the report were the terminal's last transaction, if the terminal's answer
+ * contains the report; otherwise the probe itself.
  */
 function probeWith<T extends Pick<Probe, "last">>(report: TransactionReport, probe: T): T {
   const isIt = ({ last }: T): boolean =>
@@ -331,7 +331,7 @@ function foundIn({ verdict, because }: Verdict): Concluded {
   return { finding: unmatchedFindings.find((each) => each === named) ?? "unclear", because };
 }
 
-/** Returns the finding, or "unclear" if it may be a reversal, which some terminals store alike. */
+/** Returns the finding; "unclear" for a possible reversal, which may be stored like a sale. */
 function unlessReversal(found: Concluded, answer: Answer): Concluded {
   const reversal = candidatesIn(answer).find(({ as }) => as === "reversal");
   if (!reversal) return found;
@@ -340,14 +340,14 @@ function unlessReversal(found: Concluded, answer: Answer): Concluded {
   return { finding: "unclear", because };
 }
 
-/** Former names of the alarm, for programs that know only those (docs/decisions/08-names.md). */
+/** Former names of the alarm, for programs that know only these (docs/decisions/08-names.md). */
 const formerNames = {
   open: "unexpected-report",
   held: "sale-without-order",
   unclear: "sale-without-order-unclear",
 } as const;
 
-/** Returns the alarm's fields. The alarm is raised twice: when found, and with the finding. */
+/** Returns the fields of the alarm, which is raised when a transaction is found and when judged. */
 export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,

@@ -5,13 +5,13 @@ import { type Baseline, type LastTransaction, TerminalUnavailable } from "../ter
 import type { CommandParts } from "./financial-commands.ts";
 import { answerWithin } from "./terminal-identity.ts";
 
-/** The number of unanswered questions after which a locked terminal may close without one. */
+/** The number of unanswered probes after which a locked terminal gets its end of day anyway. */
 const UNANSWERED_MAX = 3;
 
 /** Maintenance of the terminal: a restart or an end of day, never during a payment. */
 export class Upkeep {
   readonly #parts: CommandParts;
-  /** The number of questions in a row that a locked terminal left unanswered. */
+  /** The number of successive probes that the locked terminal has not answered. */
   #unanswered = 0;
 
   constructor(parts: CommandParts) {
@@ -20,7 +20,7 @@ export class Upkeep {
 
   /**
    * Restarts the terminal and waits until it answers again. Throws {@link AppError}. The terminal
-   * is not asked for its status first, because a terminal that does not answer must be restarted
+   * is not asked for its status first, because a terminal that gives no answers must be restarted
    * too.
    */
   async reset(): Promise<void> {
@@ -40,7 +40,7 @@ export class Upkeep {
   }
 
   /**
-   * Runs the end of day. The record that it began is on disk before the command leaves, because no
+   * Runs the end of day. The record of its begin is on disk before the command is sent, because no
    * sale from before the end of day can be reversed afterwards (docs/rules/07-returns.md). Resolves
    * with the completed end of day and with the result of its comparison with the journal.
    */
@@ -83,8 +83,8 @@ export class Upkeep {
   }
 
   /**
-   * When the journal has a gap, stores the terminal's last sale before an end of day deletes it
-   * there (docs/rules/17-loss.md). Throws {@link TerminalUnavailable} or {@link AppError}
+   * When the journal has a gap, stores the terminal's last sale before an end of day deletes it in
+   * the terminal (docs/rules/17-loss.md). Throws {@link TerminalUnavailable} or {@link AppError}
    * STORAGE_FAILED; no end of day has begun then.
    */
   async #keepLast(baseline: Baseline | undefined): Promise<void> {
@@ -96,8 +96,8 @@ export class Upkeep {
   }
 
   /**
-   * Returns the last transaction of a locked terminal; undefined: the terminal refuses the question
-   * until its end of day, or has left it unanswered too often and would stay locked for ever.
+   * Returns the last transaction of a locked terminal. undefined: the terminal refuses the probe
+   * until its end of day has run, or gave no answer so often that it would stay locked for ever.
    */
   async #lastUnderLock(): Promise<LastTransaction | undefined> {
     const { terminal, prepareMs, clock, log } = this.#parts;

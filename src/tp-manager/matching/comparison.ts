@@ -229,7 +229,7 @@ function isReversalOfOther(a: NamedRecord, b: NamedRecord): boolean {
   return isOneReversal && agreement(a.traceNumber, b.traceNumber, equalTraces) === "differ";
 }
 
-/** Returns the seconds from the start of the year; null without a date or time. */
+/** Returns the date and time as seconds in a fixed leap year; null without a date or time. */
 function secondOf({ localDate, localTime }: NamedRecord): number | null {
   if (!/^\d{4}$/.test(localDate ?? "") || !/^\d{6}$/.test(localTime ?? "")) return null;
   const part = (text: string | null, at: number): number => Number(text?.slice(at, at + 2));

@@ -333,7 +333,7 @@ interface Candidates {
   readonly owner: Attempt | undefined;
 }
 
-/** How far the clock may jump without excluding a candidate; CLOCK_SLACK_MS under fresh-storage. */
+/** How far the clock may jump without excluding a candidate; CLOCK_SLACK_MS if sales store fast. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 

@@ -66,7 +66,7 @@ export class Matcher {
     return !this.#parts.assumptions.has("sole-user");
   }
 
-  /** Returns the attempts that a record can belong to. `atMs`: when the record arrived (now). */
+  /** Returns the attempts that a record can belong to. `atMs`: when it arrived, by default now. */
   whose(
     record: TransactionReport,
     source: Source,

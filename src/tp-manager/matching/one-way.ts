@@ -22,7 +22,7 @@ import {
 
 /** Decides whose result a one-way terminal reports (docs/rules/30-whose-result.md). Only reads. */
 
-/** The parts of the journal that the rules read, and the clock. The parts throw when it fails. */
+/** The parts of the journal that the rules read, and the clock. Each throws on a journal fault. */
 interface OneWayJournal extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly clock: { now(): number };
 }
