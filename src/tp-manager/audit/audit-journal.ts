@@ -15,7 +15,7 @@ import type { AttemptStep } from "../attempts/payment.ts";
 
 type Row = Record<string, SQLInputValue>;
 
-/** The number of faults that are listed at most; all are counted. */
+/** The largest number of faults that are listed; the counts include all faults. */
 const LISTED_MAX = 1_000;
 
 export interface AuditReport {
@@ -24,7 +24,7 @@ export interface AuditReport {
   readonly archived: number;
   readonly counts: Readonly<Record<AuditRule, number>>;
   readonly faults: readonly AuditFault[];
-  /** The number of attempts with steps of a newer version, by the kind of step. */
+  /** The number of attempts that have events of a newer version, by the kind of the event. */
   readonly unknown: Readonly<Record<string, number>>;
 }
 
@@ -56,13 +56,13 @@ const texts = {
     WHERE receipt_number = ? AND trace_number IS ? ORDER BY rowid`,
 };
 
-/** The other tables whose texts are searched for card numbers. */
+/** The tables other than `attempt` whose texts are searched for card numbers. */
 const searched = ["archived_order", "event", "unexpected_report", "telecollection"];
 
-/** A part of an audit: the attempts with these row numbers, or everything else. */
+/** A part of an audit: the attempts with these row numbers, or all other checks. */
 export type AuditPart = { readonly after: number; readonly upTo: number } | "others";
 
-/** The number of rows in a part, which take some seconds. */
+/** The number of rows in one part of an audit, whose check takes some seconds. */
 const PART_ROWS = 20_000;
 
 /** Returns the parts of an audit of this file, which can be run in any order and in parallel. */
@@ -75,8 +75,8 @@ export function partsOf(path: string): AuditPart[] {
 }
 
 /**
- * Checks a part of a journal against the machines and the rules (docs/design.md 9.6). The file is
- * only read. Give a copy, because a journal in use changes meanwhile.
+ * Checks a part of a journal against the state machines and the rules (docs/design.md 9.6). The
+ * file is only read. Give a copy, because a journal in use changes during the audit.
  */
 export function auditPart(path: string, part: AuditPart): AuditReport {
   return reading(path, (file) => {
@@ -143,7 +143,7 @@ class Audit {
     }
   }
 
-  /** Checks for faults that only several attempts show, and checks the other tables. */
+  /** Checks for faults that only several attempts together show, and checks the other tables. */
   readOthers(): void {
     this.#readOrders();
     this.#readNumbers();
@@ -243,7 +243,7 @@ function stepsOf(value: SQLInputValue | undefined): AttemptStep[] {
   return value.split(STEP).map((step) => new KeptStep(step.split(FIELD)));
 }
 
-/** A step whose detail is only parsed when it is read, as most details are long and not needed. */
+/** An event whose detail is parsed only when it is read: most details are long and not needed. */
 class KeptStep implements AttemptStep {
   readonly atMs = 0;
   readonly kind: string;

@@ -13,15 +13,15 @@ import { openForReading } from "../../shared/store/sqlite.ts";
 import { programFile } from "../../shared/version-files.ts";
 import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
 
-/** The number of pages per copy step: all, so that another program's write does not restart it. */
+/** The number of pages per copy step: all pages, so that another write does not restart it. */
 const ALL_PAGES = 2 ** 30;
 
-/** The most threads; further threads would only wait for the disk. */
+/** The largest number of threads; more threads would only wait for the disk. */
 const THREADS_MAX = 4;
 
 /**
  * Audits a journal in a process of its own (docs/design.md 9.6): `--journal FILE` reads that file,
- * `--data DIR` a copy of that installation's journal. Writes the report as JSON.
+ * `--data DIR` reads a copy of that installation's journal. Prints the report as JSON.
  */
 try {
   const { values } = parseArgs({
@@ -37,7 +37,7 @@ try {
   process.exitCode = exit?.exitCode ?? exitCodes.internal;
 }
 
-/** Audits a copy, because the programs may write meanwhile. */
+/** Audits a copy of the journal, because the programs may write to the journal meanwhile. */
 async function auditCopy(data: string) {
   const { dataDirectory } = installationAt(data);
   const journal = existing(join(dataDirectory, "journal.db"));
@@ -89,7 +89,7 @@ async function assertRoom(journal: string, folder: string): Promise<void> {
   );
 }
 
-/** Audits a journal file with as many threads as the machine has for it. */
+/** Audits a journal file with as many threads as the processors and the parts allow. */
 async function runAudit(path: string): Promise<AuditReport> {
   const parts = partsOf(path);
   const threads = Math.min(availableParallelism(), THREADS_MAX, parts.length);
@@ -97,7 +97,7 @@ async function runAudit(path: string): Promise<AuditReport> {
   return joined((await Promise.all(done)).flat());
 }
 
-/** Runs one thread, which checks parts until none is left. */
+/** Runs one thread, which checks parts until no part is left. */
 function work(path: string, parts: AuditPart[]): Promise<AuditReport[]> {
   const worker = new Worker(programFile("audit-worker"), { workerData: { path } });
   const reports: AuditReport[] = [];

@@ -9,7 +9,7 @@ import type { Assumption } from "./assumptions.ts";
  */
 export type Source = "payment" | "late" | "probe" | "baseline";
 
-/** The facts and assumptions behind a verdict, stored with the verdict and never recomputed. */
+/** The facts and assumptions of a verdict, stored with the verdict and never recomputed. */
 export interface Proof {
   /** The facts as sentences for people. */
   readonly facts: readonly string[];

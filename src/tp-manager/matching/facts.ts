@@ -49,7 +49,7 @@ export interface Inquiry extends InquiryTimes {
   readonly about: "sale" | "reversal" | "unmatched";
   /** The terminal that received the command, or that has the unmatched transaction. */
   readonly identity: TerminalIdentity;
-  /** The last transaction before the command; "not-told" for an unmatched transaction. */
+  /** The last transaction before the command; not known for an unmatched transaction. */
   readonly before: LastTransaction;
   readonly heard: WireEvidence;
   /** The order that a sale must agree with; null for a reversal and an unmatched transaction. */

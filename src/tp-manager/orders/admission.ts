@@ -6,7 +6,7 @@ import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
 
-/** The setting REPEAT_MUST_MATCH: which members of a repeated order must be unchanged. */
+/** The setting REPEAT_MUST_MATCH: in which members a repeated order must equal the first. */
 export type RepeatMustMatch = "amount" | "all";
 
 interface AdmissionParts extends Pick<Journal, "attempts" | "answers"> {
@@ -14,7 +14,7 @@ interface AdmissionParts extends Pick<Journal, "attempts" | "answers"> {
   readonly arbiter: TerminalArbiter;
 }
 
-/** What a known order gets. "answer": its stored answer. "ask": the terminal is probed first. */
+/** What a known order gets. "answer": its stored answer. "ask": a probe of the terminal first. */
 interface Known {
   readonly way: "answer" | "ask";
   readonly attempt: Attempt;
@@ -22,14 +22,14 @@ interface Known {
 
 /**
  * Decides about a repeated order by the table of docs/design.md 5.11, and whether a new order may
- * begin. Throws {@link AppError} when the request is refused; nothing has begun then.
+ * begin. Throws {@link AppError} when the request is refused; no payment has begun then.
  */
 export function admissionOf(
   request: PaymentRequest,
   { attempts, answers, arbiter, settings }: AdmissionParts,
 ): Known | { readonly way: "begin" } {
-  // The order is read before any refusal, because an error such as "busy" also says that the order
-  // is not charged (docs/rules/10-charged.md).
+  // The order is read before any refusal, because a refusal such as TERMINAL_BUSY also reports that
+  // the order is not charged (docs/rules/10-charged.md).
   const earlier = storage(() => attempts.latest(request.orderId), "unknown");
   const known = earlier && admissionOfKnown(request, earlier, settings.repeatMustMatch);
   if (known) return known;
@@ -43,9 +43,9 @@ export function admissionOf(
 }
 
 /**
- * Throws NOT_SUPPORTED unless the terminal can wait for the goods, which it does in vending mode
- * only (docs/design.md 5.12). Checked again when the write-ahead record is written, because a
- * terminal that was disconnected meanwhile may have returned in another mode.
+ * Throws NOT_SUPPORTED if the sale must wait for its goods and the terminal is not in vending mode
+ * (docs/design.md 5.12). Checked again when the write-ahead record is written, because a terminal
+ * that was disconnected meanwhile may have returned in another mode.
  */
 export function assertHolds(
   { delivery }: PaymentRequest,
@@ -57,7 +57,7 @@ export function assertHolds(
 
 /**
  * Throws TERMINAL_IN_DOUBT when the result of this sale could not be distinguished from that of an
- * order in doubt: the sale would end in doubt too, with its customer charged
+ * order in doubt: this sale would end in doubt too, with its customer charged
  * (docs/rules/25-one-way.md).
  */
 export function assertDistinguishable(
@@ -74,7 +74,7 @@ export function assertDistinguishable(
   throw new AppError("TERMINAL_IN_DOUBT", message, { details: { orderId } });
 }
 
-/** Throws ANSWER_NOT_DELIVERED after an unread equal charge (docs/rules/11-unread.md). */
+/** Throws ANSWER_NOT_DELIVERED if an equal charge remained unread (docs/rules/11-unread.md). */
 function assertAnswerRead(
   { generatedId, amountMinor, currency }: PaymentRequest,
   answers: Journal["answers"],
@@ -99,7 +99,7 @@ function admissionOfKnown(
   throw new AppError(repeat);
 }
 
-/** The order as stored: an attempt, or a running payment, which has no baseline yet. */
+/** The order as stored: an attempt, or a running payment, which has no baseline here. */
 interface Stored {
   readonly request: PaymentRequest;
   readonly baseline?: Attempt["baseline"];
@@ -129,8 +129,8 @@ export function assertSameOrder(
 }
 
 /**
- * Returns the members in which a request differs from the stored order. A kiosk that counts from 1
- * again each day may repeat amount and currency by coincidence, but not the customer's goods
+ * Returns the members in which a request differs from the stored order. A kiosk that counts its
+ * order ids from 1 each day may repeat amount and currency, but not the customer's goods
  * (docs/design.md 5.11). The archive has no such members, so an archived order differs in none.
  */
 function differingMembers(
@@ -150,7 +150,7 @@ export function differences(request: PaymentRequest, attempt: Attempt): string[]
   );
 }
 
-/** Thrown when an earlier attempt decides the order by now, so that no new attempt begins. */
+/** Thrown when an earlier attempt has decided the order meanwhile: no new attempt begins. */
 class DecidedMeanwhile extends Error {
   readonly attempt: Attempt;
 
@@ -163,15 +163,15 @@ class DecidedMeanwhile extends Error {
 /**
  * Checks, when the write-ahead record is written, that no late result and no operator's correction
  * has settled an earlier attempt while the terminal was prepared: another command would charge the
- * order twice (docs/design.md 5.11). Throws for {@link attemptThatDecided}; no command has left
- * then.
+ * order twice (docs/design.md 5.11). Throws an error for {@link attemptThatDecided}; no command was
+ * sent then.
  */
 export function assertStillOpen(orderId: string, attempts: Journal["attempts"]): void {
   const latest = storage(() => attempts.latest(orderId), "unknown");
   if (latest && rowOf(latest).repeat !== "begin") throw new DecidedMeanwhile(latest);
 }
 
-/** Returns the attempt that {@link assertStillOpen} found; rethrows any other error. */
+/** Returns the attempt that {@link assertStillOpen} found; throws any other error again. */
 export function attemptThatDecided(
   error: unknown,
   request: PaymentRequest,

@@ -24,7 +24,7 @@ interface AfterSaleParts extends Pick<Journal, "attempts" | "terminalLog"> {
   readonly guard: StoreGuard;
 }
 
-/** What can follow a sale that the terminal approved: its goods' delivery and its reversal. */
+/** What can follow a sale that the terminal approved: the report about its goods, or a reversal. */
 export class AfterSale {
   readonly #parts: AfterSaleParts;
 
@@ -36,7 +36,7 @@ export class AfterSale {
    * Reverses a charged order on the terminal, once (docs/rules/07-returns.md). An order that is
    * already reversed gets its stored answer. Throws {@link AppError} when no command was sent,
    * NOT_SUPPORTED at once when the protocol has no reversal (docs/rules/25-one-way.md), and
-   * REVERSAL_REFUSED when the terminal reports that the sale stands.
+   * REVERSAL_REFUSED when the terminal reports that the sale was not reversed.
    */
   async reverse(orderId: string): Promise<PaymentResult> {
     const { orders, arbiter } = this.#parts;
@@ -49,14 +49,14 @@ export class AfterSale {
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
-    // Another attempt of the order can be charged too (docs/rules/19-late.md).
+    // Another attempt of the order may be charged as well (docs/rules/19-late.md).
     const spoken = orders.latest(orderId);
     return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
   }
 
   /**
    * Decides whether the goods of an approved sale came out, and answers after the terminal's
-   * completion (docs/design.md 5.12). `amountMinor`: only goods of that value came out.
+   * completion (docs/design.md 5.12). `amountMinor`: only goods of this value came out.
    */
   async deliver(
     orderId: string,
@@ -83,7 +83,7 @@ export class AfterSale {
     if (taken === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
-    // The outcome shows what another decision, or the end of the terminal's wait, made of the sale.
+    // The outcome shows whether another decision, or the terminal's time limit, came first.
     await arbiter.lease.whenFree();
     if (taken === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);
@@ -92,7 +92,7 @@ export class AfterSale {
     return orders.result(end, false);
   }
 
-  /** Repeats the answer if the decision is the stored one; otherwise answers with the outcome. */
+  /** Repeats the stored answer if the decision agrees with it; else throws DELIVERY_DECIDED. */
   async #decidedBefore(orderId: string, decision: GoodsDecision): Promise<PaymentResult> {
     const { orders } = this.#parts;
     const attempt = await orders.latestAsked(orderId);
@@ -110,8 +110,8 @@ export class AfterSale {
   }
 
   /**
-   * Returns the sale to reverse. Called when this reversal already has the terminal, because an
-   * earlier call may have reversed the sale before.
+   * Returns the sale to reverse. Called when this reversal already has the lease, because an
+   * earlier call may have reversed the sale meanwhile.
    */
   #reversible(orderId: string, now: Stored): SaleToReverse {
     const attempt = this.#parts.orders.latest(orderId);
@@ -121,7 +121,7 @@ export class AfterSale {
 
   /**
    * Throws for an order with a cancel or refund, because terminal and gateway share one reservation
-   * per order (docs/rules/07-returns.md); for a journal gap, which blocks both
+   * for each order (docs/rules/07-returns.md); while a journal gap may hide a refund
    * (docs/rules/17-loss.md); and for a sale that the terminal has already reversed
    * (docs/rules/16-fresh.md).
    */
@@ -159,8 +159,8 @@ function decisionOf(
 
 /**
  * Returns the sale to reverse if it was made on the connected terminal and its receipt number names
- * it alone (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal's baseline for
- * the reversal. Throws {@link AppError}; no command has left then.
+ * this sale alone (docs/rules/07-returns.md, docs/rules/16-fresh.md). `now` is the terminal's
+ * baseline for the reversal. Throws {@link AppError}; no command was sent then.
  */
 function reversibleSale(attempt: Attempt, now: Stored, parts: AfterSaleParts): SaleToReverse {
   const { state, startedAtMs, transactionId } = attempt;

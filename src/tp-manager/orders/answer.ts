@@ -28,7 +28,7 @@ import {
 import { ARCHIVED, IMPORTED } from "../attempts/rebuilt-attempt.ts";
 import { BASKET_NOT_FORWARDED } from "./basket-check.ts";
 
-/** The `error` member of every answer (docs/design.md 5.10). */
+/** The member `error` of every answer (docs/design.md 5.10). */
 interface AnswerError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -37,10 +37,10 @@ interface AnswerError {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** A payment's answer as the kiosk gets it. Echoes that the request lacked are absent. */
+/** A payment's answer to the kiosk. Members that the request lacked are not repeated. */
 export type PaymentAnswer = ReturnType<typeof answerOf>["body"];
 
-/** Returns the answer to an order whose deciding attempt is given. Pure. */
+/** Returns the answer to an order. `attempt` is the one that decides the order's status. Pure. */
 export function answerOf(attempt: Attempt, delivery: DeliveryState | null) {
   const { request, state, ticket } = attempt;
   const { currency } = request;
@@ -51,7 +51,7 @@ export function answerOf(attempt: Attempt, delivery: DeliveryState | null) {
     body: {
       status,
       error,
-      // Only a charged or returned payment has a receipt, so that no other answer seems paid.
+      // Only a charged or reversed payment has a receipt; no other answer may look like a charge.
       receipt: endReportOf(state)?.receipt ?? bareReceipt(currency),
       ticket: ticket === "" && isCharged(state) ? state.report.fallbackTicket : ticket,
       amount,
@@ -73,7 +73,7 @@ function errorOf(
   details: Readonly<Record<string, unknown>> = {},
 ): AnswerError {
   const { retry } = errorTable[code];
-  // "safe" is only said of an order that is not charged (docs/design.md 5.10).
+  // "safe" (to repeat) is answered only for an order that is not charged (docs/design.md 5.10).
   const isUnsafe = retry === "safe" && charged !== "no";
   return { code, message, charged, retry: isUnsafe ? "same_order" : retry, details };
 }
@@ -112,10 +112,10 @@ function outcomeOf(attempt: Attempt): {
 
 const statusNames = { declined: "Declined", cancelled: "Cancelled", failed: "Failed" } as const;
 
-/** A warning of an answer (docs/design.md 5.10), with figures for a page that translates it. */
+/** A warning in an answer (docs/design.md 5.10), with its figures for a page that translates it. */
 export interface Warning {
   readonly warning: (typeof warningNames)[number];
-  /** The sentence in `warnings`. */
+  /** The sentence that the answer has in `warnings`. */
   readonly says: string;
   readonly amountMinor?: number;
   /** The time in the sentence, in epoch milliseconds. */
@@ -140,7 +140,7 @@ export const warningNames = [
   "gateway-failed",
 ] as const;
 
-/** Returns the warnings of an attempt. Those about its delivery to the gateway follow elsewhere. */
+/** Returns the warnings of an attempt, without those about its delivery to the gateway. */
 export function warningsOf({ state, request, openReturn, suspicion }: Attempt): Warning[] {
   const { currency } = request;
   const major = (minor: number): string => formatMajor(minor, currency.exponent);
@@ -164,20 +164,20 @@ export function warningsOf({ state, request, openReturn, suspicion }: Attempt): 
       warnings.push({ warning: "differs", says });
     }
   }
-  // The order stays charged while the refund's outcome is unknown (docs/rules/23-asked.md).
+  // An order stays charged while the outcome of its refund is unknown (docs/rules/23-asked.md).
   if (openReturn) {
     const { kind, amountMinor } = openReturn;
     const says = `what became of a ${kind} of ${major(amountMinor)} at the gateway is not known`;
     warnings.push({ warning: `${kind}-open`, says, amountMinor });
   }
-  // A comparison only warns while the answer contradicts it, as the order may be settled since.
+  // A suspicion warns only while the answer contradicts it, because the order may be settled since.
   if (suspicion && (suspicion.says === "not-charged") === isCharged(state)) {
     warnings.push(ofSuspicion(suspicion, `${major(suspicion.amountMinor)} ${currency.alpha}`));
   }
   return warnings;
 }
 
-/** Returns a warning that is stored with the request as a sentence. */
+/** Returns the warning for a sentence that is stored with the request. */
 function ofRequest(says: string): Warning {
   if (says === IMPORTED) return { warning: "taken-over", says };
   if (says === ARCHIVED) return { warning: "archived", says };

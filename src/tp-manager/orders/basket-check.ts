@@ -1,13 +1,13 @@
 import { type Currency, parseAmount } from "../../shared/money.ts";
 import type { CartLine } from "../../shared/transaction.ts";
 
-/** The begin of the warning about a basket that was not forwarded to the gateway. */
+/** The start of the warning that a basket was not forwarded to the gateway. */
 export const BASKET_NOT_FORWARDED = "basket not forwarded";
 
 /**
  * Returns the lines of a basket for the gateway (docs/design.md 5.7, 12.3): one cart object or an
- * array of them, types good, discount and fee, total = unit price × quantity − discount, totals
- * adding up to the amount. Any other basket gives an empty cart.
+ * array of cart objects, types good, discount and fee, total = unit price × quantity − discount,
+ * totals adding up to the amount. Any other basket gives an empty cart.
  */
 export function cartOf(
   basket: unknown,
@@ -68,7 +68,7 @@ function checkLine(
   return { line: { ...(given as CartLine), discount: Number(given["discount"] ?? 0) }, totalMinor };
 }
 
-/** Returns the minor units of a figure that may be zero or negative; null for other values. */
+/** Returns the minor units of a figure, which may be zero or negative; null for other values. */
 function signedMinor(value: unknown, currency: Currency): number | null {
   if (typeof value !== "number" || !Number.isFinite(value)) return null;
   if (value === 0) return 0;
@@ -79,5 +79,5 @@ function signedMinor(value: unknown, currency: Currency): number | null {
   }
 }
 
-/** The most digits of a figure: more than a payment can have, and few enough to be exact. */
+/** The most digits that a basket figure may have: more than any payment, and still exact. */
 const BASKET_DIGITS_MAX = 12;

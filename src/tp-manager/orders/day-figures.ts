@@ -20,13 +20,13 @@ interface Sums {
   returnedMinor: number;
 }
 
-/** The figures of one day, added up from its attempts (docs/design.md 5.18). */
+/** The figures of one day: counts, sums and durations of its attempts (docs/design.md 5.18). */
 export class DayFigures {
   readonly #fromMs: number;
   readonly #hours: Array<{ readonly counts: Counts; readonly durations: number[] }>;
   readonly #sums = new Map<string, Sums>();
 
-  /** Makes empty figures for the 23 to 25 hours of a day. */
+  /** Makes empty figures for the hours of one day, of which there are 23 to 25. */
   constructor(fromMs: number, untilMs: number) {
     this.#fromMs = fromMs;
     const length = Math.ceil((untilMs - fromMs) / HOUR_MS);
@@ -38,7 +38,7 @@ export class DayFigures {
     if (!hour) return;
     hour.counts[answerOf(attempt, null).body.status] += 1;
     const { state, startedAtMs, endedAtMs } = attempt;
-    // For a sale that recovery found, the duration would be that of the recovery.
+    // A sale that recovery found is not timed, because its duration would be that of the recovery.
     const isTimed = isCharged(state) && state.by === "payment" && endedAtMs !== null;
     if (isTimed) hour.durations.push(Math.max(0, endedAtMs - startedAtMs));
     this.#addSum(attempt);
@@ -46,7 +46,7 @@ export class DayFigures {
 
   /**
    * Returns each hour with the durations of its sales in milliseconds, the shortest first.
-   * `watched` is null where no program ran, or where its record was deleted.
+   * `watched` is null for an hour in which no program ran, or whose record was deleted.
    */
   hours(watched: readonly HourRow[]) {
     return this.#hours.map(({ counts, durations }, index) => {
@@ -87,14 +87,14 @@ export class DayFigures {
   }
 }
 
-/** Returns the share of sales among attempts with a known outcome; null if there are none. */
+/** Returns the share of sales among the attempts with a known outcome; null without attempts. */
 export function successShareOf(counts: Counts): number | null {
   const sold = counts.Success + counts.Reversed;
   const ended = sold + counts.Declined + counts.Cancelled + counts.Failed;
   return ended === 0 ? null : sold / ended;
 }
 
-/** Returns the median of sorted values; null if there are none. */
+/** Returns the median of sorted values; null for an empty list. */
 export function middleOf(values: readonly number[]): number | null {
   return values[Math.floor((values.length - 1) / 2)] ?? null;
 }

@@ -11,9 +11,9 @@ import {
 import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { Journal } from "../journal/journal.ts";
 
-/** A comparison of an end of day, with the attempts that it names. */
+/** A comparison of an end of day, with the present state of the attempts that it names. */
 export interface ComparedDay extends Reconciliation {
-  /** The present attempts by transaction id; archived attempts are missing. */
+  /** The attempts as they are now, by transaction id; archived attempts are missing. */
   readonly now: ReadonlyMap<string, Attempt>;
 }
 
@@ -21,8 +21,8 @@ type Rows = "attempts" | "terminalLog" | "reconciliations";
 type ListingParts = Pick<Journal, Rows> & { readonly arbiter: TerminalArbiter };
 
 /**
- * Returns pages of the journal for people, the newest first, without asking the terminal or the
- * gateway. Each method throws STORAGE_FAILED when the journal cannot be read.
+ * Returns pages of the journal for people, the newest entries first, without asking the terminal or
+ * the gateway. Each method throws STORAGE_FAILED when the journal cannot be read.
  */
 export class Listings {
   readonly #parts: ListingParts;
@@ -60,8 +60,8 @@ export class Listings {
 
 /**
  * Returns an attempt as it may be answered: as approved only while the terminal really holds the
- * sale, because a kiosk then gives out the goods (docs/design.md 5.11). The record on disk may
- * still say approved when the outcome was not written, or not received by an earlier process.
+ * sale, because a kiosk then gives out the goods (docs/design.md 5.11). The attempt on disk may
+ * still be approved when its outcome was not written, or not received by an earlier process.
  */
 export function asAnswered(
   read: Attempt,
@@ -74,7 +74,7 @@ export function asAnswered(
   return { ...attempt, state: { ...state, goods: null } };
 }
 
-/** The number of attempts that one search reads, which may delay a payment by one page. */
+/** The largest number of attempts read by one search, for which a payment may have to wait. */
 const SEARCHED_MAX = 500;
 
 /** Where a search continues, in the journal or the archive; `before` null: at the newest. */
@@ -86,7 +86,7 @@ export interface SearchPosition {
 /** The values that a search looks for; undefined stands for any value. */
 interface Search {
   readonly status?: PaymentStatus | undefined;
-  /** A part of the order id, in upper or lower case. */
+  /** A part of the order id; upper and lower case are equal. */
   readonly order?: string | undefined;
   /** The amount requested or charged, in major units. */
   readonly amount?: number | undefined;
@@ -99,10 +99,10 @@ interface Search {
 }
 
 /**
- * Returns the attempts of a range that have the wanted values, newest first. Each call reads at
- * most {@link SEARCHED_MAX} rows of the listings by time and status, so that no index is needed
+ * Returns the attempts of a time range that have the wanted values, newest first. Each call reads
+ * at most {@link SEARCHED_MAX} rows of the listings by time and status, so that no index is needed
  * (docs/design.md 5.17). `next`: where the search continues; null when the range is finished.
- * `searchedToMs`: the start of the oldest attempt that was read; null when none was.
+ * `searchedToMs`: the start of the oldest attempt that was read; null when no attempt was read.
  */
 export function searchPayments(listings: Listings, search: Search) {
   const { fromMs: sinceMs, untilMs, limit, position, status = null, card } = search;
@@ -112,7 +112,7 @@ export function searchPayments(listings: Listings, search: Search) {
   let next: SearchPosition | null = position;
   while (next) {
     const { archived, before }: SearchPosition = next;
-    // The archive has no card numbers.
+    // The archive has no card numbers, so a search for a card number ends at the archive.
     if (archived && card !== undefined) return { found, next: null, searchedToMs };
     if (left === 0 || found.length === limit) break;
     const page = { sinceMs, untilMs, before, limit: left, status };
@@ -135,7 +135,7 @@ export function searchPayments(listings: Listings, search: Search) {
 function isWanted(attempt: Attempt, { order, amount, card }: Search): boolean {
   const { orderId, echo, currency } = attempt.request;
   if (order !== undefined && !orderId.toLowerCase().includes(order.toLowerCase())) return false;
-  // Terminals mask card numbers with different characters at the end.
+  // A masked card number may end in other characters, which are removed for the comparison.
   const digits = cardOf(attempt)?.replace(/\D+$/, "");
   if (card !== undefined && !digits?.endsWith(card)) return false;
   if (amount === undefined || echo.amount === amount) return true;

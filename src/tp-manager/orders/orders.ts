@@ -29,9 +29,9 @@ import {
 import { asAnswered } from "./listings.ts";
 
 export interface OrderSettings extends Pick<ArbiterSettings, "paymentTimeoutMs" | "prepareMs"> {
-  /** How much longer than the payment and its preparation the kiosk's request waits. */
+  /** How much longer than the payment and its preparation the kiosk's request waits, in ms. */
   readonly graceMs: number;
-  /** How long an answer waits for the gateway's first answer. */
+  /** How long an answer to the kiosk waits for the gateway's first answer, in milliseconds. */
   readonly gatewayWaitMs: number;
   readonly repeatMustMatch: RepeatMustMatch;
 }
@@ -39,9 +39,9 @@ export interface OrderSettings extends Pick<ArbiterSettings, "paymentTimeoutMs" 
 export interface PaymentResult {
   readonly attempt: Attempt;
   readonly delivery: DeliveryState | null;
-  /** Whether the order was known already, so that this request sent no command. */
+  /** Whether the order was known already, so that this request sent no command to the terminal. */
   readonly replayed: boolean;
-  /** Warnings about this request, as opposed to the order. */
+  /** Warnings about this request, in addition to those of the order. */
   readonly warnings?: readonly string[];
 }
 
@@ -67,8 +67,8 @@ interface RunningOrder {
 }
 
 /**
- * Begins payments, limits how long their requests wait, and answers repeated orders
- * (docs/design.md 5.11). A payment belongs to the arbiter and outlives the request that began it.
+ * Begins payments, limits how long their requests wait, and answers repeated orders (docs/design.md
+ * 5.11). A payment belongs to the arbiter and goes on when the request that began it ends.
  */
 export class Orders {
   readonly #parts: OrderParts;
@@ -79,8 +79,8 @@ export class Orders {
   }
 
   /**
-   * Pays an order, or answers a known one. Resolves within the limits of the settings; rejects with
-   * {@link AppError} when no payment was begun.
+   * Pays a new order, or answers a known order. Resolves within the limits of the settings; rejects
+   * with {@link AppError} when no payment was begun.
    */
   async pay(request: PaymentRequest): Promise<PaymentResult> {
     const lookup = this.#find(request.orderId);
@@ -92,8 +92,8 @@ export class Orders {
   }
 
   /**
-   * Returns every attempt of an order with its events, the attempt that decides the order's status,
-   * which is not always the last (docs/rules/19-late.md), and what the gateway has of it.
+   * Returns every attempt of an order with its events, the attempt that decides the order's status
+   * (not always the last one, docs/rules/19-late.md), and what the gateway has of that attempt.
    */
   async lookUp(orderId: string): Promise<FoundOrder> {
     const { attempts: store } = this.#parts;
@@ -121,7 +121,7 @@ export class Orders {
   }
 
   /**
-   * Returns the attempt that an operator settles: number `number`, else an attempt in doubt, else
+   * Returns the attempt that an operator settles: attempt `number`, else an attempt in doubt, else
    * the attempt that decides the order's status. Throws NOTHING_TO_SETTLE for an unknown number.
    */
   toSettle(orderId: string, number?: number): Attempt {
@@ -135,7 +135,7 @@ export class Orders {
 
   /**
    * Returns whether an order is charged; undefined for an unknown order. "unknown" while the order
-   * is being paid, while the journal cannot be read, and while it may lack the order
+   * is being paid, and while the journal cannot be read or may lack the order
    * (docs/rules/17-loss.md).
    */
   chargedOf(orderId: string): Charged | undefined {
@@ -175,7 +175,7 @@ export class Orders {
     }
   }
 
-  /** Returns the attempt that decides. The terminal is asked first about an attempt in doubt. */
+  /** Returns the attempt that decides the order's status; an attempt in doubt is probed first. */
   async latestAsked(orderId: string): Promise<Attempt> {
     const lookup = this.#find(orderId);
     if (lookup !== undefined) await lookup;
@@ -185,12 +185,12 @@ export class Orders {
     return this.latest(orderId);
   }
 
-  /** Notes that the kiosk has read the whole answer of an order (docs/rules/11-unread.md). */
+  /** Notes that the kiosk has read the whole answer about an order (docs/rules/11-unread.md). */
   answerRead(orderId: string): void {
     reading(() => this.#parts.answers.markAnswerDelivered(orderId));
   }
 
-  /** Notes whether the kiosk has received the answer of a charge (docs/rules/11-unread.md). */
+  /** Notes whether the kiosk has received the answer about a charge (docs/rules/11-unread.md). */
   chargeAnswered(orderId: string, arrived: boolean): void {
     const { answers, clock } = this.#parts;
     reading(() =>
@@ -198,7 +198,7 @@ export class Orders {
     );
   }
 
-  /** Resolves with an attempt and what the gateway has of it. */
+  /** Resolves with an attempt and its delivery state at the gateway. */
   async result(read: Attempt, replayed: boolean, waitMs?: number): Promise<PaymentResult> {
     const { handOff, settings, attempts, handOffs } = this.#parts;
     const attempt = asAnswered(read, this.#parts);
@@ -215,7 +215,7 @@ export class Orders {
     return { attempt: now, delivery, replayed };
   }
 
-  /** Searches for an order in a journal gap; undefined: the journal knows all of the order. */
+  /** Looks up an order while the journal has a gap; undefined: the journal knows all of it. */
   #find(orderId: string): Promise<void> | undefined {
     if (this.#running?.request.orderId === orderId) return undefined;
     return this.#parts.guard.find(orderId);
@@ -225,7 +225,7 @@ export class Orders {
     return new AppError("ORDER_NOT_FOUND", undefined, { charged: this.#parts.guard.ofUnknown });
   }
 
-  /** Answers or begins an order. `hasAsked`: the terminal was asked already. */
+  /** Answers or begins an order. `hasAsked`: the terminal was already probed for this request. */
   #admit(request: PaymentRequest, hasAsked = false): Promise<PaymentResult> {
     const running = this.#running;
     if (running?.request.orderId === request.orderId) {
@@ -273,8 +273,8 @@ export class Orders {
     const limitMs = settings.prepareMs + this.#answerMs;
     const attempt = await within(clock, "payment answer", limitMs, this.#answerable(running));
     if (attempt) return this.result(attempt, false);
-    // The kiosk gets no outcome from this request and may not ask again, so the charge is noted as
-    // unread (docs/rules/11-unread.md).
+    // The kiosk gets no outcome from this request and may not ask again, so that a charge is noted
+    // as unread (docs/rules/11-unread.md).
     void running.ended.then(
       ({ state, request }) => isCharged(state) && this.#chargeUntold(request.orderId),
       () => {}, // the arbiter has logged the error
@@ -295,8 +295,8 @@ export class Orders {
   }
 
   /**
-   * Resolves with the sale while it waits for its goods, otherwise with its outcome: if the goods
-   * were decided about since the approval, only the outcome is true.
+   * Resolves with the approved sale while it waits for its goods, otherwise with the outcome: after
+   * a decision about the goods, only the outcome is a true answer.
    */
   async #answerable({ request, approved, ended }: RunningOrder): Promise<Attempt> {
     const first = await Promise.race([approved, ended]);
@@ -304,10 +304,10 @@ export class Orders {
   }
 
   /**
-   * Records that no financial command has left. Returns the attempt of an order that an earlier
-   * attempt decides by now. Throws instead of recording a failure when the order may be charged:
-   * TERMINAL_IN_DOUBT for a sale found just now (docs/rules/19-late.md), and the reason or
-   * STORES_DISAGREE when a lost journal may have known a charge (docs/rules/17-loss.md).
+   * Records that no financial command was sent. Returns the attempt of an order that an earlier
+   * attempt has decided meanwhile. Throws instead of recording a failure when the order may be
+   * charged: TERMINAL_IN_DOUBT for a sale found just now (docs/rules/19-late.md), and the reason or
+   * STORES_DISAGREE when a lost journal may have had a charge (docs/rules/17-loss.md).
    */
   #refused(transactionId: string, request: PaymentRequest, why: AppError): Attempt {
     const { orderId, generatedId } = request;
@@ -337,7 +337,7 @@ export class Orders {
 
   /**
    * Waits until the terminal was asked whether a late result charges the order
-   * (docs/rules/19-late.md). Throws TERMINAL_IN_DOUBT when this takes longer than an answer may.
+   * (docs/rules/19-late.md). Throws TERMINAL_IN_DOUBT after the longest time of an answer.
    */
   async #lateReport(orderId: string, asked: Promise<void>): Promise<void> {
     await within(this.#parts.clock, "late report of a repeated order", this.#answerMs, asked);
@@ -350,7 +350,7 @@ export class Orders {
     return paymentTimeoutMs + graceMs;
   }
 
-  /** Asks the terminal about an attempt in doubt, and waits for as long as an answer may take. */
+  /** Probes the terminal for an attempt in doubt, and waits for as long as an answer may take. */
   async #ask({ transactionId }: Attempt): Promise<void> {
     const { clock, arbiter } = this.#parts;
     const asked = arbiter.recovery.recover(transactionId);
@@ -359,8 +359,8 @@ export class Orders {
 }
 
 /**
- * Returns the refusal of an order that a lost journal may have known as charged. A code such as
- * PAYMENT_CANCELLED would say that the order is not charged.
+ * Returns the refusal of an order that a lost journal may have had as charged. A code such as
+ * PAYMENT_CANCELLED would mean that the order is not charged.
  */
 function asUnknown(why: AppError): AppError {
   if (errorTable[why.code].http >= 500) return why;
@@ -369,7 +369,7 @@ function asUnknown(why: AppError): AppError {
   return new AppError("STORES_DISAGREE", message, { cause: why });
 }
 
-/** Runs `read`; its errors leave the order's outcome unknown (docs/rules/10-charged.md). */
+/** Runs `read`; a failure leaves the order's outcome unknown (docs/rules/10-charged.md). */
 function reading<T>(read: () => T): T {
   return storage(read, "unknown");
 }

@@ -13,7 +13,7 @@ import { rowOf, type Settled } from "../attempts/phase-table.ts";
 import type { TransactionReport } from "../terminal/terminal.ts";
 import type { Orders, PaymentResult } from "./orders.ts";
 
-/** What each `outcome` of the call means for an attempt in doubt. */
+/** The finding about an attempt in doubt that each `outcome` of the call stands for. */
 const findings = {
   charged: "charged",
   not_charged: "not-charged",
@@ -27,16 +27,16 @@ export interface SettlementRequest {
   readonly outcome: Settlement;
   readonly note: string;
   readonly attempt?: number | undefined;
-  /** What the operator found charged, in minor units. */
+  /** The amount that the operator found charged, in minor units. */
   readonly amountMinor?: number | undefined;
 }
 
 /**
  * Settles an order that recovery could not settle (docs/architecture.md 1.2,
  * docs/rules/08-finished.md), by an operator's finding with a note; a second finding may correct
- * the first. A sale settled as charged is handed off to the supervisor like any other. Throws
+ * the first. A sale settled as charged is handed off to the supervisor like any other sale. Throws
  * NOTHING_TO_SETTLE when the outcome is not possible, and REQUEST_INVALID when the amount is not
- * (docs/rules/24-amount.md).
+ * possible (docs/rules/24-amount.md).
  */
 export function settleByOperator(
   { orders, arbiter }: { readonly orders: Orders; readonly arbiter: TerminalArbiter },
@@ -57,7 +57,7 @@ export function settleByOperator(
   return orders.result(orders.latest(orderId), false, 0);
 }
 
-/** Returns a text with the possible outcomes; undefined when the order is not in doubt. */
+/** Returns a text with the possible outcomes; undefined when the order cannot be settled. */
 function possibleText(settle: readonly Settled[]): string | undefined {
   const possible = settlements.filter((one) => settle.includes(findings[one]));
   if (possible.length === 0) return undefined;
@@ -78,20 +78,20 @@ function reportOf(
     }
     return ("last" in state ? state.last?.report : undefined) ?? report;
   }
-  // The operator found that nothing was charged, so no report of the terminal counts.
+  // If an operator found that nothing was charged, no report of the terminal counts.
   if (outcome !== "charged") return bareReport(request.currency, null);
   const open = "settled" in state ? state.settled?.doubt : state;
   const evidence = open && "last" in open ? open : { last: null, goods: null };
   return chargedReport(evidence, request, amountMinor);
 }
 
-/** Returns the terminal's report of this amount, or else a report with the amount and its facts. */
+/** Returns the terminal's report if it has the settled amount, else a report with that amount. */
 function chargedReport(
   { last, goods }: Pick<InDoubtState, "last" | "goods">,
   request: PaymentRequest,
   amountMinor: number | undefined,
 ): TransactionReport {
-  // A report that did not agree may be another sale's, so only its amount is used.
+  // A report that disagreed with the request may be of another sale, so only its amount is used.
   const agreed = last?.judgement === "agrees" ? last.report : undefined;
   const reports = [agreed, goods?.approved].filter((report) => report !== undefined);
   const decision = goods?.decision;
@@ -106,11 +106,11 @@ function chargedReport(
   }
   const report = reports.find((one) => one.amountMinor === settled);
   if (report) return report;
-  // A report of another amount shows which sale it is, but its receipt and ticket are wrong.
+  // A report of another amount identifies the sale; its amount is replaced, also in the receipt.
   return withAmount(reports[0] ?? bareReport(request.currency, null), settled);
 }
 
-/** Returns the only possible amount. Throws REQUEST_INVALID when there are several. */
+/** Returns the only possible amount. Throws REQUEST_INVALID when several amounts are possible. */
 function onlyOf(amounts: readonly number[], request: PaymentRequest): number {
   const possible = [...new Set(amounts)].filter((amount) => amount > 0).toSorted((a, b) => a - b);
   const [only, ...others] = possible;

@@ -44,7 +44,7 @@ interface GatewayResult {
   readonly orderId: string | null;
   readonly currency: Currency;
   readonly amountMinor: number | null;
-  /** Whether the operation was carried out before, so that nothing was sent now. */
+  /** Whether the operation had been carried out before, so that nothing was sent now. */
   readonly replayed: boolean;
 }
 
@@ -61,9 +61,9 @@ interface GatewayResult {
 export class GatewayOperations {
   readonly #parts: GatewayOperationsParts;
   readonly #inOrder = new InOrder();
-  /** The ids of the operations that the supervisor has not answered yet. */
+  /** The ids of the operations whose answer from the supervisor has not come yet. */
   readonly #sending = new Set<string>();
-  /** Asks about open returns, as a notification, a lookup or an operator may end them later. */
+  /** Asks repeatedly about returns without a known outcome, which may end at any later time. */
   readonly openReturns: Poll;
 
   constructor(parts: GatewayOperationsParts) {
@@ -73,7 +73,7 @@ export class GatewayOperations {
     this.openReturns = new Poll(subject, parts.clock, parts.log);
   }
 
-  /** Asks repeatedly about the returns whose outcome is unknown, until each has one. */
+  /** Begins to ask about the returns whose outcome is unknown, until each has an outcome. */
   start(): void {
     const { returns, log } = this.#parts;
     for (const attempt of returns.unalarmedTwice()) alarmReturnedTwice(log, attempt);
@@ -100,8 +100,8 @@ export class GatewayOperations {
 
   /**
    * Resolves when the gateway has carried out the operation, now or earlier with the same key.
-   * `readAmount` gets the currency and returns undefined for the whole amount. Throws {@link
-   * AppError}.
+   * `readAmount` gets the currency and returns the amount; undefined for the whole amount. Throws
+   * {@link AppError}.
    */
   async ask(
     kind: GatewayOperationKind,
@@ -128,7 +128,7 @@ export class GatewayOperations {
     { idempotencyKey, asked }: RequestKey & { readonly idempotencyKey: string },
   ): Promise<GatewayResult | undefined> {
     const { link } = this.#parts;
-    // While the supervisor does not answer, the operation may have been done, so none is sent.
+    // While the supervisor does not answer, the operation may have been done, so this call throws.
     const key = { idempotencyKey, target };
     const { known, mayBeLost } = await link.ask("gateway-key", key, { mayBeDone: true });
     if (!known) {
@@ -150,7 +150,7 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns whether the journal shows that no return of this order was requested with the key. */
+  /** Returns whether the journal proves that no return of this order was requested with the key. */
   #neverAsked(kind: GatewayOperationKind, target: GatewayTarget, idempotencyKey: string): boolean {
     const { attempts, returns } = this.#parts;
     if (kind === "confirm" || !("orderId" in target)) return false;
@@ -177,7 +177,7 @@ export class GatewayOperations {
     const unlessRepeated = kind === "refund" && isPart && !again && idempotencyKey === undefined;
     if (attempt) assertChargedStill(attempt, unlessRepeated ? wanted : undefined);
     if (kind !== "confirm") {
-      // An order of another system was not reversed at our terminal.
+      // An order of another system was not paid at our terminal and not reversed there.
       const returnedBy = where.orderId === null ? "gateway" : "anybody";
       this.#parts.guard.assertNotReturned(attempt, returnedBy);
     }
@@ -195,7 +195,7 @@ export class GatewayOperations {
       const reserved = { kind, amountMinor: returnMinor, transactionPublicId };
       open = this.#reserve(attempt, { operationId, ...keyed, ...reserved });
     }
-    // A refund names its amount, to compare it with the answer's (docs/rules/21-agree.md).
+    // A refund names its amount, which is compared with the answer's (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
     const request = { operationId, kind, transactionPublicId, amountMinor, exponent };
@@ -214,7 +214,7 @@ export class GatewayOperations {
     return known && (await this.#resolve({ orderId })).transactionPublicId;
   }
 
-  /** Settles an unknown operation as an operator decided. Throws NOTHING_TO_SETTLE. */
+  /** Settles an operation without known outcome as an operator found. Throws NOTHING_TO_SETTLE. */
   async settle(target: GatewayTarget, happened: boolean, note: string): Promise<GatewayOperation> {
     const where = await this.#resolve(target);
     return await aboutOrder(where, () => this.#settle(where, happened, note));
@@ -234,8 +234,8 @@ export class GatewayOperations {
   }
 
   /**
-   * Notes that an operator found no copies of an order at the gateway. Returns the order's ids
-   * there. Throws NOTHING_TO_SETTLE.
+   * Notes that an operator found no further copies of an order at the gateway. Returns the order's
+   * ids at the gateway. Throws NOTHING_TO_SETTLE.
    */
   async settleCopies(orderId: string, note: string): Promise<readonly string[]> {
     const { attempts, link } = this.#parts;
@@ -277,7 +277,7 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns the attempt of a transaction, also an archived one. */
+  /** Returns the attempt of a transaction, also if it is archived. */
   #attemptOf(of: Pick<Resolved, "transactionId" | "orderId">): Attempt | undefined {
     const { transactionId, orderId } = of;
     if (transactionId === null || orderId === null) return undefined;
@@ -293,7 +293,7 @@ export class GatewayOperations {
     const charged = returnableMinorOf(attempt);
     const { transactionId } = attempt;
     // An archived order needs no reservation: the terminal cannot reverse it any more, and the
-    // supervisor runs one operation of a transaction at a time.
+    // supervisor runs only one operation of a transaction at a time.
     if (!storage(() => attempts.read(transactionId), "yes")) return undefined;
     const open = { ...asked, atMs: clock.now() };
     if (!storage(() => returns.reserveReturn(transactionId, open, charged), "yes")) {
@@ -334,7 +334,7 @@ export class GatewayOperations {
     return assertDone(result.operation);
   }
 
-  /** Asks the supervisor about an operation whose answer was lost. */
+  /** Asks the supervisor for the outcome of an operation whose answer was lost. */
   async #afterLostAnswer(operationId: string): Promise<OperationResult> {
     try {
       return await this.#parts.link.call("gateway-operation-end", { operationId });
@@ -350,7 +350,7 @@ export class GatewayOperations {
 
   /**
    * Ends the reservation of a return when its outcome is known. An operation that the supervisor
-   * does not have is never carried out.
+   * does not know is never carried out.
    */
   #conclude(attempt: Attempt, open: OpenReturn, result: OperationResult): void {
     const { attempts, returns, clock, log } = this.#parts;
@@ -371,12 +371,12 @@ export class GatewayOperations {
     }, "unknown");
     const text = "a cancel or refund at the gateway ended";
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, text);
-    // Meanwhile recovery may have found that the terminal reversed the sale too.
+    // Meanwhile recovery may have found that the terminal has reversed the sale as well.
     const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
     if (isNews) alarmReturnedTwice(log, after);
   }
 
-  /** Notes what was paid back without a reservation: the supervisor's sum, or what this adds. */
+  /** Notes a sum paid back without a reservation: the supervisor's, or ours plus `addedMinor`. */
   #note(known: Attempt, { orderReturnedMinor = 0 }: OperationResult, addedMinor = 0): void {
     const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
     const returnedMinor = Math.max(orderReturnedMinor, added);
@@ -391,7 +391,7 @@ export class GatewayOperations {
   }
 }
 
-/** Settles like `work`. Its errors get the order id that belongs to the gateway's id. */
+/** Settles like `work`. Errors get the order id that belongs to the gateway's transaction. */
 async function aboutOrder<T>(
   { orderId }: Pick<Resolved, "orderId">,
   work: () => Promise<T>,
@@ -406,7 +406,7 @@ async function aboutOrder<T>(
 
 /**
  * Throws unless the order is charged and no return is open, as for a reversal. `partMinor`: the
- * amount of a partial refund, which may repeat the open refund.
+ * amount of a partial refund, which may be the repetition of the open refund.
  */
 function assertChargedStill(attempt: Attempt, partMinor: number | undefined): void {
   const { gateway } = rowOf(attempt);

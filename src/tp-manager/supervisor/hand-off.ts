@@ -14,19 +14,19 @@ const RETRY_MIN_MS = 250;
 const BATCH = 50;
 /** The pause before a transaction that the supervisor refuses is handed off again. */
 export const PARKED_MS = 3_600_000;
-/** The number of successive failures from which the supervisor is at fault, not a transaction. */
+/** The number of successive failures from which on the supervisor counts as at fault. */
 const FAILURES_MAX = 3;
 
-/** How long an answer waits for a delivery that an earlier process may have answered as sent. */
+/** The wait for a delivery that an earlier process may have answered as sent. */
 const ANSWERED_WAIT_MS = 3_000;
 
-/** A caller that waits for a hand-off. */
+/** A caller that waits until a transaction is handed off. */
 interface Waiting extends PromiseWithResolvers<DeliveryState | undefined> {
-  /** Until when the caller also waits for the first send to the gateway; monotonic milliseconds. */
+  /** Until when the caller also waits for the first send to the gateway (monotonic ms). */
   readonly deadlineMs: number;
 }
 
-/** Since when, and why, the supervisor accepts no transaction. */
+/** Since when, and why, the supervisor has accepted no transaction. */
 interface HandOffStall {
   readonly reason: string;
   readonly sinceMs: number;
@@ -34,8 +34,8 @@ interface HandOffStall {
 }
 
 /**
- * Hands off every charged transaction to the supervisor, one at a time, oldest first: at start, on
- * {@link nudge}, and repeatedly until the supervisor has acknowledged it.
+ * Hands off every charged transaction to the supervisor, one at a time, oldest first: at start,
+ * after {@link nudge}, and repeatedly until the supervisor has acknowledged the transaction.
  */
 export class HandOff {
   readonly #store: HandOffRows;
@@ -45,16 +45,16 @@ export class HandOff {
   readonly #waiting = new Map<string, Waiting>();
   /**
    * The oldest unacknowledged transactions at start. The earlier process may have answered them as
-   * sent before that was on disk.
+   * sent before their acknowledgement was on disk.
    */
   readonly #perhapsAnswered: ReadonlySet<string>;
-  /** The payments of this process that were never handed off before. */
+  /** The payments of this process whose hand-off has not been tried yet. */
   readonly #fresh = new Set<string>();
-  /** The newest transaction that the gateway had when its hand-off was acknowledged. */
+  /** The newest transaction that was at the gateway when the supervisor acknowledged it. */
   #sentLast: string | undefined;
   readonly #task: Retrying;
   #parkedTimer: Timer | undefined;
-  /** Whether a row may be parked. Only this object parks rows, so it need not count each time. */
+  /** Whether a row may be parked. Only this object parks rows, so it need not count the rows. */
   #mayBeParked = true;
   #failing: Pick<HandOffStall, "reason" | "sinceMs"> | null = null;
 
@@ -64,23 +64,23 @@ export class HandOff {
     this.#clock = clock;
     this.#log = log;
     this.#task = new Retrying(clock, "hand-off retry", () => this.#run(), RETRY_MIN_MS);
-    // Must be read before a transaction of this process can be among them.
+    // Read at once, before a transaction of this process can be among the unacknowledged ones.
     this.#perhapsAnswered = new Set(store.oldestUnacknowledged(BATCH));
   }
 
-  /** Why hand-offs fail now; null when none failed since the last successful one. */
+  /** Why hand-offs fail now; null when no hand-off has failed since the last successful one. */
   get trouble(): HandOffStall | null {
     return this.#failing && { ...this.#failing, pending: this.#store.countPendingHandOffs() };
   }
 
-  /** Hands off at once what waits, without the rest of a pause. */
+  /** Hands off at once what waits, without the rest of the present pause. */
   nudge(): void {
     this.#task.nudge();
   }
 
   /**
    * Begins the hand-off of a payment that was just charged, so that the supervisor works while this
-   * process completes the payment. {@link delivered} waits for the hand-off for `waitMs`.
+   * process completes the payment. {@link delivered} then waits up to `waitMs` for the hand-off.
    */
   begin({ state, transactionId }: Attempt, waitMs: number): void {
     if (!isCharged(state)) return;
@@ -90,12 +90,12 @@ export class HandOff {
 
   /**
    * Returns the delivery state of a transaction, after at most `waitMs` for its hand-off and its
-   * first send together. Every new state is stored in the journal.
+   * first send together. A new state is stored in the journal.
    */
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
-    // Answered from memory, because reading the row would first write the delayed writes.
+    // Answered from memory, because reading the row would first write the delayed writes to disk.
     if (transactionId === this.#sentLast) return "sent";
-    // A crash must not turn an answered "sent" into "pending" (docs/design.md 5.8).
+    // A crash must not turn a "sent" that was answered into "pending" (docs/design.md 5.8).
     const limitMs = this.#perhapsAnswered.has(transactionId)
       ? Math.max(waitMs, ANSWERED_WAIT_MS)
       : waitMs;
@@ -111,7 +111,7 @@ export class HandOff {
       const asked = { transactionId, waitMs: left };
       const { state } = await this.#link.call("transaction-delivery", asked);
       if (!state) {
-        // The supervisor's database is not the one in which it acknowledged the transaction.
+        // The supervisor's database is not the one in which the transaction was acknowledged.
         this.#log.error({ transactionId, alarm: "hand-off" }, "the supervisor lost a transaction");
         return row.delivery;
       }
@@ -129,8 +129,8 @@ export class HandOff {
   }
 
   /**
-   * Resolves when the transaction is handed off, with its delivery state if the supervisor gave
-   * one. Returns undefined when it is handed off already, or was refused.
+   * Resolves when the transaction is handed off, with its delivery state if the supervisor reported
+   * one. Returns undefined when the transaction is already handed off, or was refused.
    */
   #acknowledged(
     transactionId: string,
@@ -150,7 +150,7 @@ export class HandOff {
       deadlineMs,
     };
     this.#waiting.set(transactionId, waiting);
-    // A hand-off of this transaction that has begun already needs no nudge.
+    // If the hand-off of this transaction has already begun, no nudge is needed.
     if (!known || !this.#task.isRunning) this.nudge();
     return waiting.promise;
   }
@@ -165,7 +165,7 @@ export class HandOff {
         if (pauseMs !== undefined || batch.length < BATCH || this.#task.isClosed) return pauseMs;
       }
     } catch (error) {
-      // The row is unchanged and is handed off again later.
+      // The row is unchanged and will be handed off again.
       if (this.#task.isClosed) return undefined;
       this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-off");
       return RETRY_MAX_MS;
@@ -174,7 +174,7 @@ export class HandOff {
 
   /**
    * Hands off the rows of a batch. A row that fails while a later row succeeds is parked. Resolves
-   * with a pause if the supervisor is at fault.
+   * with a pause (ms) if the supervisor is at fault.
    */
   async #handOffAll(batch: readonly PendingHandOff[]): Promise<number | undefined> {
     let failed: Array<{ readonly row: PendingHandOff; readonly why: string }> = [];
@@ -195,7 +195,7 @@ export class HandOff {
     return first && this.#retryLater(first.row, first.why);
   }
 
-  /** Starts the timer for parked rows, which are also tried at each sale and at each start. */
+  /** Starts the timer for parked rows, which are tried at each sale and at each start as well. */
   #tryParkedLater(): void {
     if (this.#parkedTimer || this.#task.isClosed || !this.#mayBeParked) return;
     this.#mayBeParked = this.#store.countRefused() > 0;
@@ -220,7 +220,7 @@ export class HandOff {
     const isNew = this.#store.noteRefusal(transactionId, why, this.#clock.now());
     this.#mayBeParked = true;
     this.#tryParkedLater();
-    // Callers stop waiting, with an unknown delivery state.
+    // Callers that wait for this transaction get an unknown delivery state now.
     this.#waiting.get(transactionId)?.resolve(undefined);
     this.#waiting.delete(transactionId);
     const text =
@@ -250,7 +250,7 @@ export class HandOff {
     const waiting = this.#waiting.get(transactionId);
     this.#waiting.delete(transactionId);
     waiting?.resolve(state);
-    // Yields, so that the answer to the kiosk goes first.
+    // The event loop continues first, so that the answer to the kiosk is sent before the log line.
     if (waiting) await new Promise((resolve) => setImmediate(resolve));
     const text = "the transaction was handed off to the supervisor";
     this.#log.info({ transactionId, orderId, what }, text);
@@ -258,9 +258,9 @@ export class HandOff {
   }
 
   /**
-   * Resolves when the supervisor has stored the transaction, with the state after its first send if
-   * a caller waits for it or an earlier process may have answered it as sent; otherwise, and for a
-   * supervisor of an older version, with undefined.
+   * Resolves when the supervisor has stored the transaction. The value is the state after its first
+   * send, if a caller waits for it or an earlier process may have answered it as sent. Otherwise,
+   * and with a supervisor of an older version, the value is undefined.
    */
   async #storeThere(
     transaction: Transaction,
@@ -275,7 +275,7 @@ export class HandOff {
     return (await this.#link.call("store-transaction", { transaction, isFirst, ...wait })).state;
   }
 
-  /** Has the supervisor close an unsent sale; alarms if it was sent (docs/rules/07-returns.md). */
+  /** Closes an unsent sale at the supervisor; a sent sale is alarmed (docs/rules/07-returns.md). */
   async #withdraw(transaction: Transaction, isFirst: boolean): Promise<void> {
     const { transactionId, orderId } = transaction;
     const { outcome } = await this.#link.call("withdraw-transaction", { transaction, isFirst });
@@ -291,13 +291,13 @@ export class HandOff {
   }
 }
 
-/** Why a transaction was not accepted. "unclear": by the fault of the supervisor or the row. */
+/** Why a transaction was not accepted. "unclear": the supervisor or the row may be at fault. */
 interface Fault {
   readonly by: "supervisor" | "row" | "unclear";
   readonly why: string;
 }
 
-/** The HTTP statuses by which the supervisor refuses a message because of its content. */
+/** The HTTP statuses with which the supervisor refuses a message because of its content. */
 const ROW_STATUSES: readonly (number | undefined)[] = [400, 413, 422];
 
 function faultOf(error: unknown): Fault {
@@ -322,19 +322,19 @@ export class RefusedHandOffs {
     this.#log = log;
   }
 
-  /** Returns the refused hand-offs after the position `after`, oldest first. */
+  /** Returns the parked hand-offs after the position `after`, oldest first. */
   list(after: number, limit: number): RefusedHandOff[] {
     return this.#refused.list(after, limit);
   }
 
-  /** Hands off a refused or dropped transaction now. Returns false when no such one has this id. */
+  /** Hands off a refused or dropped transaction now. Returns false for an unknown transaction. */
   requeue(transactionId: string): boolean {
     if (!this.#refused.requeue(transactionId, this.#clock.now())) return false;
     this.#handOff.nudge();
     return true;
   }
 
-  /** Drops a refused hand-off and stores the note. Returns false when none has this id. */
+  /** Drops a refused hand-off and stores the note. Returns false for an unknown hand-off. */
   drop(transactionId: string, note: string): boolean {
     const dropped = this.#refused.drop(transactionId, maskPansInText(note), this.#clock.now());
     if (!dropped) return false;

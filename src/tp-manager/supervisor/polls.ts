@@ -9,15 +9,15 @@ import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const POLL_MS = 5_000;
-/** The number of deliveries per round; older ones follow when these are settled. */
+/** The number of deliveries asked about in one round; older ones follow when these are settled. */
 const DELIVERIES_MAX = 50;
 const RETURNS_PAGE = 100;
 
 interface Subject {
   readonly name: string;
-  /** The log text for a failed round: the supervisor is down, or too old for the message. */
+  /** The log text for a failed round: the supervisor is down, or too old for this message. */
   readonly failure: string;
-  /** Asks once. A round with several steps stops between two steps after the poll was closed. */
+  /** Asks once. A round of several requests stops between two of them once the poll is closed. */
   round(isClosed: () => boolean): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export class Poll extends Retrying {
 
 /**
  * Asks about transactions whose kiosk was answered before the gateway had them, so that events and
- * lookups report their delivery.
+ * lookups report their delivery later.
  */
 export function deliveryPoll(
   store: Pick<HandOffRows, "undelivered" | "setDelivery">,
@@ -70,7 +70,7 @@ export function deliveryPoll(
 
 /**
  * Asks about money that was paid back without this program: a refund in the gateway's own pages, or
- * a chargeback. Such an order is answered as reversed, and its repetition charges nothing
+ * a chargeback. The order is then answered as reversed, and a repetition of it charges nothing
  * (docs/rules/08-finished.md).
  */
 export function returnPoll(
@@ -96,7 +96,7 @@ export function returnPoll(
       const some = uncertain.map((transactionId) => ({ transactionId, returnedMinor: 0 }));
       if (answer.last === after && returns.length + some.length === 0) return;
       const noted = store.noteReturns([...returns, ...some], clock.now());
-      // Alarms are raised before the page counts as read, because a crash may come in between.
+      // Alarms are raised before the page counts as read, because a crash may come between the two.
       if (answer.last !== after) noted.forEach(alarmOnce);
       store.setReturnsReadTo(answer.last);
       for (const one of returns) log.info(one, "the gateway notified that money was paid back");
@@ -107,8 +107,8 @@ export function returnPoll(
 }
 
 /**
- * Stores the supervisor's alarms in the journal, for `GET /events`. Each is stored once, even if
- * one of the two programs was stopped meanwhile.
+ * Stores the supervisor's alarms in the journal, for `GET /events`. Each alarm is stored once, even
+ * if tp-manager or the supervisor was stopped meanwhile.
  */
 export function alarmPoll(
   taker: Pick<AlarmRows, "last" | "take">,

@@ -6,7 +6,7 @@ import type { ResyncPage, ResyncRows } from "../journal/hand-off-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MS = 5_000;
-/** The time between two checks of whether the journal is whole, so that a resync can end. */
+/** The time between two checks of whether the journal is whole, without which no resync ends. */
 const WHOLE_CHECK_MS = 30_000;
 
 /**
@@ -23,7 +23,7 @@ export class Resync {
   /** The number of resyncs that this process has begun. */
   #begun = 0;
 
-  /** `isWhole` returns whether the journal lacks nothing. It is called from {@link start} on. */
+  /** `isWhole` returns whether the journal has no gap. It is called from {@link start} on. */
   constructor(
     store: ResyncRows,
     link: SupervisorLink,
@@ -38,17 +38,17 @@ export class Resync {
     this.#task = new Retrying(clock, "resync", () => this.#run());
   }
 
-  /** Continues where an earlier process stopped. */
+  /** Continues the resync that an earlier process did not finish. */
   start(): void {
     this.#task.nudge();
   }
 
-  /** Begins a resync unless one is under way, which may be due to the same loss. */
+  /** Begins a resync unless a resync is under way, which may be due to the same loss. */
   beginOnce(): void {
     if (!this.#store.isUnderWay) this.begin();
   }
 
-  /** Begins a resync after a loss of the supervisor's database. On disk when it returns. */
+  /** Begins a resync after the supervisor's database was lost. The begin is on disk on return. */
   begin(): void {
     this.#store.begin();
     this.#begun += 1;
@@ -56,7 +56,7 @@ export class Resync {
       "supervisor.db was lost or is an older copy, or may be: everything is handed off again; " +
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, text);
-    // The first resync begins after the message that reported the loss; later ones after a pause.
+    // The first resync starts at once, after the message that reported the loss; later ones pause.
     this.#task.nudgeIn(this.#begun === 1 ? 0 : RETRY_MS);
   }
 
@@ -67,8 +67,8 @@ export class Resync {
   async #run(): Promise<number | undefined> {
     try {
       for (let page = this.#next(); page && !this.#task.isClosed; page = this.#next()) {
-        // A journal with a gap does not know whether everything was handed off, so the last page
-        // waits until the journal is whole, even across restarts.
+        // A journal with a gap does not know whether everything was handed off, so the last page of
+        // the resync waits until the journal is whole, even across restarts.
         const last = page.last && this.#isWhole();
         if (page.items.length > 0 || last) await this.#hand({ ...page, last });
         if (page.last && !last) return WHOLE_CHECK_MS;
@@ -85,7 +85,7 @@ export class Resync {
     const { items, last } = page;
     const begun = this.#begun;
     const { added } = await this.#link.call("take-over", { items: [...items], last });
-    // If the answer began another resync, the database with the earlier pages is lost as well.
+    // If the answer began another resync, the database that has the earlier pages is lost as well.
     if (begun === this.#begun) this.#store.taken(page);
     const text = "the supervisor accepted a page of the resync";
     this.#log.info({ items: items.length, added, last }, text);

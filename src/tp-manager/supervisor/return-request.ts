@@ -4,16 +4,16 @@ import { isoTime } from "../../shared/time.ts";
 import { invalid } from "../attempts/failures.ts";
 import { type Attempt, returnableMinorOf } from "../attempts/payment.ts";
 
-/** The members that distinguish a repeated request from another operation. */
+/** The members by which a repeated request is recognised as the same operation. */
 export interface RequestKey {
   readonly idempotencyKey: string | undefined;
-  /** The whole request as text; a key may be used again only for the same request. */
+  /** The whole request as text; an idempotency key may be used again only for the same request. */
   readonly asked: string;
-  /** Whether the caller wants another refund even if it equals one of the last day. */
+  /** Whether the caller wants another refund even if it equals a refund of the last day. */
   readonly again: boolean;
 }
 
-/** Runs tasks with the same key one after the other. */
+/** Runs tasks with the same key one after the other, in the order of their calls. */
 export class InOrder {
   readonly #last = new Map<string, Promise<unknown>>();
 
@@ -28,7 +28,7 @@ export class InOrder {
   }
 }
 
-/** Returns the error for a repeated refund. null: a lost database may have had the first one. */
+/** Returns the error for a repeated refund. null: a lost database may have had the first refund. */
 export function repeated(
   equal: Pick<
     GatewayOperation,
@@ -45,7 +45,7 @@ export function repeated(
   });
 }
 
-/** An operation, with how much of its order was paid back. */
+/** The supervisor's answer about an operation, with how much of its order was paid back. */
 export type OperationResult = SupervisorAnswer<"gateway-operation">;
 export type Resolved = Extract<SupervisorAnswer<"gateway-resolve">, { found: true }>;
 
@@ -65,9 +65,9 @@ export function returnMinorOf(
 }
 
 /**
- * Returns what an operation adds to the returns that the journal knows, because the supervisor may
- * have lost some. 0 if the gateway has, or may have, the order more than once. An older supervisor
- * that reports no sum knows the order once.
+ * Returns what an operation adds to the returns in the journal; the supervisor may have lost some.
+ * Returns 0 if the gateway has, or may have, the order more than once. An older supervisor that
+ * reports no sum knows each order once.
  */
 export function addedBy(
   { operation, orderReturnedMinor, isThereOnce }: OperationResult,

@@ -24,7 +24,7 @@ import type {
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const RETRY_MIN_MS = 500;
-/** How often the gap's age is written; a killed process loses the time since the last write. */
+/** How often the gap's running time is written; a killed process loses the time since then. */
 const RAN_MS = 600_000;
 
 interface GuardParts {
@@ -39,7 +39,7 @@ interface GuardParts {
   readonly log: AlarmLog;
   /** TERMINAL_SHARED: another till uses the terminal too, so an unknown sale proves no loss. */
   readonly isShared: boolean;
-  /** Called when the supervisor's database may be lost too, which only a resync can end. */
+  /** Called when the supervisor's database may be lost too, which only a resync can mend. */
   readonly onSupervisorLacks: () => void;
 }
 
@@ -47,7 +47,7 @@ interface GuardParts {
  * Prevents a journal that was lost or restored from charging an order again
  * (docs/rules/17-loss.md). The supervisor's orders are imported. Until a day and an end of day have
  * passed, a new order id is looked up first, and a request that equals an unmatched sale of the
- * terminal waits for a person.
+ * terminal is refused until a person has decided.
  */
 export class StoreGuard {
   readonly #parts: GuardParts;
@@ -62,7 +62,7 @@ export class StoreGuard {
     this.#task = new Retrying(parts.clock, "import", () => this.#importOrders(), RETRY_MIN_MS);
   }
 
-  /** Continues where an earlier process stopped. `isNew`: the gap was found at this start. */
+  /** Continues the work of an earlier process. `isNew`: the gap was found at this start. */
   start(isNew: boolean): void {
     const gap = this.open;
     if (!gap) return;
@@ -71,7 +71,7 @@ export class StoreGuard {
     this.#count();
   }
 
-  /** Counts the age of the gap: the time in which this program runs (docs/rules/17-loss.md). */
+  /** Counts the time for which this program runs while a gap is open (docs/rules/17-loss.md). */
   #count(): void {
     const { clock, gaps, log } = this.#parts;
     this.#timer?.clear();
@@ -94,7 +94,7 @@ export class StoreGuard {
     this.start(true);
   }
 
-  /** The open gap; undefined when the journal is whole, or cannot be read (reported elsewhere). */
+  /** The open gap; undefined when the journal is whole or cannot be read (others report this). */
   get open(): JournalGap | undefined {
     try {
       return this.#parts.gaps.open();
@@ -105,7 +105,7 @@ export class StoreGuard {
 
   /**
    * Resolves when all orders of the supervisor are imported; no attempt in doubt is judged before.
-   * Returns undefined when they are imported.
+   * Returns undefined when the journal is whole or all orders are imported.
    */
   whole(signal: AbortSignal): Promise<void> | undefined {
     return this.open?.isImported === false ? this.#imported(signal) : undefined;
@@ -116,8 +116,8 @@ export class StoreGuard {
   }
 
   /**
-   * Looks up a new order id before its order is paid or answered as unknown. An order that is found
-   * is in the journal afterwards. Rejects with STORES_DISAGREE when neither the supervisor nor the
+   * Looks up a new order id before its order is paid or answered as unknown. A found order is in
+   * the journal afterwards. Rejects with STORES_DISAGREE when neither the supervisor nor the
    * gateway answers. Returns undefined when the journal has no gap or knows the order.
    */
   find(orderId: string): Promise<void> | undefined {
@@ -138,7 +138,7 @@ export class StoreGuard {
     if (!whole || gap.both) await this.#askGateway(orderId);
   }
 
-  /** Returns whether a later attempt of the order may be missing because the journal was lost. */
+  /** Returns whether the journal may lack a later attempt of the order because it lost data. */
   mayLackNewer(transactionId: string): boolean {
     return this.open !== undefined && this.#parts.gaps.concerns(transactionId);
   }
@@ -167,14 +167,14 @@ export class StoreGuard {
     return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
   }
 
-  /** The value of `charged` for an unknown order: "unknown" when it may be a lost order. */
+  /** The value of `charged` for an order that the journal lacks; "unknown" while a gap is open. */
   get ofUnknown(): "no" | "unknown" {
     return this.open ? "unknown" : "no";
   }
 
   /**
    * Throws TERMINAL_SALE_UNMATCHED or STORES_DISAGREE when an unmatched sale of the terminal may be
-   * this order, charged by the lost journal. This is the last check before a sale.
+   * this order, which the lost journal had as charged. This is the last check before a sale.
    */
   assertNoSaleMatches({ amountMinor, currency }: PaymentRequest, baseline: Baseline): void {
     const isSign = this.noteSale(baseline);
@@ -188,19 +188,19 @@ export class StoreGuard {
         details: { receiptNumber: sale.receiptNumber, amountMinor, sale: textOfSale(sale) },
       });
     }
-    // The gap was opened just now, so the order id has not been looked up yet.
+    // The gap was opened by this very check, so the order id has not been looked up yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
   }
 
   /**
    * Stores an unmatched sale of the terminal. Returns whether the sale proves that the journal lost
-   * data, which opens a gap. A journal is only restored while no program runs, so only a sale
-   * before the first known one of this run is such a proof.
+   * data, which opens a gap. A journal is only restored while no program runs, so after the first
+   * known sale of this run no sale is such a proof.
    */
   noteSale(baseline: Stored): boolean {
     const { gaps, isShared } = this.#parts;
     const sale = storage(() => this.#unknownSale(baseline), "unknown");
-    // A record without a result may not be a sale, so it proves no loss.
+    // A record without a result may not be a sale, so it does not prove a loss.
     const good = sale?.good === true ? sale : undefined;
     const sign = gaps.open() ? undefined : (good ?? this.#reversalOfLost(baseline.last));
     const isWhole = this.#agreedWith && sameTerminal(this.#agreedWith, baseline.identity);
@@ -225,10 +225,10 @@ export class StoreGuard {
     if (sale) this.#parts.gaps.addOfNoOrder(sale);
   }
 
-  /** Closes the gap as an operator decided. Returns false when no gap was open. */
+  /** Closes the gap by an operator's decision. Returns false when no gap was open. */
   accept(): boolean {
     const { gaps, clock, log, onSupervisorLacks } = this.#parts;
-    // The supervisor may lack data too and was not asked yet; only a resync would end that state.
+    // Before the import it is not known whether the supervisor lacks data too; only a resync helps.
     if (this.open?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
@@ -250,10 +250,10 @@ export class StoreGuard {
         const after = gaps.importedTo();
         const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
-        // This comes before the last page counts as imported, so that no crash forgets it.
+        // Reported before the last page counts as imported, so that no crash can hide the loss.
         if (!whole && !more) onSupervisorLacks();
-        // The answer may have enlarged the gap. Then the page is requested again, so that the
-        // supervisor learns that this loss is known here.
+        // The answer may have reported a further loss. Then the page is requested again, so that
+        // the supervisor learns that this loss is known here.
         const isSame = this.open?.because === gap.because;
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
         log.info({ orders: orders.length, more }, "imported a page of the supervisor's orders");
@@ -263,7 +263,7 @@ export class StoreGuard {
         return this.#task.failed();
       }
     }
-    // The import after a next loss begins without the pauses of this import.
+    // The next import, after a further loss, begins again with the shortest pause.
     this.#task.succeeded();
     this.#wakeAll();
     return undefined;
@@ -285,7 +285,7 @@ export class StoreGuard {
     }
   }
 
-  /** Throws unless the gateway answers that it has no such order. */
+  /** Throws unless the gateway answers that it does not have the order. */
   async #askGateway(orderId: string): Promise<void> {
     const { found, why } = await this.#parts.link
       .call("order-at-gateway", { orderId })
@@ -299,7 +299,7 @@ export class StoreGuard {
 
   /**
    * Returns the terminal's stored sale if the journal does not know it. A record without a result
-   * counts, because the sale may stand.
+   * counts as well, because its sale may stand.
    */
   #unknownSale({ last, identity }: Stored): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
@@ -310,7 +310,7 @@ export class StoreGuard {
     return matcher.explains(report, identity) ? undefined : report;
   }
 
-  /** Returns the terminal's stored reversal if a whole journal would know its sale. */
+  /** Returns the stored reversal if it proves that the journal lost the reversed sale. */
   #reversalOfLost(last: LastTransaction): TransactionReport | undefined {
     if (last.kind !== "transaction") return undefined;
     const isSign = storage(() => this.#parts.gaps.tookBackLater(last.report), "unknown");

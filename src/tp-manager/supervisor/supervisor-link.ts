@@ -8,33 +8,33 @@ import type {
 
 type Name = Exclude<keyof typeof supervisorMessages, "stop">;
 
-/** How long an answer is waited for: the sum of the members. */
+/** The time limit for an answer of the supervisor: the sum of the members. */
 interface Limit {
   readonly ms: number;
-  /** The number of requests to the gateway that the answer may take, each with its time limit. */
+  /** The number of requests to the gateway for the answer, each with its own time limit. */
   readonly gatewayRequests?: number;
-  /** Whether the waiting time in the message itself is added. */
+  /** Whether the waiting time `waitMs` in the message is added to the limit. */
   readonly plusWaitMs?: true;
 }
 
-/** The limit of a message that the supervisor answers from its database. */
+/** The time limit for a message that the supervisor answers from its database. */
 const fromDisk: Limit = { ms: 5_000 };
 
-/** The limits of messages that need more than the database, or for which callers wait less. */
+/** The limits of messages that need more than the database, or on which a caller waits less. */
 const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "store-transaction": { ms: 5_000, plusWaitMs: true },
   "transaction-delivery": { ms: 500, plusWaitMs: true },
-  // The gateway is asked at two addresses (supervisor/gateway/gateway-client.ts).
+  // The supervisor asks the gateway at two addresses (supervisor/gateway/gateway-client.ts).
   "order-at-gateway": { ms: 5_000, gatewayRequests: 2 },
   "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
   "gateway-operation": { ms: 5_000, gatewayRequests: 1 },
-  // The operation may still be at the gateway.
+  // The operation itself may still be under way at the gateway.
   "gateway-key": { ms: 5_000, gatewayRequests: 1 },
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
-  // A kiosk waits for the answer, and a reversal needs no history of the gateway.
+  // A kiosk waits for this answer, and a reversal needs no history of the gateway.
   "gateway-history": { ms: 1_000 },
-  // /health and /metrics must answer soon, also without the supervisor.
+  // /health and /metrics must answer soon, even if the supervisor does not.
   status: { ms: 1_000 },
 };
 
@@ -51,7 +51,7 @@ export class SupervisorLink {
     this.#gatewayTimeoutMs = gatewayTimeoutMs;
   }
 
-  /** Rejects with {@link IpcError}, which says whether the message can have arrived. */
+  /** Rejects with {@link IpcError}, which shows whether the message can have arrived. */
   call<K extends Name>(name: K, request: SupervisorRequest<K>): Promise<SupervisorAnswer<K>> {
     const { ms, gatewayRequests = 0, plusWaitMs } = limits[name] ?? fromDisk;
     const waitMs = plusWaitMs ? ((request as { readonly waitMs?: number }).waitMs ?? 0) : 0;
@@ -60,8 +60,8 @@ export class SupervisorLink {
   }
 
   /**
-   * Like {@link call}, but throws SUPERVISOR_UNAVAILABLE after each failure. `mayBeDone`: the
-   * requested operation may have been carried out before.
+   * Like {@link call}, but any failure throws SUPERVISOR_UNAVAILABLE. `mayBeDone`: the requested
+   * operation may already have been carried out.
    */
   async ask<K extends Name>(
     name: K,
