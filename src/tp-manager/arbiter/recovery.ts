@@ -17,7 +17,7 @@ import type { OneWay } from "./one-way.ts";
 /** The kind of event for a run of probes that ended without proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
-/** The kinds of events with which the terminal ended a command; earlier ones matter no more. */
+/** The kinds of events that show that the terminal had ended its command at that time. */
 const heardEnds = ["end-completed", "end-aborted"];
 
 type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
@@ -25,7 +25,7 @@ type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
 /**
  * Finds out what became of attempts in doubt by asking the terminal, and never repeats a financial
  * command (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md). This
- * class says what is asked about an attempt and writes the verdict; Inquiries says when to probe.
+ * class decides what is asked about an attempt and writes the verdict; Inquiries when to probe.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;

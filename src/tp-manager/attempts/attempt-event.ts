@@ -72,7 +72,7 @@ export function eventAt<I extends Written>(atMs: number, input: I) {
   return { v: VERSION, atMs, ...input } as const;
 }
 
-/** Returns the state after `events`. `first`: the state before them; null: none in the journal. */
+/** Returns the state after `events`. `first`: the state before them; null: not in the journal. */
 export function fold(
   events: readonly AttemptEvent[],
   first: AttemptState | null = begun,

@@ -21,7 +21,7 @@ interface Inputs {
   hold: Reported & { decideByMs: number };
   decide: { decision: GoodsDecision; why: string };
   acknowledged: object;
-  /** A good report of another sale than the first one; it is refused on the wire. */
+  /** A good report of a second sale in the same payment, which we refuse on the wire. */
   "second-sale": Reported;
   /** The end of the command. `cancelled`: we had asked for a cancel; an approval may cross it. */
   end: { end: PaymentEnd; cancelled?: boolean };

@@ -45,7 +45,7 @@ interface AuditedAttempt {
   readonly handedMinor: number | null;
   /** Whether the supervisor knows, or will know, that the transaction must not be sent. */
   readonly isWithdrawn: boolean;
-  /** Returns the transaction that was handed off or imported. Read only when a step needs it. */
+  /** Returns the transaction that was handed off or imported. Called if an event needs it. */
   readonly handedOff: () => Transaction | null;
   readonly steps: readonly AttemptStep[];
 }

@@ -51,7 +51,7 @@ export interface NotCharged {
 export type Judgement =
   /** The report is good, and its amount and currency are as requested. */
   | "agrees"
-  /** The terminal says that the payment failed. */
+  /** The terminal reports that the payment failed. */
   | "not-good"
   /** The report is good but of another amount or currency, so we refuse it on the wire. */
   | "disagrees"
@@ -60,7 +60,7 @@ export type Judgement =
 export interface JudgedReport {
   readonly report: TransactionReport;
   readonly judgement: Judgement;
-  /** Whether our acknowledgement has provably arrived at the terminal. */
+  /** Whether our acknowledgement of the report has provably arrived at the terminal. */
   readonly acknowledged: boolean;
 }
 
@@ -213,7 +213,7 @@ export interface Suspicion {
   /** What the terminal may have done, or that a receipt number after the attempt is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
   readonly amountMinor: number;
-  /** When it was found, in epoch milliseconds. */
+  /** When the sign was found, in epoch milliseconds. */
   readonly atMs: number;
 }
 
@@ -326,7 +326,7 @@ export function lastReportOf(state: AttemptState): TransactionReport | undefined
   return endReportOf(state) ?? saleOf(state)?.report;
 }
 
-/** The kind of the step that is the write-ahead record of a reversal. */
+/** The kind of the event that is the write-ahead record of a reversal. */
 export const REVERSAL_BEGINS = "reversal-begins";
 
 /** Returns when the newest reversal of an attempt began; undefined when no reversal began. */

@@ -134,7 +134,7 @@ export function newerState(
   return soldState(reversed, known ?? sale, bareReport(currency, transaction.amountMinor));
 }
 
-/** Returns the cancel or refund whose outcome the supervisor does not know; null: none is open. */
+/** Returns the cancel or refund whose outcome the supervisor lacks; null: no such return. */
 export function openReturnOf({ openReturn, transaction }: KnownOrder): OpenReturn | null {
   if (!openReturn || openReturn.kind === "confirm") return null;
   const { operationId, kind, transactionPublicId, askedAtMs } = openReturn;

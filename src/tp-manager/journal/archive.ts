@@ -164,7 +164,7 @@ export class Archive extends rows("archive", {
     }
   }
 
-  /** Returns what a later end of day can be compared with; undefined when none can be compared. */
+  /** Returns the attempt's entry for later end-of-day comparisons; undefined if it is too old. */
   #ledgerOf(row: Row): LedgerEntry | undefined {
     const after = row["after_telecollection"];
     const since = Number(this.sql.comparable.get()?.["id"] ?? 0);

@@ -211,7 +211,7 @@ export class AnswerRows extends rows("answers", {
 
   /**
    * Returns the charges that the kiosk has not read: their number, since when the oldest waits
-   * (epoch milliseconds), and the oldest orders; null when there are none.
+   * (epoch milliseconds), and the oldest orders; null without such charges.
    */
   unreadCharges() {
     const row = this.sql.countUnread.get();

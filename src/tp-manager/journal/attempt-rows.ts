@@ -133,7 +133,7 @@ export class AttemptRows extends rows("attempts", {
     WHERE attempt.rowid < ? ORDER BY attempt.rowid DESC LIMIT ?`,
   newestAlone: `SELECT ${attemptColumns}, rowid AS position FROM attempt WHERE rowid < ?
     ORDER BY rowid DESC LIMIT ?`,
-  // Ids begin with their time, so that the index of the ids alone gives the newest ones.
+  // Ids begin with their time, so that the index of the ids alone gives the newest ids.
   ids: `SELECT transaction_id FROM attempt WHERE transaction_id < ?
     ORDER BY transaction_id DESC LIMIT ?`,
   startOf: "SELECT started_at_ms FROM attempt WHERE rowid >= ? ORDER BY rowid LIMIT 1",
@@ -314,7 +314,7 @@ export class AttemptRows extends rows("attempts", {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Returns what happened since an attempt began (docs/rules/16-fresh.md); undefined: too much. */
+  /** Returns what followed an attempt (docs/rules/16-fresh.md); undefined: too many rows. */
   since(transactionId: string) {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
@@ -327,7 +327,7 @@ export class AttemptRows extends rows("attempts", {
     return {
       /** The attempts begun later whose command may have been sent, oldest first. */
       later: later.filter(({ baseline }) => baseline !== null),
-      /** The attempts begun earlier whose reversal began later. */
+      /** The attempts that began before this one and whose reversal began after it. */
       earlier: [...new Set(reversed)].map((id) => this.#mustRead(id)),
       /** The results that the terminal reported since then, oldest first. */
       reports: events.flatMap(reportedResult),

@@ -160,7 +160,7 @@ export class GapRows extends rows("gaps", {
         since.push(attempt);
         continue;
       }
-      // Terminals are compared only where both baselines are known; an imported attempt has none.
+      // Terminals are compared by the baselines; an imported attempt has no baseline.
       const isElsewhere = since.some(
         ({ baseline: its }) =>
           its && attempt.baseline && !sameTerminal(its.identity, attempt.baseline.identity),

@@ -128,7 +128,7 @@ export class HandOffRows extends rows("handOffs", {
     this.#unwritten.set(transactionId, delivery);
     const write = (emit: Emit): void => {
       // The delivery is set before the acknowledgement, so that a sent transaction never enters the
-      // index of undelivered ones. An operator may have dropped the hand-off before this answer;
+      // index of undelivered rows. An operator may have dropped the hand-off before this answer;
       // the supervisor has the transaction all the same.
       this.#setDelivery(transactionId, delivery, emit, atMs);
       this.sql.acknowledge.run(transactionId);

@@ -65,7 +65,7 @@ export class DayRows extends rows("day", {
         startedAtMs: Number(row["started_at_ms"]),
         endedAtMs: row["ended_at_ms"] as number | null,
         askedBy: row["asked_by"] as TelecollectionAsker,
-        /** The terminal's answer to the end of day; null when none was received. */
+        /** The terminal's answer to the end of day; null when no answer was received. */
         end: readJson<TelecollectionEnd | null>(row["result"]),
         reconciliation: compared ? reconciliationOf(compared) : null,
       };
@@ -85,7 +85,7 @@ const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${is
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
-/** The kinds of acknowledged items that are named by a row number; the others by an order id. */
+/** The kinds of items that are named by a row number; other kinds are named by an order id. */
 const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
 
 /**
@@ -109,7 +109,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
   allUnmatched: `SELECT * FROM ${unmatched} ORDER BY id DESC LIMIT ?`,
   differences: `SELECT * FROM ${differences} ORDER BY id DESC LIMIT ?`,
 }) {
-  /** Acknowledges `item`, a row number or order id, on disk. Returns false if none waits. */
+  /** Acknowledges `item`, a row number or order id. Returns false if no such item waits. */
   mark(kind: AcknowledgedKind, item: string, note: string, atMs: number): boolean {
     if (numbered.has(kind) && !/^[1-9]\d{0,15}$/.test(item)) return false;
     return this.statements.transaction(() => {
@@ -126,7 +126,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return timeOf(this.sql.at.get(storedKind(kind), item));
   }
 
-  /** Returns the time of the newest acknowledgement of the kind; null when there is none. */
+  /** Returns the time of the newest acknowledgement of the kind; null before the first. */
   newestMs(kind: AcknowledgedKind): number | null {
     return timeOf(this.sql.newest.get(storedKind(kind)));
   }
@@ -173,7 +173,7 @@ export class AlarmRows extends rows("alarms", {
       VALUES (?1, ?2, (SELECT ifnull(max(taken), 0) + 1 FROM alarm_taken))
     ON CONFLICT (origin) DO UPDATE SET last_id = ?2, taken = excluded.taken`,
 })<{ events: EventRows }> {
-  /** The supervisor's database and the id of its last stored alarm; undefined: none yet. */
+  /** The supervisor's database and the id of its last stored alarm; undefined before it. */
   get last() {
     const row = this.sql.last.get();
     return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };

@@ -31,7 +31,7 @@ const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS
 
 /** The facts that the archive stores of an attempt, next to its order, amount and ids. */
 export interface Kept {
-  /** For end-of-day comparisons; missing when none is possible (docs/rules/18-totals.md). */
+  /** The facts for end-of-day comparisons; missing if it is too late (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
   /** The whole currency, so that its code is still understood if the currency is abolished. */
   readonly currency: Currency;
@@ -205,7 +205,7 @@ export class ReconciliationRows extends rows("reconciliation", {
 
   /**
    * Returns the attempts since the end of day `sinceId` and before `closingId`. `unknownUpTo`: the
-   * end of day up to which attempts may be missing, as older ones name none; -1: none is missing.
+   * end of day up to which attempts may be missing (too many or too old); -1: all are there.
    */
   #recent(closingId: number, sinceId: number): { entries: LedgerEntry[]; unknownUpTo: number } {
     const entries: LedgerEntry[] = [];

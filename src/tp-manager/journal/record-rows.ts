@@ -18,7 +18,7 @@ export interface KnownRecord {
    * certain. "of-no-order": no order can have made it. "baseline": stored before a command of ours.
    */
   readonly source: "step" | "unmatched" | "of-no-order" | "baseline";
-  /** When the record was first stored here, in epoch milliseconds. */
+  /** When the journal first stored the record, in epoch milliseconds. */
   readonly atMs: number;
 }
 
@@ -68,7 +68,7 @@ export class RecordRows extends rows("records", {
       AND NOT EXISTS (SELECT 1 FROM attempt_event
         WHERE attempt_event.transaction_id = attempt.transaction_id)
     ORDER BY rowid LIMIT 1`,
-  // The index is named because SQLite would otherwise read every event.
+  // Names its index, because SQLite would otherwise read every event.
   nextReversal: `SELECT * FROM attempt_event INDEXED BY attempt_event_reversal
     WHERE kind = '${REVERSAL_BEGINS}' AND id > ? ORDER BY id LIMIT 1`,
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",

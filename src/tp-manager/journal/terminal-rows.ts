@@ -53,7 +53,7 @@ export class TerminalRows extends rows("terminalLog", {
   dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openUnmatched: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
-  // A journal that was lost or restored since then may lack a sale, so a journal gap counts as one.
+  // A journal that was lost or restored may lack a sale, so a journal gap since then counts too.
   soldSince: `WITH seen (before) AS (SELECT before_attempt FROM unexpected_report WHERE id = ?)
     SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
         WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >= (SELECT before FROM seen))

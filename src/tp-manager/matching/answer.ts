@@ -58,7 +58,7 @@ export interface Near {
   readonly but: string;
 }
 
-/** Returns the answer that names candidates and proves none of them. */
+/** Returns the answer "many", which names candidates and proves none of them. */
 export function many(
   candidates: readonly Candidate[],
   why: WhyNotOne,
@@ -72,7 +72,7 @@ export function unproven(answer: Answer, why: WhyNotOne, because?: string): Answ
   return answer.answer === "one" ? many([answer.candidate], why, because) : answer;
 }
 
-/** Returns the attempts that can have produced the record; none for a known record. */
+/** Returns the attempts that can have produced the record; empty for a known record. */
 export function candidatesIn(answer: Answer): readonly Candidate[] {
   if (answer.answer === "one") return [answer.candidate];
   return answer.answer === "many" ? answer.candidates : [];

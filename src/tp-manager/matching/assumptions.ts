@@ -49,7 +49,7 @@ interface AssumptionTexts {
   readonly breaks: string;
   /** How a wrong assumption comes to light. */
   readonly noticed: string;
-  /** The setting or fact that switches the assumption; missing: nothing does. */
+  /** The setting or fact that switches the assumption; missing: nothing switches it. */
   readonly switchedBy?: string;
 }
 export const assumptionTexts: Readonly<Record<Assumption, AssumptionTexts>> = catalogue.assumptions;

@@ -33,7 +33,7 @@ export interface ObservedRecord {
 export type Candidacy =
   /** The attempt's own command reported this record. */
   | "own"
-  /** Amount, currency and time are as requested. */
+  /** Amount, currency and time of the record are those of the payment. */
   | "timely"
   /** The record has no time, and no other fact rules the attempt out. */
   | "untimed"

@@ -104,7 +104,7 @@ export interface EarlierProbe extends Probe {
   readonly sinceMs: number;
 }
 
-/** What the matcher says about the transaction that a probe found. */
+/** What the matcher finds out about the transaction that a probe found. */
 export interface WhoseFound {
   /** The other order that certainly made the found transaction; null: no other order is certain. */
   readonly foundIs: string | null;
@@ -237,7 +237,7 @@ function asBefore(
   const { before, heard, wasStored, isWatched } = inquiry;
   if (before.kind === "transaction" && last.kind === "transaction") {
     const is = compareStored(before, last);
-    // Without a date and time, equal numbers can be of two numbering periods.
+    // Without a date and time, equal numbers can be of two transactions.
     return is === "same" && !haveMoments(before.report, last.report) ? "unsure" : is;
   }
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);

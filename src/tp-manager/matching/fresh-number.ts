@@ -130,7 +130,7 @@ function ofLast({ later }: Facts): Freshness {
   return { freshness: "fresh" };
 }
 
-/** Judges where the terminal's last transaction is a later one of ours. */
+/** Judges where the terminal's last transaction is a later transaction of ours. */
 function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
   const given = touched.filter(({ state }) => "sale" in state);
   if ([...later, ...given].some(({ state }) => "last" in state)) {

@@ -145,7 +145,7 @@ function proofOf(only: Fitting): Proof {
 
 /**
  * The time within which records without an equal time are compared by number: numbers repeat after
- * an end of day, and some terminals run one by themselves each night.
+ * an end of day, and some terminals close by themselves each night.
  */
 const PERIOD_MS = 12 * 3_600_000;
 

@@ -113,12 +113,12 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // If the record is not certainly new, only one with a candidate or nearly one counts.
+    // A record that is not certainly new counts only if an attempt is nearly a candidate for it.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }
 
-  /** Whether the terminal shows an unmatched transaction again. */
+  /** Whether the terminal has stored or reported the same unmatched transaction again. */
   isAgain({ report, atMs }: UnmatchedRow, now: Pick<UnmatchedRow, "report" | "identity">): boolean {
     const known = { record: report, atMs, transactionId: null };
     return compareKnown(known, { ...now, record: now.report }, this.#parts) === "same";

@@ -70,7 +70,7 @@ export function resultInPayment(
   // A reference of equal characters (zeros, blanks) only fills the field.
   const isForeign = report.reference != null && !/^(.?)\1*$/.test(report.reference);
   if (echoes && isForeign) return several([running], "foreign reference");
-  // Whether the result repeats the last one, byte for byte or, without the bytes, by its members.
+  // Whether the result repeats the last result: byte for byte, or by members if bytes are missing.
   const isAgain = result.isAgain ?? wasReportedBefore(report, recent, journal);
   if (isAgain && echoes) return several([running], "repeated");
   const cut = recent.isCut ? (["ordered-results"] as const) : [];
@@ -322,7 +322,7 @@ export function isSameResult(before: TransactionReport, report: TransactionRepor
 
 /** The attempts that a result without a reference can belong to, newest first. */
 interface Recent {
-  /** The attempts since the last one that had its own result, and that attempt itself. */
+  /** The attempts since the last attempt that had its own result, and that attempt itself. */
   readonly sent: readonly Attempt[];
   /** The attempts whose result may still come: attempts in doubt, or settled by a person. */
   readonly owed: readonly Attempt[];
@@ -361,7 +361,7 @@ const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "CURRENCY_REFUSED",
 ]);
 
-/** Whether the attempt's result came within its payment. A late result does not count here. */
+/** Whether the attempt's result came within its payment. A late result does not count. */
 function hadItsResult({ state }: Attempt): boolean {
   if (isInDoubt(state)) return hadInDoubt(state);
   if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;

@@ -21,7 +21,7 @@ import {
 
 interface Grounds {
   readonly because: string;
-  /** The assumptions that the verdict needs; missing: none. */
+  /** The assumptions that the verdict needs; missing: it needs no assumption. */
   readonly assumes?: readonly Assumption[];
 }
 

@@ -99,7 +99,7 @@ function admissionOfKnown(
   throw new AppError(repeat);
 }
 
-/** The order as stored: an attempt, or a running payment, which has no baseline here. */
+/** The order as stored: an attempt, or a running payment, which has no baseline yet. */
 interface Stored {
   readonly request: PaymentRequest;
   readonly baseline?: Attempt["baseline"];

@@ -9,7 +9,7 @@ import type { NotedAttempt, ReturnRows } from "../journal/return-rows.ts";
 import type { SupervisorLink } from "./supervisor-link.ts";
 
 const POLL_MS = 5_000;
-/** The number of deliveries asked about in one round; older ones follow when these are settled. */
+/** The number of deliveries asked about in one round, the newest first; older deliveries wait. */
 const DELIVERIES_MAX = 50;
 const RETURNS_PAGE = 100;
 

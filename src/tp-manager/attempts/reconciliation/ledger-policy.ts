@@ -13,7 +13,7 @@ import type { NotCharged } from "../payment.ts";
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;
-  /** The number of the newest end of day that began before this attempt; 0 before the first one. */
+  /** The number of the last end of day begun before this attempt; 0 before the first end of day. */
   readonly afterClosing: number;
   /** Whether the attempt is charged by its phase, whatever was refunded since (`returnedMinor`). */
   readonly charged: Charged;
@@ -118,7 +118,7 @@ export const ENTRIES_BEFORE = 200;
 
 /**
  * Returns the receipt numbers missing before the sale just charged, with the orders that may have
- * used them; undefined: none missing. `entries`: attempts in the order they began, the sale last.
+ * used them; undefined: no gap. `entries`: attempts in the order they began, the sale last.
  */
 export function judgeJump(entries: readonly LedgerEntry[]) {
   const sale = entries.at(-1);

@@ -56,7 +56,7 @@ export interface Reconciliation {
 export interface ClosingRow {
   readonly id: number;
   readonly startedAtMs: number;
-  /** The terminal's answer; null when none was received. */
+  /** The terminal's answer to the end of day; null when no answer was received. */
   readonly end: TelecollectionEnd | null;
   /** The identity of the terminal that was closed; null in rows of older versions. */
   readonly identity: TerminalIdentity | null;
@@ -155,8 +155,8 @@ function comparedEntries(
 }
 
 /**
- * Returns the ends of day after which the closed receipt numbers may begin, newest first. Each one
- * knows its last number: the reported one, or else that of the last known sale before it.
+ * Returns the ends of day after which the closed receipt numbers may begin, newest first. Each has
+ * its last number: the reported number, or else that of the last known sale before it.
  */
 function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;

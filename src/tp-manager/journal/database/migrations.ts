@@ -149,7 +149,7 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
-  // Adds who asked for an end of day: one demanded by the terminal is not repeated at once.
+  // Adds who asked for an end of day. A demand of the terminal is not met twice at once.
   `
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
@@ -192,7 +192,7 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
   `,
-  // Adds the first end of day that can have closed the reported sale; 0 (older rows) means any one.
+  // Adds the first end of day that can have closed the reported sale; 0 in older rows: unknown.
   `
   ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;
   `,
