@@ -88,7 +88,7 @@ export class ClosingKeeper {
     try {
       if (!this.#isQuiet()) return CHECK_MS;
       await answerWithin(clock, ASK_LIMIT_MS, (signal) => arbiter.lastAnswer.ask(signal));
-      // Meanwhile an operator may have run the end of day, or a payment may have begun.
+      // Checked again: an operator may have run the end of day, or a payment may have begun.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return CHECK_MS;
       log.info("the terminal demands an end of day, which begins now");
@@ -106,7 +106,7 @@ export class ClosingKeeper {
   #isQuiet(): boolean {
     const { arbiter, terminalLog, clock } = this.#parts;
     if (arbiter.lease.current || arbiter.lease.closed) return false;
-    // A terminal that refuses all probes until its end of day has run cannot be waited for.
+    // Waits for recovery, unless the terminal refuses all probes until its end of day has run.
     if (arbiter.inquiries.isAsking && !arbiter.inquiries.isLockedOut) return false;
     const nowMs = clock.now();
     // The distance counts in both directions, because the wall clock can jump either way.

@@ -95,7 +95,7 @@ function isGivenBack(
   }
   if (!givesBack(state.report, reversal)) return false;
   if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
-  // If the journal lost data since the sale, the terminal's trace numbers may have started again.
+  // No sale is certain if the journal lost data since: trace numbers may have started again.
   if (parts.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
   return freshnessOf(sold, now, parts).freshness === "reversed";

@@ -159,7 +159,7 @@ export class PaymentRun {
   get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
-    // A terminal that stops waiting for goods first reports a result that does not agree.
+    // If the last report does not agree, the terminal has stopped waiting for the goods.
     return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
   }
 
@@ -232,7 +232,7 @@ export class PaymentRun {
       this.decide({ goods: "not-issued" }, "no word about the goods in time");
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      // Without a decision the terminal itself reverses the sale a little later (docs/zvt.md 8.2).
+      // No decision is needed: the terminal reverses the sale by itself later (docs/zvt.md 8.2).
       const detail = { err: error, alarm: "journal" } as const;
       const text = "could not write to the journal that the time for the goods is over";
       this.writer.log("error", detail, text);

@@ -84,7 +84,7 @@ export class TerminalArbiter {
     const unmatched = new Unmatched(tools);
     const reconciler = new Reconciler(tools);
     const noteStored = (now: Baseline): void => {
-      // A sale that no order knows may belong to an attempt that recovery left unknown.
+      // Recovery probes again: an unmatched sale may belong to an attempt that stayed unknown.
       if (unmatched.found(now)) recovery.askAgain();
     };
     const used = { ...tools, identityCheck, oneWay, recovery, reconciler, noteStored };

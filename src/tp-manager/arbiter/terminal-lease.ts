@@ -148,7 +148,7 @@ export class TerminalLease {
     let ready: Ready;
     try {
       ready = await work.prepare(lease.preparing);
-      // A cancel may have come after the terminal's last answer in the preparation.
+      // Ends here if a cancel came after the terminal's last answer in the preparation.
       lease.preparing.signal.throwIfAborted();
       // Checked again, because the command would hide a result that came during the preparation.
       this.#assertMayDo(lease.what);

@@ -90,7 +90,7 @@ export class Unmatched {
       const { report } = now.last;
       if (this.#isOpen(report) || this.#wasAsked(report)) return false;
       matcher.learn(now);
-      // The terminal may still undo a reversal that it has stored (docs/rules/16-fresh.md).
+      // Asks again, as the terminal may still undo a stored reversal (docs/rules/16-fresh.md).
       if (givenBack(now, this.#parts)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
       if (!answer || !concerns(answer)) return false;

@@ -214,7 +214,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
       return { report: (detail["observation"] as Observation)?.last?.report ?? finalReport };
     }
     case REVERSAL_BEGINS: {
-      // Only a reversal without an outcome still has the baseline from before it in its state.
+      // The state has the baseline only while the reversal has no outcome; later it is unknown.
       const kept = "sale" in final && "baseline" in final ? final.baseline : nothingKnown;
       return { baseline: detail["baseline"] ?? kept };
     }

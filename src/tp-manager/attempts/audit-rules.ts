@@ -90,7 +90,7 @@ function replay(attempt: AuditedAttempt, report: Report) {
   };
   const unknown: string[] = [];
   const owner = { ...attempt, final };
-  // An imported attempt has no write-ahead record before its steps.
+  // An attempt without a write-ahead record was imported, or failed before its command.
   let state = attempt.wasBegun ? begun : isNotCharged(final) ? final : null;
   let before: AttemptEvent | undefined;
   let isOld = false;

@@ -290,7 +290,7 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
       return { phase: "not-charged", outcome: withheldOr(goods, reason, last.report) };
     }
     case "agrees": {
-      // After our "not issued" the terminal reverses without having to report it (docs/zvt.md 8.1).
+      // After our "not issued" this end means a reversal, perhaps unreported (docs/zvt.md 8.1).
       if (goods?.decision?.goods === "not-issued") {
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }

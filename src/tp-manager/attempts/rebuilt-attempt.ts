@@ -76,7 +76,7 @@ export type KeptEnd =
 
 /** Returns what the archive stores. Throws {@link BrokenInvariant} if the attempt has not ended. */
 export function keptEnd(state: AttemptState, returnedMinor: number): KeptEnd {
-  // The evidence for an operator's finding is not archived.
+  // Only the outcome is archived, not the evidence for an operator's finding.
   if (isNotCharged(state)) return notCharged(state.outcome);
   const sale = saleOf(state);
   const report = endReportOf(state);

@@ -205,7 +205,7 @@ export class AnswerRows extends rows("answers", {
 
   /** Notes that the kiosk has received a whole answer which says that the order is charged. */
   markChargeRead(orderId: string): void {
-    // Usually nothing changes, and an UPDATE takes the write lock even if it changes no row.
+    // Checked first, because an UPDATE takes the write lock even if it changes no row.
     if (this.sql.isChargeUnread.get(orderId)) this.sql.markChargeRead.run(orderId);
   }
 

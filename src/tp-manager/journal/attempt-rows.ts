@@ -242,7 +242,7 @@ export class AttemptRows extends rows("attempts", {
     if (isOpen && state.phase === from && !sale) {
       return this.sql.updateInPhase.run(text, ticket, transactionId, from).changes;
     }
-    // A charge found by recovery was not answered to the kiosk: unread (docs/rules/11-unread.md).
+    // A charge found by recovery counts as unread by the kiosk (docs/rules/11-unread.md).
     const isFound = isCharged(state) && state.by === "recovery" && !saleOf(before);
     return this.sql.update.run(
       state.phase,

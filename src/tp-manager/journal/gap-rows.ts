@@ -34,7 +34,7 @@ const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 export class GapRows extends rows("gaps", {
   open: "SELECT * FROM store_doubt WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1",
   all: "SELECT unmatched FROM store_doubt",
-  // An end of day that began after the loss has emptied the terminal's storage of older sales.
+  // An end of day after the loss counts: it has emptied the terminal's storage of older sales.
   closed: `SELECT 1 FROM ${closings} WHERE id >= ? AND ${mayHaveClosed}
     AND json_extract(result, '$.end') = 'completed' LIMIT 1`,
   begin: `INSERT INTO store_doubt
@@ -160,13 +160,13 @@ export class GapRows extends rows("gaps", {
         since.push(attempt);
         continue;
       }
-      // Terminals are compared by the baselines; an imported attempt has no baseline.
+      // The search ends at another terminal's attempt; an imported attempt names no terminal.
       const isElsewhere = since.some(
         ({ baseline: its }) =>
           its && attempt.baseline && !sameTerminal(its.identity, attempt.baseline.identity),
       );
       if (isElsewhere) return false;
-      // The terminal itself may have reversed a payment whose charge it never reported.
+      // No loss is proven if the terminal may have reversed a payment that it never reported.
       const unheard = since.filter((one) => this.parts.attempts.canHaveLeft(one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
       // Trace numbers restart at times, so only a greater trace number is certainly later.

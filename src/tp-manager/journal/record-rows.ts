@@ -115,7 +115,7 @@ export class RecordRows extends rows("records", {
 
   /** Yields the attempts with a write-ahead record, newest first, reading only those used. */
   *sent(): Generator<Attempt, void> {
-    // Most callers stop at the newest attempt, which is usually in memory.
+    // Begins with the newest attempt, which is usually in memory: most callers stop there.
     const newest = this.parts.attempts.newestRow();
     if (newest?.attempt.baseline) yield newest.attempt;
     if (newest) yield* this.#sentBefore(newest.position);
@@ -166,7 +166,7 @@ export class RecordRows extends rows("records", {
   }
 
   #reversal(event: Row): NextFound | undefined {
-    // Older versions did not store the terminal's last transaction before a reversal.
+    // Older versions stored no baseline before a reversal, so what was stored is not known.
     const { baseline } = readJson<{ readonly baseline?: Baseline }>(event["detail"]);
     if (!baseline) {
       return { ...lostSince, found: { kind: "not-told", why: "an older version did not keep it" } };

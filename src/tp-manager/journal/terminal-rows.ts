@@ -111,7 +111,7 @@ export class TerminalRows extends rows("terminalLog", {
     return row !== undefined;
   }
 
-  /** Stores an unmatched transaction and returns its id; undefined if it is the newest row. */
+  /** Stores an unmatched transaction and returns its id; undefined if it repeats the newest row. */
   keepUnmatched(
     found: Omit<UnmatchedRow, "id">,
     isSame = ({ report }: UnmatchedRow) => compareReports(report, found.report) === "same",

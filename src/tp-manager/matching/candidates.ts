@@ -54,7 +54,7 @@ export function candidacyOfSale(
   const sale = saleOf(state);
   if (sale) {
     const candidacy = candidacyByTime(attempt, found);
-    // A charge that an operator settled has no receipt number to compare.
+    // A charge that an operator settled has no receipt number, so only its time is compared.
     if (!isNamed(sale.report)) return candidacy;
     return candidacy === "timely" ? { but: "its own sale is another one" } : no;
   }

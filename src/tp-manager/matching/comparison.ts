@@ -37,7 +37,7 @@ export function compareReports(a: NamedRecord, b: NamedRecord): Comparison {
   const moment = compareMoments(a, b);
   const numbers = compareNumbers(a, b);
   const content = sameContent(a, b);
-  // A sale and its reversal may have the same receipt number and the same second.
+  // Different trace numbers decide: a sale and its reversal may share receipt number and second.
   if (numbers !== "agree" && isReversalOfOther(a, b)) return "different";
   switch (moment) {
     case "agree":

@@ -237,7 +237,7 @@ function asBefore(
   const { before, heard, wasStored, isWatched } = inquiry;
   if (before.kind === "transaction" && last.kind === "transaction") {
     const is = compareStored(before, last);
-    // Without a date and time, equal numbers can be of two transactions.
+    // Equal numbers without a date and time prove nothing, because numbers restart.
     return is === "same" && !haveMoments(before.report, last.report) ? "unsure" : is;
   }
   if (before.kind !== "none" || last.kind !== "none") return compareStored(before, last);

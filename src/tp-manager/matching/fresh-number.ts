@@ -62,7 +62,7 @@ export function freshnessOf(
   const again = nameGivenAgain(facts);
   if (again !== undefined) return stale(again);
   if (now.last.kind !== "not-told") return ofChain(facts, now.last);
-  // A terminal may carry out a reversal although it reported a failure.
+  // After an earlier reversal command the sale may be reversed, even if a failure was reported.
   const events = attempts.events(sale.transactionId);
   const wasTried = events.some(({ kind }) => kind === REVERSAL_BEGINS);
   if (wasTried) return stale("a reversal left before, and the terminal does not show its end");
@@ -108,7 +108,7 @@ function ofNewest({ touched, unmatched, isShared }: Facts): Freshness {
 function ofChain(facts: Facts, last: LastTransaction): Freshness {
   const { sale, later } = facts;
   if (last.kind === "transaction" && compareReports(sale.report, last.report) === "same") {
-    // Without a date and time, equal numbers may be of two sales, because numbers restart.
+    // Equal numbers prove the same sale only with a date and time, because numbers restart.
     return haveMoments(sale.report, last.report) ? ofLast(facts) : ofNewest(facts);
   }
   const probes = [...later.flatMap(({ baseline }) => (baseline ? [baseline.last] : [])), last];

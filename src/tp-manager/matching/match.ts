@@ -354,7 +354,7 @@ function candidatesOf(found: ObservedRecord, view: JournalView, isFresh: boolean
   let otherStoredMs = Number.NEGATIVE_INFINITY;
   /** The start of the oldest command, of those examined, before which this record was stored. */
   let wasThereMs = Number.POSITIVE_INFINITY;
-  // The earlier of the two times counts, because the terminal's clock may be ahead.
+  // The earlier of the record's time and arrival counts: the terminal's clock may be ahead.
   const fromMs = Math.min(momentOf(found), found.atMs) - SLACK_MS;
   // Whether the attempt's sale would have been stored before a command that found another record.
   const isOver = (attempt: Attempt, events: readonly AttemptStep[]): boolean =>
@@ -421,7 +421,7 @@ function endOf(
   );
   const atMs = end?.atMs ?? startedAtMs;
   if (end === undefined || end.kind === REVERSAL_BEGINS) return atMs + limitMs + BASELINE_AGE_MS;
-  // The terminal was probed after the time limit, and every later baseline was read after that.
+  // A lost command that a probe proved uncharged needs no extra time for a later baseline.
   const wasAsked = losses.includes(end.kind) && isNotCharged(state);
   return wasAsked ? atMs : atMs + BASELINE_AGE_MS;
 }

@@ -147,7 +147,7 @@ export function warningsOf({ state, request, openReturn, suspicion }: Attempt): 
   const warnings = request.warnings.map(ofRequest);
   if (isCharged(state)) {
     const { goodsMinor, report } = state;
-    // Recovery found the whole amount charged although fewer goods came out (docs/design.md 5.12).
+    // Warns when recovery found more charged than the goods are worth (docs/design.md 5.12).
     if (goodsMinor !== undefined) {
       const says =
         `charged ${major(report.amountMinor ?? 0)} although the goods that came out are worth ` +
@@ -164,7 +164,7 @@ export function warningsOf({ state, request, openReturn, suspicion }: Attempt): 
       warnings.push({ warning: "differs", says });
     }
   }
-  // An order stays charged while the outcome of its refund is unknown (docs/rules/23-asked.md).
+  // Warns that a refund has no outcome yet; the order stays charged (docs/rules/23-asked.md).
   if (openReturn) {
     const { kind, amountMinor } = openReturn;
     const says = `what became of a ${kind} of ${major(amountMinor)} at the gateway is not known`;

@@ -90,7 +90,7 @@ export class GatewayOperations {
     for (const attempt of returns.openReturns()) {
       if (isClosed()) return;
       const { transactionId, openReturn } = attempt;
-      // The supervisor forbids an operation that it does not know, and this one may be on its way.
+      // Skips an operation on its way, because the supervisor forbids operations that it lacks.
       if (openReturn && this.#sending.has(openReturn.operationId)) continue;
       await this.reconcile(attempt).catch((err: unknown) =>
         log.debug({ transactionId, err }, "the outcome of a cancel or refund is still unknown"),
@@ -371,7 +371,7 @@ export class GatewayOperations {
     }, "unknown");
     const text = "a cancel or refund at the gateway ended";
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, text);
-    // Meanwhile recovery may have found that the terminal has reversed the sale as well.
+    // Alarms if recovery has found meanwhile that the terminal has reversed the sale as well.
     const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
     if (isNews) alarmReturnedTwice(log, after);
   }

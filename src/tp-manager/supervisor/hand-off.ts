@@ -95,7 +95,7 @@ export class HandOff {
   async delivered(transactionId: string, waitMs: number): Promise<DeliveryState> {
     // Answered from memory, because reading the row would first write the delayed writes to disk.
     if (transactionId === this.#sentLast) return "sent";
-    // A crash must not turn a "sent" that was answered into "pending" (docs/design.md 5.8).
+    // Waits longer for an answered "sent", which must not become "pending" (docs/design.md 5.8).
     const limitMs = this.#perhapsAnswered.has(transactionId)
       ? Math.max(waitMs, ANSWERED_WAIT_MS)
       : waitMs;

@@ -228,7 +228,7 @@ export class StoreGuard {
   /** Closes the gap by an operator's decision. Returns false when no gap was open. */
   accept(): boolean {
     const { gaps, clock, log, onSupervisorLacks } = this.#parts;
-    // Before the import it is not known whether the supervisor lacks data too; only a resync helps.
+    // Before the import nobody knows whether the supervisor lacks data too, so a resync is begun.
     if (this.open?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();

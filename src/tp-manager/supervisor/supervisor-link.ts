@@ -29,10 +29,10 @@ const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
   "gateway-operation": { ms: 5_000, gatewayRequests: 1 },
-  // The operation itself may still be under way at the gateway.
+  // Includes one gateway time limit, because the operation may still be under way there.
   "gateway-key": { ms: 5_000, gatewayRequests: 1 },
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
-  // A kiosk waits for this answer, and a reversal needs no history of the gateway.
+  // Short, because a kiosk waits for the answer, and a reversal needs no gateway history.
   "gateway-history": { ms: 1_000 },
   // /health and /metrics must answer soon, even if the supervisor does not.
   status: { ms: 1_000 },

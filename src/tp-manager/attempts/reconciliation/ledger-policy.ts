@@ -125,7 +125,7 @@ export function judgeJump(entries: readonly LedgerEntry[]) {
   if (!sale || receiptNumberOf(sale.receiptNumber) === null) return undefined;
   const former = entries.slice(0, -1).findLastIndex(isNumbered);
   const before = entries[former];
-  // An end of day may use up a number for its own receipt, or restart the numbers.
+  // A missing number proves nothing across an end of day, which may use or restart numbers.
   if (!before || before.afterClosing !== sale.afterClosing) return undefined;
   const given = new Set(entries.flatMap(numbersOf));
   const missing = missingOf(before, sale, given);

@@ -168,7 +168,7 @@ function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEn
       .flatMap(numbersOf);
     lastNumber = receiptNumberOf(totals?.receiptTo ?? null) ?? greatest(lastNumber, numbers);
     const after = lastNumber === null ? null : nextReceipt(lastNumber);
-    // A terminal whose numbers began with 1 both times restarts its numbers after each end of day.
+    // A terminal whose numbers began with 1 at two ends of day restarts them after each of these.
     const restarts = receiptNumberOf(totals?.receiptFrom ?? null) === 1;
     return { id, joins: (from: number) => from === after || (restarts && from === 1) };
   });
