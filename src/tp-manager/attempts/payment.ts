@@ -213,7 +213,7 @@ export interface Suspicion {
   /** What the terminal may have done, or that a receipt number after the attempt is missing. */
   readonly says: "charged" | "not-charged" | "number-missing";
   readonly amountMinor: number;
-  /** When the sign was found, in epoch milliseconds. */
+  /** When the contradiction was found, in epoch milliseconds. */
   readonly atMs: number;
 }
 

@@ -113,7 +113,7 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // A record that is not certainly new counts only if an attempt is nearly a candidate for it.
+    // A record that is not certainly new counts only with an uncharged candidate, or nearly one.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }
