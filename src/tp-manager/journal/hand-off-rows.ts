@@ -67,7 +67,7 @@ export class HandOffRows extends rows("handOffs", {
     if (!row) return undefined;
     // An acknowledgement not yet on disk counts: the kiosk may have been answered "sent" already.
     const unwritten = this.#unwritten.get(transactionId);
-    // A row with `withdrawn` 1 was refused for its reversal only; the supervisor has the sale.
+    // If a refused row has `withdrawn` 1, only its reversal was refused, not the sale.
     const isDropped =
       row["acknowledged"] === 1 && row["refused"] !== null && row["withdrawn"] !== 1;
     return {

@@ -173,7 +173,7 @@ export class AlarmRows extends rows("alarms", {
       VALUES (?1, ?2, (SELECT ifnull(max(taken), 0) + 1 FROM alarm_taken))
     ON CONFLICT (origin) DO UPDATE SET last_id = ?2, taken = excluded.taken`,
 })<{ events: EventRows }> {
-  /** The supervisor's database and the id of its last stored alarm; undefined before it. */
+  /** The supervisor's database and its last stored alarm's id; undefined before the first. */
   get last() {
     const row = this.sql.last.get();
     return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };

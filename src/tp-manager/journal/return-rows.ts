@@ -12,7 +12,7 @@ const EVENTS_READ = 100;
 
 /** Stores which amounts the gateway has paid back, and the return that is under way. */
 export class ReturnRows extends rows("returns", {
-  // Takes the notified sum as our own, which cannot contain the refund that is reserved now.
+  // Raises our sum to the notified sum, which cannot contain the refund that is reserved now.
   reserve: `UPDATE attempt SET open_return = ?, returned_minor = ${returnedSql}
     WHERE transaction_id = ? AND ${phaseIn(({ gateway }) => gateway === "begin")}
       AND open_return IS NULL AND ${returnedSql} + ? <= ?`,
