@@ -10,23 +10,23 @@ export const withTexts = textsFrom(texts);
 
 /** Settings that mean the same to every driver that has them. */
 export const commonFields = withTexts({
-  /** How long the line is silent before a question about a lost payment, and between probes; ms. */
+  /** How long nothing is sent before a probe for a lost payment, and between two probes; ms. */
   RECOVERY_SILENCE_MS: marked(integer(0, 120_000).default(10_000), { floor: 10_000 }),
 });
 
-/** A driver as the registry knows it. */
+/** What the registry knows of a driver: its protocol, its settings, and how to create it. */
 export interface Driver {
   /** The value of TERMINAL_PROTOCOL. */
   readonly protocol: string;
-  /** Settings that the driver adds; a name that two drivers use means the same in each. */
+  /** The driver's settings. A setting that several drivers have means the same in each of them. */
   readonly config: Pick<ConfigPart, "fields" | "check">;
   /**
-   * How long a terminal waits for our answer to its report before it reverses the sale. Only a
-   * probe after this much silence proves anything (docs/rules/02-proof.md).
+   * The time after which a terminal without our answer to its report has reversed the sale; ms. A
+   * probe proves something only after this much silence (docs/rules/02-proof.md).
    */
   recoverySilenceMs(config: Config): number;
   /**
-   * Loads the driver and its line. Reading the registry loads neither, because the doctor has to
+   * Creates the driver. The driver's code is imported only by this call, because the doctor has to
    * run where the library of serial ports does not load.
    */
   create(config: Config, clock: Clock, log: AlarmLog): Promise<Terminal>;

@@ -2,7 +2,7 @@ import { formatMajor } from "../../shared/money.ts";
 import type { Receipt } from "../../shared/receipt.ts";
 import type { TransactionReport } from "./terminal.ts";
 
-/** Returns a ticket made from a report, without its empty fields, for terminals that print none. */
+/** Makes a ticket from a report's fields that are not empty, for terminals that print no ticket. */
 export function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">): string {
   const { receipt } = report;
   const lines = [
@@ -29,7 +29,7 @@ function dateAndTime({ localDate, localTime }: Receipt): string {
   return `${inPairs(localDate, ".")} ${inPairs(localTime, ":")}`.trim();
 }
 
-/** Returns six characters with a mark between each two of them, any other text as it is. */
+/** Puts a mark between the pairs of a date or time of six digits; any other text is unchanged. */
 function inPairs(text: string, mark: string): string {
   if (text.length !== 6) return text;
   return [text.slice(0, 2), text.slice(2, 4), text.slice(4)].join(mark);

@@ -5,18 +5,18 @@ import type { ByteConnection, ByteTransport } from "../transport/byte-transport.
 
 /** The silence after which a whole message counts as finished (docs/concert.md 4.7). */
 const SETTLE_MS = 300;
-/** The silence that finishes a message in which a tag that could change the result is missing. */
+/** The silence after which a message counts as finished though a tag of its result is missing. */
 const SETTLE_LONG_MS = 2_000;
-/** How long a new connection is listened to for an earlier result, before a request is sent. */
+/** How long a new connection may bring an earlier result, before a request is sent on it. */
 const LISTEN_MS = 50;
 /** How long a connection without a request stays open. */
 const HOLD_MS = 5_000;
 const BUFFER_BYTES_MAX = 64 * 1_024;
 
 /**
- * Opens one connection for each action and sends bare messages on it (docs/concert.md 4.7). The
- * connection of a payment stays open for the result, until recovery or the next payment needs the
- * terminal.
+ * Opens one connection for each action and sends messages without frames on it (docs/concert.md
+ * 4.7). The connection of a payment stays open for the result, until recovery or the next payment
+ * needs the terminal.
  */
 export class BareLine implements Dialogue {
   readonly isShared = false;
@@ -41,7 +41,7 @@ export class BareLine implements Dialogue {
     this.#ending = ending;
   }
 
-  /** Always null: each action opens its own connection, so that no standing line can break. */
+  /** Always null: each action opens its own connection, so no lasting connection can break. */
   get problem(): null {
     return null;
   }
@@ -76,7 +76,7 @@ export class BareLine implements Dialogue {
     void this.#current?.close();
   }
 
-  /** Listens before it sends: a terminal may keep an earlier result until it is connected. */
+  /** Waits before sending: a terminal may deliver an earlier result once it is connected. */
   async send(request: Uint8Array, mayLeave: () => boolean = () => true): Promise<Sent> {
     if (!this.#current) return "lapsed";
     await sleep(this.#clock, "earlier results", LISTEN_MS);
@@ -84,7 +84,7 @@ export class BareLine implements Dialogue {
     return this.#current?.write(message, mayLeave) ? "taken" : "lapsed";
   }
 
-  /** Closes the connection of a payment first, because a terminal may take only one. */
+  /** Closes a payment's connection first, because a terminal may accept only one connection. */
   async ping(signal: AbortSignal): Promise<Opened> {
     await this.#current?.close();
     const transport = this.#transport;
@@ -131,7 +131,7 @@ export class BareLine implements Dialogue {
   }
 }
 
-/** Returns whether a message is about a payment; an answer to an identification may lack CD. */
+/** Returns whether a message is about a payment; an answer to an identification may lack tag CD. */
 function namesPayment(tags: readonly Tagged[]): boolean {
   const action = tagValue(tags, "CD");
   return action === undefined ? tagValue(tags, "CB") !== undefined : action !== "I";
@@ -145,14 +145,14 @@ function isFinal(tags: readonly Tagged[]): boolean {
   return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
 }
 
-/** Returns whether a refusal has no AF; some reasons mean that money may have moved. */
+/** Returns whether a message is a refusal without tag AF, whose value may show that money moved. */
 function isRefusalWithoutReason(bytes: Uint8Array): boolean {
   const { tags, fault } = readTagged(bytes);
   return !fault && actionResult(tags) === "not-performed" && tagValue(tags, "AF") === undefined;
 }
 
 interface ExchangeListener {
-  /** `isEarly`: the message began before our request was written, so it answers an earlier one. */
+  /** `isEarly`: the message began before our request was written: it answers an earlier request. */
   message(bytes: Uint8Array, isEarly: boolean): void;
   /** The connection has closed. `rest`: received bytes that form no whole message. */
   closed(rest: Uint8Array, text: string, isEarly: boolean): void;
@@ -188,11 +188,11 @@ class Exchange {
     this.#hold = this.#clock.startTimer("unused connection", forMs, () => void this.close());
   }
 
-  /** Returns whether a message left; `mayLeave` is asked when earlier messages are reported. */
+  /** Reports earlier messages, then writes `message` if `mayLeave`. Returns whether it was sent. */
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#reportEarly();
-    // A partly received earlier approval is read to its end before the next connection opens.
+    // Nothing is sent before an earlier approval has been received whole and reported.
     if (!mayLeave() || this.#hasApproval) return false;
     try {
       this.#connection?.write(message);
@@ -209,7 +209,7 @@ class Exchange {
     await this.#connection?.close();
   }
 
-  /** Reports a whole message that came before our request was sent: it answers an earlier one. */
+  /** Reports a whole message that came before our request was sent: an earlier request's answer. */
   #reportEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
     const isWhole = this.#buffer.length > 0 && !fault && (isFinal(tags) || this.#hasApproval);
@@ -234,8 +234,8 @@ class Exchange {
   }
 
   /**
-   * Reports a message that only precedes a result ("taken into account", or an answer to an earlier
-   * question) and came in one piece with it, line ends around the two (docs/concert.md 4.4).
+   * Reports a message that arrived together with a result and only precedes it: "taken into
+   * account", or an answer to an earlier question; line ends may surround it (docs/concert.md 4.4).
    */
   #takeForerunner(): void {
     this.#buffer = withoutLineEnds(this.#buffer);
@@ -267,7 +267,7 @@ class Exchange {
     this.#hold?.clear();
     this.#settle?.clear();
     const { fault } = readTagged(this.#buffer);
-    // A refusal's reason may still follow, unless the terminal itself has ended the connection.
+    // A refusal without its reason is incomplete, unless the terminal itself closed the connection.
     const isOurs = problem === null || problem.cause !== undefined;
     const isCut = isOurs && isRefusalWithoutReason(this.#buffer);
     if (this.#buffer.length > 0 && !fault && !isCut) this.#reportBuffer();

@@ -45,7 +45,7 @@ export function caisseApMessages(options: CaisseApOptions): Messages {
   };
 }
 
-/** Returns the question whether the terminal is there (docs/concert.md 4.3). */
+/** Returns the question by which we learn whether the terminal answers (docs/concert.md 4.3). */
 export function identification(options: CaisseApOptions): Uint8Array {
   return encodeTagged([...headOf(options), ["CD", IDENTIFICATION]]);
 }
@@ -58,7 +58,7 @@ function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
   ];
 }
 
-/** Returns a request without tag BA, which asks for an answer at once (docs/concert.md 4.4). */
+/** Returns a payment request without BA 1, which is answered too early (docs/concert.md 4.4). */
 function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
   const { reference, receipt } = options;
   const digits = String(order.amountMinor).padStart(2, "0");
@@ -86,7 +86,7 @@ function readReply(
   const { tags, fault } = readTagged(bytes);
   const state = actionResult(tags);
   const action = tagValue(tags, "CD");
-  // A late answer to an identification, in any state, is no result of a payment.
+  // The late answer to an identification is no result of a payment, whatever its state.
   if (action === IDENTIFICATION && !fault) {
     return { reading: "other", why: "the answer to an identification came late" };
   }
@@ -137,7 +137,7 @@ function quoted(value = ""): string {
   return `"${safeText(value, 24)}"`;
 }
 
-/** Returns the outcome, which AE alone decides, and AF's refusal reason (docs/concert.md 4.4). */
+/** Returns the outcome by tag AE alone, and a refusal's reason by tag AF (docs/concert.md 4.4). */
 function endingOf(tags: readonly Tagged[]): Ending {
   const state = tagValue(tags, "AE");
   switch (actionResult(tags)) {
@@ -159,7 +159,7 @@ function endingOf(tags: readonly Tagged[]): Ending {
 const SECTION_SIGN = "\u00a7";
 const REFERENCE_CHARACTERS = 10;
 
-/** Returns the reference in a value, before which a terminal may put a text and a section sign. */
+/** Returns the order's reference in a value; a terminal may put a text and a section sign first. */
 function referenceIn(value: string): string {
   const parts = value.split(SECTION_SIGN).map((part) => part.trim());
   const own = parts.find(({ length }) => length === REFERENCE_CHARACTERS);
@@ -178,7 +178,7 @@ function sentBack(tags: readonly Tagged[], { register }: CaisseApOptions) {
   };
 }
 
-/** Returns the card and its receipt fields (docs/concert.md 4.2), listed in README.md here. */
+/** Returns the card and the receipt fields of this folder's README.md (docs/concert.md 4.2). */
 function cardOf(tags: readonly Tagged[]) {
   const text = (tag: string): string => maskPansInText(tagValue(tags, tag)?.trim() ?? "");
   const pan = tagValue(tags, "AA");
@@ -204,7 +204,7 @@ const readingModes = new Map([
   ["4", "M"],
 ]);
 
-/** Returns the customer's receipt in ZT as a ticket; "" without one (docs/concert.md 4.6). */
+/** Returns the customer's receipt of tag ZT as a ticket; "" without one (docs/concert.md 4.6). */
 function printedReceipt(tags: readonly Tagged[]): string {
   const container = tagValue(tags, "ZT");
   const inside = container === undefined ? tags : readTagged(bytesOf(container)).tags;

@@ -1,31 +1,31 @@
 import type { PaymentOrder, TransactionReport } from "../terminal.ts";
 
-/** Carries one request at a time to a terminal that cannot be asked about it afterwards. */
+/** Carries one request at a time to a one-way terminal. */
 export interface Dialogue {
   /** Why nothing can be sent now; null when no reason is known. */
   readonly problem: string | null;
-  /** Whether the results of all payments come on one line that stays open. */
+  /** Whether the results of all payments come on one connection that stays open. */
   readonly isShared: boolean;
   start(listener: DialogueListener): void;
-  /** Opens the line for one request, and holds it open for a moment. Sends no request. */
+  /** Opens the connection for one request; closes it when no request follows within seconds. */
   open(signal: AbortSignal): Promise<Opened>;
   /** Closes the session or connection that {@link open} has opened. */
   leave(): void;
   /**
-   * Sends the request on the line that {@link open} has opened. Where an earlier result may arrive
-   * until the first byte leaves, `mayLeave` is asked just before; after false nothing leaves, and
-   * the request is "lapsed".
+   * Sends the request on the connection that {@link open} has opened. Where an earlier result may
+   * still arrive, `mayLeave` is called just before the first byte is sent; after false nothing is
+   * sent, and "lapsed" is returned.
    */
   send(request: Uint8Array, mayLeave: () => boolean): Promise<Sent>;
-  /** Asks whether the terminal is there. */
+  /** Asks whether the terminal answers; starts no payment. */
   ping(signal: AbortSignal): Promise<Opened>;
   close(): Promise<void>;
 }
 
 /**
- * How far a request got. "lapsed": the line was no longer open, so that no byte was sent.
- * "refused": the terminal has provably begun nothing. "unanswered": the terminal may have the
- * request.
+ * How far a request got. "lapsed": the connection was no longer open, so no byte was sent.
+ * "refused": the terminal has provably begun no payment. "unanswered": the terminal may have
+ * received the request.
  */
 export type Sent = "taken" | "refused" | "unanswered" | "lapsed";
 
@@ -33,7 +33,7 @@ export type Opened =
   | { readonly opened: true }
   | {
       readonly opened: false;
-      /** "away": there is no line. "silent", "busy": the terminal accepts no request now. */
+      /** "away": no connection. "silent", "busy": the terminal accepts no request now. */
       readonly why: "away" | "silent" | "busy";
       /** Why the terminal takes no request, for people. */
       readonly text: string;
@@ -41,13 +41,13 @@ export type Opened =
 
 export interface DialogueListener {
   /**
-   * Returns whether a whole reply is on disk now, and may be acknowledged. `isEarly`: the reply
-   * began before the running request had reached the terminal.
+   * Stores a whole reply; returns whether it is on disk, so that it may be acknowledged. `isEarly`:
+   * the reply began before the running request had reached the terminal.
    */
   reply(reply: Uint8Array, isEarly: boolean): boolean;
   /** Reports bytes that form no whole reply; `text`, for people, holds no card number. */
   malformed(text: string): void;
-  /** Reports a change of the line; null means that the line works. */
+  /** Reports that the connection changed; `problem` is null when the connection works. */
   link(problem: string | null): void;
   /** Reports that the connection for the reply to the running request has ended. */
   gone(text: string): void;
@@ -60,7 +60,7 @@ export interface Messages {
   readonly namesNothing?: true;
   /** Returns the request for an order. Throws when the protocol cannot express the order. */
   request(order: PaymentOrder): Uint8Array;
-  /** Reads a reply to `order`; null: a reply to an earlier order. Never throws. */
+  /** Reads a reply to `order`, or to an earlier order when `order` is null. Never throws. */
   read(reply: Uint8Array, order: PaymentOrder | null): Reading;
 }
 

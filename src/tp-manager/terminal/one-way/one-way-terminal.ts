@@ -27,9 +27,9 @@ interface OneWayOptions {
   readonly dialogue: Dialogue;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** The time after which a payment without a result ends as lost; its late result still counts. */
+  /** The time after which a payment without a result ends as lost; a late result is still taken. */
   readonly waitMs: number;
-  /** The time after a request has left in which the terminal may still run the payment. */
+  /** The time after a request was sent in which the terminal may still run the payment. */
   readonly quietMs: number;
   /** The shortest wait for a late result after `waitMs`, before the terminal is asked. */
   readonly silenceMs: number;
@@ -39,11 +39,11 @@ const unknownLast = {
   kind: "not-told",
   why: "the protocol has no question about the last transaction",
 } as const;
-/** How long an equal result counts as a repeat: a terminal without our ACK repeats soon. */
+/** How long a result equal to the last one is its repeat, by a terminal that missed our ACK. */
 const REPEAT_MS = 30_000;
-/** The longest time for which an opened line waits for its request. */
+/** How long a connection that {@link OneWayTerminal.prepare} opened may wait for its request. */
 const OPENED_MS = 5_000;
-/** How many pieces of noise are logged in each {@link NOISE_SPAN_MS}. */
+/** The largest number of malformed messages that are logged in {@link NOISE_SPAN_MS}. */
 const NOISE_MAX = 20;
 const NOISE_SPAN_MS = 60_000;
 
@@ -57,12 +57,12 @@ export class OneWayTerminal implements Terminal {
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #take: ((result: OneWayResult) => boolean) | undefined;
   #paying: Paying | undefined;
-  /** Whether recovery still has to find out the outcome of a payment of any process. */
+  /** Whether recovery still seeks the outcome of a payment: {@link check} sends nothing then. */
   #isEvidenceKept = false;
   #isBusy = false;
   /** Resolves when the newest {@link Dialogue.ping} has ended. */
   #pinged: Promise<unknown> | undefined;
-  /** When {@link prepare} opened the line for a request that has not left yet. */
+  /** When {@link prepare} opened the connection for a request that is not sent yet. */
   #openedAtMs = -OPENED_MS;
   /** The order of the newest request. */
   #newest: PaymentOrder | undefined;
@@ -138,7 +138,7 @@ export class OneWayTerminal implements Terminal {
     });
   }
 
-  /** Closes the line, and stores the results that still arrive while the line closes. */
+  /** Closes the connection, and stores the results that still arrive meanwhile. */
   async close(): Promise<void> {
     try {
       await this.#options.dialogue.close();
@@ -151,7 +151,7 @@ export class OneWayTerminal implements Terminal {
     this.#unstored.storeAll();
   }
 
-  /** Opens the line for the payment request, which shows whether the terminal is there. */
+  /** Opens the connection for the payment request, which shows whether the terminal answers. */
   async prepare(signal: AbortSignal): Promise<Baseline> {
     await this.#pinged;
     signal.throwIfAborted();
@@ -169,8 +169,8 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Listens until no payment can be running, then asks whether the terminal is there. A terminal
-   * that runs a payment could take the question for a new request (docs/rules/25-one-way.md).
+   * Waits until no payment can be running, then asks whether the terminal answers. Asked earlier, a
+   * terminal could take the question for a new request (docs/rules/25-one-way.md).
    */
   async lastTransaction(signal: AbortSignal): Promise<LastTransaction> {
     const isHeard = await this.#silence.listenOut(signal, () => this.#paying !== undefined);
@@ -180,7 +180,7 @@ export class OneWayTerminal implements Terminal {
     return unknownLast;
   }
 
-  /** Whether a request or question of ours is under way, or the line is open for a request. */
+  /** Whether a request or question of ours is under way, or a connection waits for its request. */
   get #isSpeaking(): boolean {
     const isOpen = this.#options.clock.monotonicMs() - this.#openedAtMs < OPENED_MS;
     return this.#isBusy || isOpen || this.#paying !== undefined;
@@ -218,7 +218,7 @@ export class OneWayTerminal implements Terminal {
       if (sent === "taken") this.#storedAtMs = undefined;
       limit = this.#limited(paying);
       const end = await paying.ended.promise;
-      // The connection that brought a result brings nothing more.
+      // A connection that has brought a result brings no further message.
       if (end.end === "completed") dialogue.leave();
       return end;
     } finally {
@@ -252,9 +252,8 @@ export class OneWayTerminal implements Terminal {
   }
 
   /**
-   * Returns whether a reply repeats the newest stored reply, because the terminal missed our
-   * acknowledgement. A repeat is no second result, even if the reply carries no reference and
-   * another order is open.
+   * Returns whether a reply repeats the newest stored reply, because the terminal missed our ACK. A
+   * repeat is no second result, even if the reply carries no reference and another order is open.
    */
   #isRepeat(reply: Uint8Array, isEarly: boolean): boolean {
     const { clock, log } = this.#options;
@@ -292,7 +291,7 @@ export class OneWayTerminal implements Terminal {
     try {
       isOwn = paying !== undefined && (paying.observer.concerns?.(result) ?? !isEarly);
     } catch (error) {
-      // The result is not acknowledged, so the terminal repeats the result.
+      // The result is not acknowledged, so that the terminal sends the result again.
       if (paying) paying.fault = `the result could not be judged: ${(error as Error).message}`;
       return false;
     }
@@ -304,7 +303,7 @@ export class OneWayTerminal implements Terminal {
     }
     const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(result, reading);
     if (isStored || this.#options.dialogue.isShared) return isStored;
-    // On a connection for one payment no reply is acknowledged, so the terminal repeats none.
+    // A connection for one payment has no ACK, so the terminal would not repeat the reply.
     this.#unstored.keep({ ...unstored, paying: isOwn ? paying : undefined });
     return false;
   }
@@ -337,7 +336,7 @@ export class OneWayTerminal implements Terminal {
   #own(paying: Paying, { report, ticket, end }: ResultReading): boolean {
     const { order, observer, ended } = paying;
     try {
-      // If the terminal leaves out amount or currency, the order's values are reported.
+      // The order's amount and currency are reported where the terminal leaves them out.
       observer.report({
         ...report,
         amountMinor: report.amountMinor ?? order.amountMinor,
@@ -379,7 +378,7 @@ export class OneWayTerminal implements Terminal {
     this.#emit({ type: "protocol", text });
     if (!isNews || !paying.isSent) return;
     try {
-      // An empty report is evidence that the terminal sent something.
+      // The journal gets an empty report, as evidence that the terminal sent something.
       paying.observer.report({ ...emptyReport(), resultText: text });
     } catch (error) {
       this.#options.log.warn({ err: error }, "a malformed message could not be stored as evidence");
@@ -395,7 +394,7 @@ export class OneWayTerminal implements Terminal {
     }
   }
 
-  /** Throws {@link TerminalUnavailable} when the terminal did not answer. */
+  /** Notes the new status. Throws {@link TerminalUnavailable} when the terminal did not answer. */
   #became(opened: Opened): void {
     const detail = opened.opened ? "the terminal answered" : opened.text;
     this.#status = statusOf(opened.opened ? "0" : "9", detail);
@@ -419,7 +418,7 @@ function lost(code: string, text: string): Extract<PaymentEnd, { end: "lost" }> 
   return { end: "lost", code, text, ticket: "" };
 }
 
-/** Returns a function that counts a piece of noise and says whether to leave it out of the log. */
+/** Returns a function that counts a malformed message, and returns whether to leave it unlogged. */
 function noiseLimit(clock: Clock): () => boolean {
   let [sinceMs, count] = [0, 0];
   return () => {

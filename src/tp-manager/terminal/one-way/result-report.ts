@@ -5,7 +5,7 @@ import { emptyReport, type PaymentOrder, type TransactionReport } from "../termi
 
 type Given = "good" | "resultCode" | "resultText" | "reason" | "amountMinor" | "currencyNumeric";
 
-/** A payment result of a terminal that sends no numbers, clock or name of its own. */
+/** The payment result of a terminal that sends no receipt numbers, time or identity. */
 export interface Result
   extends Pick<TransactionReport, Given | "maskedPan">,
     Partial<Pick<TransactionReport, "authorisationNumber" | "cardName">> {
@@ -15,7 +15,7 @@ export interface Result
   readonly receipt?: Partial<Receipt>;
 }
 
-/** Returns the report of a result; `order` is null for the result of an earlier payment. */
+/** Makes a report from a result; `order` is null when the result belongs to an earlier payment. */
 export function resultReport(result: Result, order: PaymentOrder | null): TransactionReport {
   const { differs, isOurRegister, ...fields } = result;
   const { good, maskedPan } = result;
@@ -26,7 +26,7 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
   const amount = charged === null ? "" : String(charged).padStart(RECEIPT_AMOUNT_DIGITS, "0");
   const report = {
     ...emptyReport(),
-    // The amount exactly as received: the matcher uses it to find the payment of the result.
+    // Keeps the amount exactly as received: the matcher uses it to find the payment of the result.
     ...fields,
     reason: good || result.resultCode === null ? null : result.reason,
     currencyNumeric,

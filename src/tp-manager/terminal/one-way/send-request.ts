@@ -2,7 +2,7 @@ import type { Clock } from "../../../shared/time.ts";
 import type { PaymentEnd, PaymentObserver, PaymentOrder } from "../terminal.ts";
 import type { Dialogue, Sent } from "./dialogue.ts";
 
-/** The longest second opening of the line: longer than all attempts of ENQ, or a connect. */
+/** The longest time to open the line again; longer than all attempts of ENQ or one TCP connect. */
 const REOPEN_MS = 20_000;
 
 /** The payment that runs on a one-way terminal. */
@@ -10,13 +10,13 @@ export class Paying {
   readonly order: PaymentOrder;
   readonly observer: PaymentObserver;
   readonly ended = Promise.withResolvers<PaymentEnd>();
-  /** The newest fault of the line during this payment; "" when there was none. */
+  /** The newest fault of the connection during this payment; "" when there was none. */
   fault = "";
-  /** Whether the terminal may have the request, so that any reply is evidence. */
+  /** Whether the terminal may have received the request, so that any reply counts as evidence. */
   isSent = false;
-  /** Present while the line is opened again: a reply then answers an earlier payment. */
+  /** Present while the line is opened again: a reply that comes now is of an earlier payment. */
   reopening: AbortController | undefined;
-  /** Whether an approval came before the request left: maybe of this order, so nothing is sent. */
+  /** Whether an approval came before the request left. It may be this order's: nothing is sent. */
   isOvertaken = false;
 
   constructor(order: PaymentOrder, observer: PaymentObserver) {

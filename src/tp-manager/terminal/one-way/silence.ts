@@ -1,8 +1,8 @@
 import { type Clock, sleep } from "../../../shared/time.ts";
 
 /**
- * Counts how long a request may still run at a terminal that cannot be asked. During that time
- * nothing is sent, and the result is listened for (docs/rules/25-one-way.md).
+ * Measures how long a request may still run at a terminal that cannot be asked. During that time
+ * nothing is sent, and the driver waits for the result (docs/rules/25-one-way.md).
  */
 export class Silence {
   readonly #clock: Clock;
@@ -11,7 +11,7 @@ export class Silence {
   #untilMs: number;
   #heard: AbortController | undefined;
 
-  /** `quietMs`: how long a request may run. One of an earlier process may run as long from now. */
+  /** `quietMs`: how long a request may run; one of an earlier process may run as long from now. */
   constructor(clock: Clock, quietMs: number) {
     this.#clock = clock;
     this.#quietMs = quietMs;
@@ -51,8 +51,8 @@ export class Silence {
   }
 
   /**
-   * Waits until nothing can be running, a later request included, or until `isOver`. Returns
-   * whether a result came meanwhile. Throws `signal.reason` when `signal` aborts first.
+   * Waits until no request can be running any more, later requests included, or until `isOver`.
+   * Returns whether a result came meanwhile. Throws `signal.reason` when `signal` aborts first.
    */
   async listenOut(signal: AbortSignal, isOver: () => boolean): Promise<boolean> {
     signal.throwIfAborted();

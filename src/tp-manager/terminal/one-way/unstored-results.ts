@@ -9,7 +9,7 @@ export interface UnstoredResult {
   readonly reply: Uint8Array;
   readonly reading: ResultReading;
   readonly result: OneWayResult;
-  /** The payment whose result it is, as long as that payment runs. */
+  /** The payment that ran when its result came; undefined for a result of another payment. */
   readonly paying: Paying | undefined;
 }
 

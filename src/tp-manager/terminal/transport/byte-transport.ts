@@ -1,29 +1,29 @@
 /**
- * Moves bytes to and from a terminal, and knows no protocol. A connection that breaks is never
- * opened again, so nothing that was written on it can leave on the next one.
+ * Moves bytes to and from a terminal, and knows no protocol. A broken connection is never opened
+ * again, so bytes written on it can never be sent on a later connection.
  */
 export interface ByteTransport {
-  /** The kind of line, by which a driver chooses its link layer. */
+  /** The kind of connection, by which a driver chooses its link layer. */
   readonly kind: "serial" | "tcp";
   /** The address for people, such as `/dev/ttyUSB0` or `tcp://10.0.0.5:20007`. */
   readonly address: string;
   /**
-   * Resolves when bytes can move. Rejects with {@link TransportError}, or with `signal.reason` when
-   * aborted first. `listener` is called from then on.
+   * Connects to the terminal. Rejects with {@link TransportError}, or with `signal.reason` when
+   * `signal` aborts first. `listener` is called as soon as the connection is open.
    */
   open(listener: TransportListener, signal: AbortSignal): Promise<ByteConnection>;
 }
 
 export interface TransportListener {
   data(bytes: Uint8Array): void;
-  /** Called once, as the last call: the connection has ended; null after a wanted close. */
+  /** Called once, as the last call, when the connection has ended; null after our own close. */
   closed(problem: TransportError | null): void;
 }
 
 export interface ByteConnection {
   /**
-   * Gives the bytes to the system. Throws {@link TransportError} when the connection is not open;
-   * no byte has left then. A later failure is a call of {@link TransportListener.closed}.
+   * Passes the bytes to the operating system. Throws {@link TransportError} when the connection is
+   * not open, and then no byte was sent. {@link TransportListener.closed} reports a later failure.
    */
   write(bytes: Uint8Array): void;
   /** Resolves when the port or socket is free again. May be called at any time, more than once. */

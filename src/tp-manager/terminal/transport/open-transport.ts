@@ -8,7 +8,7 @@ import type { ByteTransport } from "./byte-transport.ts";
 import { createSerialTransport, type SerialOptions } from "./serial-transport.ts";
 import { createTcpTransport, parseTcpAddress } from "./tcp-transport.ts";
 
-/** Makes the transport for `tcp://host:port`, `usb:vid:pid[:serial]` or a serial port's name. */
+/** Returns the transport for `tcp://host:port`, `usb:vid:pid[:serial]` or a serial port's name. */
 export function createTransport(
   address: string,
   line: Omit<SerialOptions, "path" | "roots">,

@@ -25,7 +25,7 @@ export interface SerialOptions {
   readonly roots: DeviceRoots;
 }
 
-/** Makes a transport of raw bytes, without handshake (docs/zvt.md 2.1; docs/concert.md 2.1). */
+/** Returns a serial port's transport, without handshake (docs/zvt.md 2.1; docs/concert.md 2.1). */
 export function createSerialTransport(options: SerialOptions): ByteTransport {
   const { path: address, baudRate, stopBits, dataBits = 8, parity = "none", roots } = options;
   return {
@@ -56,9 +56,9 @@ export function createSerialTransport(options: SerialOptions): ByteTransport {
 function opened(port: SerialPort, path: string): Promise<void> {
   return new Promise((resolve, reject) => {
     port.open((cause) => {
-      // Bytes that arrived before the port was opened do not belong to this connection.
+      // Discards bytes that arrived before the port was opened: they belong to no open connection.
       if (!cause) return port.flush(() => resolve());
-      // Only the text of the port's driver distinguishes the two faults.
+      // Only the text of the error shows whether the port is in use or does not exist.
       const refused = /permission|access denied|EACCES|EPERM|lock|busy/i.test(cause.message);
       const reason = cause.message.replace(/^Error: |, cannot open .*$/g, "");
       const message = refused
@@ -79,7 +79,7 @@ function serialConnection(
   path: string,
   listener: TransportListener,
 ): ByteConnection {
-  /** Set when the connection ends: resolves when the port is free again. */
+  /** Resolves when the port is free again; undefined while the connection is in use. */
   let closing: Promise<void> | undefined;
   const free = (): Promise<void> => (port.isOpen ? closed(port) : Promise.resolve());
   const broke = (cause: Error | null): void => {
@@ -97,7 +97,7 @@ function serialConnection(
   port.on("close", (cause: Error | null | undefined) => broke(cause ?? null));
   return {
     write(bytes) {
-      // The port's stream would keep the bytes until the port opens; a payment must fail instead.
+      // A closed port would keep the bytes and send them later; a payment must fail instead.
       if (closing !== undefined || !port.isOpen) {
         throw new TransportError("not-open", `${path} is not open`);
       }
@@ -114,8 +114,8 @@ function serialConnection(
 
 /**
  * Returns the path of the port that SERIAL_PORT names. For `usb:vid:pid[:serial]` the device is
- * looked up at every connect, because the system may have given it another number; any other text
- * is a path. Rejects with {@link TransportError} unless exactly one device matches.
+ * looked up at every connect, because its port may have got another number; any other text is a
+ * path. Rejects with {@link TransportError} unless exactly one device matches.
  */
 async function locatePort(address: string, roots: DeviceRoots): Promise<string> {
   const wanted = parseUsbAddress(address);
@@ -125,7 +125,7 @@ async function locatePort(address: string, roots: DeviceRoots): Promise<string> 
   const [found, second] = ports;
   if (!found) throw new TransportError("unreachable", `no serial device ${address} is plugged in`);
   if (!second) return found.path;
-  // A guess could send a payment to another device.
+  // No port is guessed: a guess could send a payment to another device.
   const paths = ports.map(({ path }) => path).join(", ");
   throw new TransportError(
     "unreachable",
@@ -134,7 +134,7 @@ async function locatePort(address: string, roots: DeviceRoots): Promise<string> 
   );
 }
 
-/** Loads the package for serial ports, which TCP does not need. Throws {@link TransportError}. */
+/** Loads the npm package for serial ports only when needed. Throws {@link TransportError}. */
 async function serialPorts(): Promise<typeof import("serialport")> {
   try {
     return await import("serialport");

@@ -19,7 +19,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 /** The silence after which TCP probes a connection, so that a pulled cable is noticed. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
-/** Reads `tcp://host:port`; undefined when the text is something else. */
+/** Returns host and port of `tcp://host:port`; undefined for any other text. */
 export function parseTcpAddress(text: string): TcpAddress | undefined {
   const match = /^tcp:\/\/(\[[0-9a-fA-F:.]+\]|[^\s:/[\]]+):(\d{1,5})$/.exec(text);
   const [, host = "", digits = ""] = match ?? [];
@@ -35,13 +35,13 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
     address,
     open: (listener, signal) => {
       signal.throwIfAborted();
-      // As an option: set on a socket that is still connecting, Windows loses the delay.
+      // An option, not setKeepAlive: Windows loses the delay when set on a connecting socket.
       const keepAlive = { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS };
       let receive = (_bytes: Uint8Array): void => {};
       const onread = readInto((bytes) => receive(bytes));
       const socket = createConnection({ host, port, noDelay: true, ...keepAlive, onread });
       return connected(socket, address, clock, signal).then(() =>
-        // No bytes are read between the connect event and this call.
+        // No byte is lost here: none is read between the connect event and this call.
         tcpConnection(socket, address, listener, (take) => {
           receive = take;
         }),
@@ -50,7 +50,7 @@ export function createTcpTransport({ host, port }: TcpAddress, clock: Clock): By
   };
 }
 
-/** Rejects with {@link TransportError}, or with `signal.reason`. */
+/** Waits for the connection. Rejects with {@link TransportError}, or with `signal.reason`. */
 async function connected(
   socket: Socket,
   address: string,
@@ -65,7 +65,7 @@ async function connected(
   try {
     await once(socket, "connect", { signal: over });
   } catch (error) {
-    // A destroyed socket may still emit an error, which would end the process unheard.
+    // A destroyed socket may still emit an error, which without a listener ends the process.
     socket.on("error", () => {});
     socket.destroy();
     const problem = `cannot connect to ${address}: ${(error as Error).message}`;

@@ -38,7 +38,7 @@ import type { ZvtContext, ZvtOptions } from "./zvt-options.ts";
 
 type StatusAnswer = ReturnType<typeof answerOf>;
 
-/** Codes that refuse an unknown message, function or tag (docs/zvt.md 11.4). */
+/** The codes by which a terminal refuses an unknown message, function or tag (docs/zvt.md 11.4). */
 const PROTESTS = [0x9a, 0x83];
 /** Codes by which a terminal answers Repeat Receipt when it has nothing to repeat. */
 const NOTHING_TO_REPEAT = [0x83, 0x64];
@@ -47,12 +47,12 @@ const VENDING_MODE = 0x10;
 
 /**
  * Asks the terminal for registration, status and last transaction (docs/zvt.md 6.1, 6.5;
- * docs/rules/01-baseline.md), and stores the answers. A caller must have the wire.
+ * docs/rules/01-baseline.md), and stores the answers. Callers need the wire for themselves.
  */
 export class Enquiries {
   readonly #zvt: ZvtContext;
   readonly #housekeeping: Housekeeping;
-  /** How the terminal on this link writes its texts; a registration may change it. */
+  /** The character set of the terminal's texts on this link; a registration may change it. */
   charset: Charset;
   identity: TerminalIdentity = noIdentity;
   status: TerminalStatus | null = null;
@@ -60,10 +60,10 @@ export class Enquiries {
   demands: readonly Demand[] = [];
   /** The identity reported on this link; a new link may lead to another terminal. */
   #named: TerminalIdentity = noIdentity;
-  /** The answer to the last registration; the demands in it hold until the next registration. */
+  /** The answer to the last registration; its demands stay valid until the next registration. */
   #registered = { statusByte: 0, demands: [] as readonly Demand[] };
   #clockOffsetMs: number | null = null;
-  /** The form in which the terminal on this link has answered the status enquiry. */
+  /** The form of status enquiry that the terminal on this link has answered; undefined: none. */
   #form: StatusForm | undefined;
 
   constructor(zvt: ZvtContext) {
@@ -130,9 +130,9 @@ export class Enquiries {
   }
 
   /**
-   * Returns the state of the terminal before a payment. Its last transaction is read every time.
-   * One that was read earlier may be outdated without a sign on this line, by a sale at the
-   * terminal's own keys for example, and recovery would take that sale for ours
+   * Returns the state of the terminal before a payment. The last transaction is read every time: a
+   * sale at the terminal's own keys, for example, can outdate one that was read earlier without a
+   * sign on this connection, and recovery would take that sale for ours
    * (docs/rules/01-baseline.md).
    */
   async baseline(run: RunCommand): Promise<Baseline> {
@@ -149,7 +149,7 @@ export class Enquiries {
 
   /**
    * Asks for the status, and carries out one maintenance demand unless the terminal is busy.
-   * `mayKeepHouse`: no caller uses the terminal or is about to, and no lost command awaits a probe.
+   * `mayKeepHouse`: no payment runs or was just prepared, and no lost command awaits a probe.
    */
   async poll(run: RunCommand, mayKeepHouse: () => boolean): Promise<void> {
     const { cr } = await this.askStatus(run);
@@ -185,8 +185,8 @@ export class Enquiries {
   }
 
   /**
-   * Asks in the form that the terminal on this link understands, or tries which one that is. Throws
-   * {@link TerminalUnavailable} when the terminal gives no answer.
+   * Asks for the status in the form that the terminal on this link understands, or finds that form
+   * out. Throws {@link TerminalUnavailable} when the terminal gives no answer.
    */
   async #askStatus(run: RunCommand): Promise<StatusAnswer> {
     let form = this.#form ?? "container";
@@ -201,7 +201,7 @@ export class Enquiries {
     return answerOf(end, this.#zvt);
   }
 
-  /** Sends Repeat Receipt in its recovery form (docs/zvt.md 9.2 steps 4 and 5). */
+  /** Asks the terminal to repeat its last transaction's result (docs/zvt.md 9.2 steps 4 and 5). */
   async #repeatReceipt(run: RunCommand): Promise<LastTransaction | "not-registered"> {
     const sales: Message[] = [];
     const end = await run(repeatReceipt(this.#zvt.options.password), {
@@ -232,8 +232,8 @@ export class Enquiries {
   }
 
   /**
-   * Finds out whether a terminal that repeats nothing has nothing stored (docs/zvt.md 9.2): its
-   * totals name not one transaction. Never asked of a terminal that names its last transaction.
+   * Finds out whether a terminal that repeats no receipt has no stored transaction (docs/zvt.md
+   * 9.2): its totals are then empty. Never sent to a terminal that names its last transaction.
    */
   async #askTotals(run: RunCommand): Promise<LastTransaction> {
     let totals: Totals | undefined;
@@ -242,7 +242,7 @@ export class Enquiries {
         if (name === "status-information") totals = fields.totals ?? totals;
       },
     });
-    // Throws when the terminal gives no answer.
+    // Without an answer this throws.
     if (end.end !== "completed") refusalOf(end, this.#zvt.options);
     const isEmpty = totals?.groups.every(({ count, amount }) => count === 0 && amount === 0);
     if (end.end === "completed" && isEmpty) return { kind: "none" };
@@ -283,8 +283,8 @@ export class Enquiries {
 
 /** Returns the completion of a registration. Throws {@link TerminalUnavailable} without one. */
 async function register(run: RunCommand, options: ZvtOptions): Promise<Message> {
-  // A terminal has to skip unknown tags (docs/zvt.md 4.3). One that does not, or that takes no
-  // container or currency here, gets a registration without them.
+  // A terminal has to skip unknown tags (docs/zvt.md 4.3). A terminal that refuses a tag, the
+  // container or the currency here gets a registration without it.
   let end = await run(registration(options));
   for (const form of [
     ...(options.messageIds ? [registration({ ...options, messageIds: false })] : []),
@@ -303,7 +303,7 @@ async function register(run: RunCommand, options: ZvtOptions): Promise<Message> 
   );
 }
 
-/** Reads the end of a status enquiry. Throws {@link TerminalUnavailable} without an answer. */
+/** Returns what a status enquiry answered. Throws {@link TerminalUnavailable} without an answer. */
 function answerOf(end: ExchangeEnd, { options, clock }: ZvtContext) {
   if (end.end !== "completed") {
     const { code, text } = refusalOf(end, options);
@@ -336,7 +336,7 @@ function isProtest(end: ExchangeEnd): boolean {
   return refused && PROTESTS.includes(codeOf(end.message));
 }
 
-/** Returns whether the answer names no sale: a result without amount and receipt, or 06 1E. */
+/** Returns whether an answer names no sale: a result without amount and receipt, or a 06 1E. */
 function showsNothingStored(end: ExchangeEnd, sale: Message | undefined): boolean {
   if (!sale) return end.end === "aborted" && NOTHING_TO_REPEAT.includes(codeOf(end.message));
   const { amount, receiptNumber, resultCode } = sale.fields;

@@ -36,13 +36,13 @@ const UNJUDGED = "a result of the terminal could not be read or stored, and was 
 
 /** Passes the terminal's messages during a payment to the payment's observer. */
 export class PaymentExchange implements ExchangeListener {
-  /** Aborted when the payment is cancelled before its command leaves; the command never leaves. */
+  /** Aborted when the payment is cancelled before its command is sent; it is never sent then. */
   readonly withdrawal = new AbortController();
   /** Whether the terminal has accepted our abort. */
   cancelled = false;
   /** The phase of the payment; only while "running" an abort stops this payment and no other. */
   phase: "waiting" | "running" | "over" = "waiting";
-  /** Whether a report has been awaiting the decision about the goods. */
+  /** Whether a report was left unanswered until the decision about the goods. */
   held = false;
   decision: GoodsDecision | undefined;
   #reported: TransactionReport | undefined;
@@ -67,7 +67,7 @@ export class PaymentExchange implements ExchangeListener {
     this.#unjudged = true;
   }
 
-  /** Commits the report; a throw refuses it on the wire (docs/zvt.md 9.1). */
+  /** Lets the observer store the report; a throw refuses it on the wire (docs/zvt.md 9.1). */
   judge(message: Message): Verdict {
     const context = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
     const report = transactionReport(message, context);
@@ -82,8 +82,8 @@ export class PaymentExchange implements ExchangeListener {
   }
 
   /**
-   * Reports the stored sale to the observer. After a partial issue the terminal need not report
-   * again (docs/zvt.md 8.4), and what it has stored shows whether it charged the part.
+   * Reports the terminal's stored sale to the observer. After a partial issue the terminal need not
+   * send a report (docs/zvt.md 8.4); its stored sale shows whether it charged the smaller amount.
    */
   stored(last: LastTransaction): void {
     if (last.kind !== "transaction" || !this.#reported) return;
@@ -111,7 +111,7 @@ export class PaymentExchange implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
-    // The terminal may ignore our refusal: what it stored decides (docs/rules/04-approval.md).
+    // The terminal may ignore a refusal: what it stored decides (docs/rules/04-approval.md).
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     if (this.withdrawal.signal.aborted) return withdrawn;
     switch (end.end) {
@@ -147,7 +147,7 @@ export class PaymentExchange implements ExchangeListener {
     return { end: "refused", code: codeText(code), text, reason };
   }
 
-  /** Reads a 06 1E. It may have no code (docs/zvt.md 12.1); its tag 1F17 is a text for support. */
+  /** Returns the outcome of a 06 1E, which may lack a code (docs/zvt.md 12.1); text in tag 1F17. */
   #aborted({ parts, tags }: Message, ticket: string): PaymentEnd {
     const said = tagValue(tags, "vendorErrorText")?.trim();
     const code = parts.resultCode;
@@ -175,7 +175,7 @@ export class PaymentExchange implements ExchangeListener {
       .map(({ value }) => (typeof value === "string" ? value.replaceAll("\n", " ").trim() : ""))
       .filter((line) => line !== "")
       .join(" ");
-    // Each line is masked; two lines together could make a card number again.
+    // Masked once more: two lines, each of them masked, could form a card number together.
     const texts = intermediateTexts(code);
     const text = maskPansInText(said) || (texts?.[this.#zvt.options.language] ?? "");
     const language = said ? "" : this.#zvt.options.language;

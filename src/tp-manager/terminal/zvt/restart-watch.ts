@@ -1,6 +1,6 @@
 import type { Clock } from "../../../shared/time.ts";
 
-/** Time to answer the first enquiry; doubled after each unanswered one (docs/zvt.md 10.4). */
+/** The time for an answer to the first enquiry; doubled when none came (docs/zvt.md 10.4). */
 const ASK_FIRST_MS = 250;
 const ASK_MAX_MS = 2_000;
 /** The pause after an answer: so short that the terminal cannot restart unnoticed. */

@@ -26,8 +26,8 @@ export async function telecollection(
   const receiptNumbers = openReceiptNumbers(asked.message);
   if (receiptNumbers.length > 0) return { end: "open-pre-authorisations", receiptNumbers };
   if (codeOf(asked.message) !== PRE_AUTHORISATIONS_OPEN) {
-    // A terminal that does not know the question answers 84 83; a locked one, which the end of day
-    // may unlock, its code of the lock (docs/zvt.md 5.3).
+    // A terminal that does not know the question answers 84 83. A locked terminal, which the end of
+    // day may unlock, answers with the code of its lock (docs/zvt.md 5.3).
     const code = codeText(codeOf(asked.message));
     log.info({ code }, "the terminal refused the question about open pre-authorisations");
   }
@@ -42,7 +42,7 @@ export async function telecollection(
   return endOf(end, settlement, prints.ticket, options);
 }
 
-/** Reads field 87, which is FFFF for none, and tag 23 with several of them (docs/zvt.md 6.3). */
+/** Returns the numbers in field 87 (FFFF: none), and those listed in tag 23 (docs/zvt.md 6.3). */
 function openReceiptNumbers({ name, parts, fields, tags }: Message): readonly string[] {
   if (name !== "abort-from-pt" || parts.resultCode !== PRE_AUTHORISATIONS_OPEN) return [];
   const listed = findTags(tags, "openPreAuthorisations", "receiptNumber").map(({ value }) => value);
@@ -79,7 +79,7 @@ function endOf(
   }
 }
 
-/** Returns an application for each scheme with turnover, or one for all where only a sum came. */
+/** Returns the totals of each card scheme with turnover, or one total where only a sum came. */
 function applicationsOf(
   settlement: Message | undefined,
   { totalsInFirstGroup }: ZvtOptions,
@@ -98,7 +98,7 @@ function applicationsOf(
     }));
 }
 
-/** The highest count of a group, which has one byte (docs/zvt.md 7.1), means "so many or more". */
+/** The largest count of a card scheme: one byte (docs/zvt.md 7.1), which means "255 or more". */
 const COUNT_MAX = 0xff;
 /** The receipt number in the totals of a terminal that closed nothing. */
 const NO_RECEIPT = "0000";

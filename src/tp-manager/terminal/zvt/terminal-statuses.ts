@@ -11,7 +11,7 @@ type Row = readonly [
   text: string,
 ];
 
-/** The status codes (docs/zvt.md 11.5) with the digits of a `/check` (docs/design.md 5.16). */
+/** Status codes (docs/zvt.md 11.5) with the digits of a `/check` answer (docs/design.md 5.16). */
 const rows: readonly Row[] = [
   [0x00, "0", "0", "0", "0", "ready"],
   [0x51, "2", "0", "1", "0", "initialisation needed"],
@@ -41,7 +41,7 @@ const rows: readonly Row[] = [
 
 const byCode = new Map(rows.map((row) => [row[0], row]));
 
-/** The values of tag 1F43 in E4 (docs/zvt.md 11.2); any but 00 keeps cards out. */
+/** The device states in tag 1F43 of tag E4 (docs/zvt.md 11.2); any but 00 prevents payments. */
 const deviceStates: ReadonlyMap<number, readonly [call: TerminalStatus["call"], text: string]> =
   new Map([
     [1, ["1", "initialisation needed"]],
@@ -49,14 +49,14 @@ const deviceStates: ReadonlyMap<number, readonly [call: TerminalStatus["call"], 
     [3, ["0", "tampered with"]],
   ]);
 
-/** Reads the completion of a status enquiry (docs/zvt.md 6.5). */
+/** Returns the status in the completion of a status enquiry (docs/zvt.md 6.5). */
 export function terminalStatus(message: Message): TerminalStatus {
   const code = message.parts.terminalStatus;
   const base = statusOfCode(code);
   const details = [base.detail];
   let { cr, call, periph } = base;
   const locks = tagValue(message.tags, "locks");
-  // Sources disagree about what a set bit means (docs/zvt.md 11.2): any set bit keeps cards out.
+  // Sources disagree about what a set bit means (docs/zvt.md 11.2): any set bit prevents payments.
   if (locks?.some((byte) => byte !== 0)) {
     if (cr === "0") cr = "2";
     details.push(`locks ${toHex(locks)}`);

@@ -39,7 +39,7 @@ export class ZvtConnection {
    */
   #restarting: "ended" | "lost" | undefined;
 
-  /** `mayKeepHouse`: see {@link Enquiries.poll}. */
+  /** `mayKeepHouse`: whether a poll may run maintenance now, as for {@link Enquiries.poll}. */
   constructor(zvt: ZvtContext, mayKeepHouse: () => boolean) {
     this.#zvt = zvt;
     this.#mayKeepHouse = mayKeepHouse;
@@ -68,7 +68,7 @@ export class ZvtConnection {
     await this.#loop;
   }
 
-  /** Throws {@link TerminalUnavailable} when the link is not up in time, or `signal.reason`. */
+  /** Waits for the link. Throws {@link TerminalUnavailable} after `waitMs`, or `signal.reason`. */
   async whenUp({ waitMs, signal }: WaitLimits): Promise<void> {
     const { clock } = this.#zvt;
     const deadlineMs = clock.monotonicMs() + waitMs;
@@ -108,7 +108,7 @@ export class ZvtConnection {
     change.abort();
   }
 
-  /** Runs several commands as one unit on a free wire. Throws {@link TerminalUnavailable}. */
+  /** Runs commands while no other caller can send one. Throws {@link TerminalUnavailable}. */
   async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
     return await this.#wire.run(limits, async () => {
       const session = this.#session;
@@ -126,9 +126,7 @@ export class ZvtConnection {
     if (this.#link !== "connected") this.#resync = true;
   }
 
-  /**
-   * Sends Log-Off (docs/zvt.md 6.4) to an idle terminal, and nothing to any other. Never rejects.
-   */
+  /** Sends Log-Off (docs/zvt.md 6.4), only to an idle terminal. Never rejects. */
   async logOff(): Promise<void> {
     const { clock, log } = this.#zvt;
     const idle = this.#link === "connected" && this.asks.status?.cr !== "1";
@@ -143,7 +141,7 @@ export class ZvtConnection {
   restart(): void {
     const session = this.#session;
     this.#restarting = session ? "ended" : "lost";
-    // Closing a serial port discards bytes that the terminal has not confirmed (docs/zvt.md 2.4).
+    // Closed when free: closing a serial port discards bytes without ACK (docs/zvt.md 2.4).
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
 
@@ -158,7 +156,7 @@ export class ZvtConnection {
     return end;
   }
 
-  /** Ends a connection whose command got no end: the next one begins with an enquiry. */
+  /** Ends a connection on which a command was lost; the next connection begins with an enquiry. */
   #giveUp(session: Session, problem: string, after = Promise.resolve()): void {
     this.#resync = true;
     this.#isDown(problem);
@@ -226,7 +224,7 @@ export class ZvtConnection {
     return answer ?? "none";
   }
 
-  /** Opens one connection and serves it to its end. Resolves with whether the link came up. */
+  /** Opens one connection and polls until it ends. Resolves with whether the link came up. */
   async #connectOnce(): Promise<boolean> {
     let wasUp = false;
     let session: Session | undefined;
@@ -305,7 +303,7 @@ export class ZvtConnection {
     while (!gone.aborted && !this.#closing.signal.aborted) {
       const intervalMs = this.asks.pollIntervalMs;
       const idleMs = clock.monotonicMs() - session.heardAtMs;
-      // An answer to another command replaces a poll, unless a demand waits to be met.
+      // An answer to another command replaces a poll, unless the terminal demands maintenance.
       const due = idleMs >= intervalMs || this.asks.demands.length > 0;
       const polling: boolean = waited && due && !this.#wire.held && session.isFree;
       if (polling)
@@ -338,7 +336,7 @@ interface WaitLimits {
   readonly signal?: AbortSignal;
 }
 
-/** Lets one command at a time onto the wire, in the order in which they were asked for. */
+/** Lets one caller at a time use the wire, in the order in which they asked. */
 export class WireLock {
   readonly #clock: Clock;
   readonly #waiting: AbortController[] = [];

@@ -65,7 +65,7 @@ export const zvtDriver: Driver = {
   },
 };
 
-/** docs/zvt.md 6.1, 9.4: what was paid at the terminal's own keys would be taken for missed. */
+/** Refuses settings by which a terminal reverses payments at its own keys (docs/zvt.md 9.4). */
 function lastReceiptFaults(values: Partial<ValuesOf<typeof fields>>) {
   const configByte = Number.parseInt(String(values.ZVT_CONFIG_BYTE), 16);
   const controlled = (configByte & REGISTER_CONTROLS_PAYMENTS) !== 0;

@@ -23,42 +23,42 @@ const timers: ZvtTimers = { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 }
 export const defaultZvtOptions = {
   /** The register's password: six digits. */
   password: "000000",
-  /** With BE the terminal sends receipts line by line, with 3E we build them (docs/zvt.md 6.1). */
+  /** With BE the terminal sends receipts line by line, with 3E we make them (docs/zvt.md 6.1). */
   configByte: 0xbe,
   /** ISO 4217 numeric with a leading zero. */
   registrationCurrency: "0978",
   timers,
   /** The time between two status enquiries to an idle terminal (docs/zvt.md 6.5). */
   pollIntervalMs: 30_000,
-  /** The interval while the terminal runs jobs of its own or demands one (docs/zvt.md 6.5). */
+  /** The time between enquiries while the terminal is busy or has demands (docs/zvt.md 6.5). */
   busyPollIntervalMs: 3_000,
   /** The pause between attempts at one maintenance demand; doubles from `minMs` to `maxMs`. */
   housekeepingPause: { minMs: 60_000, maxMs: 3_600_000 },
-  /** Silence on a serial line before a lost payment is asked about: 2 x T2 (docs/zvt.md 9.2). */
+  /** How long a serial line is silent before a lost command is probed: 2 x T2 (docs/zvt.md 9.2). */
   silenceMs: 10_000,
   /** How long a terminal that refused a sale may take to show that it runs nothing. */
   refusalCheckMs: 10_000,
   /** The pause between two attempts to connect; doubles from `minMs` to `maxMs`. */
   reconnect: { minMs: 500, maxMs: 30_000 },
-  /** How the terminal writes its texts when it does not say so itself. */
+  /** The character set of the terminal's texts when the terminal names none. */
   charset: "cp437" as Charset,
   /** The number of characters in a line of a ticket. */
   printerWidth: 40,
   /** Whether messages are numbered (tag 1F73) if the terminal agrees (docs/zvt.md 9.4). */
   messageIds: true,
   /**
-   * A payment names the last receipt number (1F1F), so that the terminal reverses a sale that we
-   * have missed (docs/zvt.md 9.4). Only where nobody can pay by the terminal's own keys.
+   * Whether a payment names the last receipt number (1F1F), so that the terminal reverses a sale
+   * that we missed (docs/zvt.md 9.4). Only where nobody can pay by the terminal's own keys.
    */
   sendLastReceipt: false,
   /**
-   * The terminal reverses a sale unless its print was acknowledged to the end (docs/zvt.md 9.1).
-   * Without this option a sale with an acknowledged 04 0F counts as final.
+   * Whether the terminal reverses a sale unless its print was acknowledged to the end (docs/zvt.md
+   * 9.1). When false, a sale counts as final as soon as its 04 0F is acknowledged.
    */
   printsCount: false,
   /**
-   * Log-Off is sent when the driver is closed (docs/zvt.md 6.4). The terminal's own keys work then
-   * until the next registration, which an unattended terminal must not allow.
+   * Whether Log-Off is sent when the driver is closed (docs/zvt.md 6.4). Then the terminal's own
+   * keys work until the next registration, which an unattended terminal must not allow.
    */
   logOffOnClose: false,
   language: "en" as Language,
@@ -72,7 +72,7 @@ export const defaultZvtOptions = {
 
 export type ZvtOptions = Readonly<typeof defaultZvtOptions>;
 
-/** Options by profile (docs/zvt.md 12.2 to 12.6). What the setup file names takes precedence. */
+/** Options by kind of terminal (docs/zvt.md 12.2 to 12.6). Settings of the setup file go first. */
 export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
   standard: {},
   /** Texts in Latin-1 whatever was agreed, no partial issue, all totals in the first group. */

@@ -89,15 +89,15 @@ export class ZvtTerminal implements Terminal {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** Whether the terminal is settled, and no payment was prepared a moment ago. */
+  /** Whether no outcome is open, and no payment was prepared within SILENCE_BEFORE_SALE_MS. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#zvt.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;
   }
 
   /**
-   * The terminal refused the question of recovery because it is locked. The job that unlocks it is
-   * run although recovery has no answer yet (docs/rules/15-not-yet.md).
+   * Whether the terminal refused recovery's question because it is locked. Maintenance that unlocks
+   * the terminal is run then, although recovery has no answer yet (docs/rules/15-not-yet.md).
    */
   get #isLockedOut(): boolean {
     return !this.#payment && this.#refusedUnderLock && this.#connection.state.status?.cr === "2";
@@ -169,7 +169,7 @@ export class ZvtTerminal implements Terminal {
         const { session } = this.#connection;
         const ended = await run(this.#withLastReceipt(command, inSync), payment);
         payment.phase = "over";
-        // docs/zvt.md 7.2: the terminal may have announced a longer time than T4.
+        // The terminal may have announced a longer limit than T4 (docs/zvt.md 7.2).
         this.#paymentLimitMs = Math.max(this.#zvt.options.timers.t4Ms, session?.t4Ms ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
         return await this.#believed(ended, run);
@@ -178,7 +178,7 @@ export class ZvtTerminal implements Terminal {
       if (paymentEnd.end === "lost") this.#evidenceDue = true;
       return paymentEnd;
     } catch (error) {
-      // Only steps before the command is sent can throw.
+      // Only what happens before the command is sent can throw.
       if (payment.withdrawal.signal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;
@@ -190,9 +190,9 @@ export class ZvtTerminal implements Terminal {
   }
 
   /**
-   * Returns a refusal as "lost" unless the terminal shows that the payment does not run. A 84 xx
-   * names no command: a late answer to an earlier one, or one "out of nowhere" after an update
-   * (docs/zvt.md 12.6), is equal to it, and the terminal may be carrying out ours.
+   * Returns a refusal as "lost" unless the terminal shows that the payment does not run. A refusal
+   * (84 xx) names no command: it may be late and answer an earlier one, or come "out of nowhere"
+   * after an update (docs/zvt.md 12.6), while the terminal carries out ours.
    */
   async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
     if (end.end !== "refused" || (await this.#isOver(end.message, run))) return end;
@@ -203,10 +203,10 @@ export class ZvtTerminal implements Terminal {
   }
 
   /**
-   * Returns whether a refused command has ended; asks a busy terminal for a while. Never rejects.
-   * A terminal carries out one command after the other (docs/zvt.md 5.2). So a status enquiry after
-   * ours that ends with a status, on the same unbroken link, shows that ours is over; with no 04 0F
-   * in between, that it charged nothing.
+   * Returns whether a refused command has ended; asks a busy terminal for a while. Never rejects. A
+   * terminal carries out one command after the other (docs/zvt.md 5.2). So a later status enquiry
+   * that ends with a status, on the same unbroken link, shows that the refused command is over;
+   * with no 04 0F in between, that it charged nothing.
    */
   async #isOver(refusal: Message, run: RunCommand): Promise<boolean> {
     const { clock, options } = this.#zvt;
@@ -230,7 +230,7 @@ export class ZvtTerminal implements Terminal {
     return namingLastReceipt(command, prepared.last);
   }
 
-  /** Reads from the terminal how much a partial issue has charged; if that fails, recovery does. */
+  /** Reads how much a partial issue has charged; if the reading fails, recovery reads again. */
   async #confirm(payment: PaymentExchange, run: RunCommand): Promise<void> {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
@@ -263,7 +263,7 @@ export class ZvtTerminal implements Terminal {
     }
     if (!session) return { answer: "no-answer", text: "the link to the terminal was lost" };
     if (session.awaitsGoods) {
-      // docs/zvt.md 5.2: the terminal waits for the answer to its 04 0F, nothing else may be sent.
+      // Nothing may be sent while the terminal waits for the answer to its 04 0F (docs/zvt.md 5.2).
       const text = "the sale waits for the decision about its goods";
       return { answer: "refused", code: "", text };
     }
@@ -321,7 +321,7 @@ export class ZvtTerminal implements Terminal {
       const why = resultText(codeOf(end.message), this.#zvt.options.language);
       throw new TerminalUnavailable("out-of-order", `the terminal refuses to restart: ${why}`);
     }
-    // A terminal that went down before its 06 0F has restarted too.
+    // A terminal that went down before it sent the completion (06 0F) has restarted too.
     this.#connection.restart();
     try {
       await this.#connection.whenUp({ waitMs: Number.POSITIVE_INFINITY, signal });
@@ -348,7 +348,7 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Registers anew after an end of day, which has met its demand; the terminal may restart. */
+  /** Registers again, so that a demanded end of day is seen as done; the terminal may be absent. */
   async #relearn(run: RunCommand): Promise<void> {
     try {
       await this.#connection.asks.relearn(run);

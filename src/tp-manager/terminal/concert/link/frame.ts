@@ -1,6 +1,6 @@
 import { ConcertCodecError } from "../../../../concert/index.ts";
 
-/** The control bytes of the line (docs/concert.md 2.2). */
+/** The control bytes of the Concert link layer (docs/concert.md 2.2). */
 export const control = {
   stx: 0x02,
   etx: 0x03,
@@ -11,7 +11,7 @@ export const control = {
 } as const;
 
 const PARITY_BIT = 0x80;
-/** Control bytes as even parity shows them: with an odd number of ones (docs/concert.md 2.1). */
+/** The control bytes with an odd number of ones: even parity changes them (docs/concert.md 2.1). */
 const withParity: ReadonlySet<number> = new Set(
   [control.stx, control.eot, control.nak].map((byte) => byte | PARITY_BIT),
 );
@@ -51,7 +51,7 @@ export interface FrameRead {
 }
 
 export const frameStart: FrameRead = { body: new Uint8Array(0), sawEtx: false, end: null };
-/** The longest body that is read. A body with a receipt is shorter; noise is cut off here. */
+/** The longest body that is read. A body with a receipt is shorter; longer input is noise. */
 const BODY_BYTES_MAX = 4_096;
 
 export function readFrameByte(read: FrameRead, byte: number): FrameRead {

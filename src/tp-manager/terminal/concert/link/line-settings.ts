@@ -39,7 +39,7 @@ export async function lineTerminal(
   return new OneWayTerminal({ messages, dialogue, clock, log, waitMs, quietMs, silenceMs });
 }
 
-/** Returns the serial line of docs/concert.md 2.1: one stop bit, whatever SERIAL_STOP_BITS says. */
+/** Returns the settings of the serial port (docs/concert.md 2.1); SERIAL_STOP_BITS is ignored. */
 function lineOf(config: Config) {
   const { CONCERT_LINE: given, CONCERT_PROFILE: profile } = valuesOf(lineFields, config);
   const { SERIAL_BAUD: baudRate, SERIAL_PORT: address } = config;

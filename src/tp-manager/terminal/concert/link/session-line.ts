@@ -29,12 +29,12 @@ export const sessionTimes: SessionTimes = {
   quietMs: 300,
 };
 
-/** The pause between attempts to open the line; short, because a result may come on the line. */
+/** The pause between attempts to connect; short, because a result may be waiting to be received. */
 const retryPause = { minMs: 500, maxMs: 5_000 };
 
 /**
- * Performs the sessions of session-machine.ts on one line. The line is opened again and again,
- * because a result may come at any time (docs/concert.md 2.7). Carries one request at a time.
+ * Runs the sessions of session-machine.ts on one connection, one request at a time. A lost
+ * connection is opened again, because a result may come at any time (docs/concert.md 2.7).
  */
 export class SessionLine implements Dialogue {
   readonly isShared = true;
@@ -71,10 +71,10 @@ export class SessionLine implements Dialogue {
     void this.#connect();
   }
 
-  /** Asks for a session. An opened session is closed again when nothing is sent in it soon. */
+  /** Asks the terminal for a session, which is closed again when no request is sent in it soon. */
   async open(signal: AbortSignal): Promise<Opened> {
     if (this.#state.phase.is === "open") return { opened: true };
-    // A terminal may close a TCP connection after each payment.
+    // Connects first: a terminal may close its TCP connection after each payment.
     if (!this.#connection) {
       this.#retry?.clear();
       await this.#connect();
@@ -99,7 +99,7 @@ export class SessionLine implements Dialogue {
     this.#do({ input: "leave" });
   }
 
-  /** Opens and leaves a session without a frame (docs/concert.md 2.4). */
+  /** Opens a session and closes it without a frame, to see if the terminal answers (2.4 there). */
   async ping(signal: AbortSignal): Promise<Opened> {
     const opened = await this.open(signal);
     if (opened.opened) this.leave();
@@ -180,7 +180,7 @@ export class SessionLine implements Dialogue {
         timer === null ? undefined : this.#clock.startTimer("session", this.#times[timer], fire);
     }
     const written = this.#write(frame ?? Uint8Array.from(write));
-    // The line is closed: a first send has not left, a repeat has left at least once before.
+    // The connection is closed. A first send has not left; before a repeat, the frame has left.
     if (!written && frame) this.#endSending(input.input === "send" ? "lapsed" : "unanswered");
     for (const one of news) this.#hear(one);
   }
@@ -192,7 +192,7 @@ export class SessionLine implements Dialogue {
       this.#connection?.write(bytes);
       return this.#connection !== undefined;
     } catch {
-      // The connection itself reports its end to the listener.
+      // Nothing is reported here: the connection itself reports its end to the listener.
       return false;
     }
   }

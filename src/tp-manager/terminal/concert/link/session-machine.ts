@@ -3,15 +3,15 @@ import { unreachable } from "../../../../shared/invariant.ts";
 import { control, type FrameRead, frameStart, readFrameByte, showsParity } from "./frame.ts";
 
 /**
- * The state of the register's side of the sessions on a serial line (docs/concert.md 2.4 to 2.7).
- * {@link advanceSession} is a pure function: a byte, timer or request goes in; bytes to write, one
- * timer and news come out.
+ * The cash register's state in the sessions with a terminal (docs/concert.md 2.4 to 2.7). {@link
+ * advanceSession} is a pure function: a byte, timer or request goes in; bytes to write, one timer
+ * and news come out.
  *
- * Our own session is ENQ until ACK, one frame, EOT. A session of the terminal is taken in every
- * phase, also where the terminal owes us an answer, because a result may come at any time.
+ * A session of ours is ENQ until ACK, one frame, EOT. A session that the terminal opens is accepted
+ * in every phase, even instead of an answer to us, because a result may come at any time.
  */
 export interface SessionState {
-  /** How often ENQ was sent for a request that waits for the terminal's session; null: none. */
+  /** How often ENQ was sent for a request that waits until the terminal's session ends, or null. */
   readonly deferred: number | null;
   readonly phase: Phase;
 }
@@ -22,7 +22,7 @@ export interface SessionTimes {
   readonly answerMs: number;
   /** The pause between two ENQ. */
   readonly pauseMs: number;
-  /** How long a session that the terminal has opened to us waits for our frame. */
+  /** How long a session that the terminal has granted us waits for our frame. */
   readonly holdMs: number;
   /** The longest silence in a session of the terminal: before or inside the frame, before EOT. */
   readonly silenceMs: number;
@@ -41,17 +41,17 @@ type Phase =
   | { readonly is: "asking" | "pausing"; readonly tries: number; readonly sawParity: boolean }
   | { readonly is: "open" }
   | { readonly is: "sending"; readonly frame: Uint8Array; readonly sends: number }
-  /** Each send of the frame got NAK. A NAK may be noise, so a late ACK is still waited for. */
+  /** Each send of our frame got NAK. A NAK may be noise, so a late ACK is still waited for. */
   | { readonly is: "refused" }
   | { readonly is: "reading"; readonly incoming: Incoming; readonly frame: FrameRead }
-  /** A malformed reply is skipped. `last`: the byte at fault; null when more bytes followed. */
+  /** The rest of a malformed reply is skipped. `last`: the byte at fault; null: more followed. */
   | { readonly is: "malformed"; readonly incoming: Incoming; readonly last: number | null }
   /** "hearing": a frame may come. "judging": a body is being stored. "closing": ACK was sent. */
   | { readonly is: "hearing" | "judging" | "closing"; readonly incoming: Incoming };
 
 /** A session that the terminal has opened. */
 interface Incoming {
-  /** Whether the session began before the due answer to us: it answers an earlier request then. */
+  /** Whether the session began before our request was answered: it is about an earlier one then. */
   readonly isEarly: boolean;
   readonly naks: number;
 }
@@ -59,15 +59,15 @@ interface Incoming {
 export type SessionInput =
   | { readonly input: "byte"; readonly byte: number }
   | { readonly input: "timer" }
-  /** Asks for a session; only while nothing else of ours runs. */
+  /** Asks for a session; allowed only while {@link isSessionFree}. */
   | { readonly input: "ask" }
-  /** Sends a frame in the session that is open. */
+  /** Sends a frame in our open session. */
   | { readonly input: "send"; readonly frame: Uint8Array }
-  /** Closes the session that is open or asked for, without a frame. */
+  /** Closes our session, open or still asked for, without a frame. */
   | { readonly input: "leave" }
   /** Reports that the line is lost. */
   | { readonly input: "lost" }
-  /** Says whether the body of the last news is stored. */
+  /** Reports whether the body of the last "body" news is on disk. */
   | { readonly input: "judged"; readonly stored: boolean };
 
 export type SessionNews =
@@ -99,7 +99,7 @@ interface SessionStep {
 
 export const idleSession: SessionState = { deferred: null, phase: { is: "idle" } };
 
-/** Returns whether we may ask for a session: none of ours is being opened or is in use. */
+/** Returns whether we may ask for a session: none of our sessions is open or being opened. */
 export function isSessionFree({ phase }: SessionState): boolean {
   return !["asking", "pausing", "open", "sending", "refused"].includes(phase.is);
 }
@@ -135,7 +135,7 @@ export function advanceSession(state: SessionState, input: SessionInput): Sessio
 
 /** Reports, as evidence, the part of a reply that was read before the line was lost. */
 function onLost({ phase }: SessionState): SessionStep {
-  // After the loss of the line no late ACK can come any more.
+  // No late ACK can show any more that a NAK was noise, so the terminal may have the frame.
   if (phase.is === "refused") return rest(null, [], [{ news: "unanswered" }]);
   return rest(null, [], phase.is === "reading" ? [malformed("truncated", phase.frame.body)] : []);
 }
@@ -161,13 +161,13 @@ function onByte(state: SessionState, byte: number): SessionStep {
     case "sending":
       return onAnswerToFrame(state, phase, byte);
     case "refused":
-      // More answers came than frames left: one NAK was noise, and the terminal has the frame.
+      // An ACK after a NAK to each send: one of the NAKs was noise, and the terminal has the frame.
       if (byte === control.ack) return rest(null, [], [{ news: "unanswered" }]);
       return opensSession(byte) ? insteadOfAnswer(byte) : stay(state);
     case "hearing":
       return hear(state, byte, phase.incoming.isEarly);
     case "malformed":
-      // The check byte is skipped too, because it may equal any control byte.
+      // Every byte is skipped, because the check byte of the reply may equal any control byte.
       return skip(state, phase.incoming, null);
     case "reading":
       return onFrameByte(state, phase, byte);
@@ -182,7 +182,7 @@ function hear(state: SessionState, byte: number, isEarly: boolean): SessionStep 
   const incoming = "incoming" in phase ? phase.incoming : { isEarly, naks: 0 };
   const deferred = phase.is === "open" ? 0 : state.deferred;
   if (byte === control.enq) {
-    // ENQ begins a new session, or the same session after our ACK was lost: NAKs count from 0.
+    // ENQ begins a new session, or repeats the ENQ whose ACK was lost: NAKs are counted from 0.
     const isLate = phase.is === "closing" ? state.deferred !== null : incoming.isEarly;
     const next: Phase = { is: "hearing", incoming: { isEarly: isLate, naks: 0 } };
     return go({ deferred, phase: next }, "silenceMs", [control.ack]);
@@ -209,8 +209,8 @@ function skip(
 }
 
 /**
- * Takes the quiet after a malformed reply. The byte that broke the reply was a control byte of the
- * terminal only when nothing followed it.
+ * Goes on after the quiet that follows a malformed reply. The byte at fault counts as a control
+ * byte of the terminal only when no byte followed.
  */
 function onQuiet(
   state: SessionState,
@@ -258,7 +258,7 @@ function opensSession(byte: number): boolean {
   return byte === control.enq || byte === control.stx;
 }
 
-/** Takes a session that the terminal opens instead of answering our frame. */
+/** Accepts a session that the terminal opens instead of answering our frame. */
 function insteadOfAnswer(byte: number): SessionStep {
   const step = hear(idleSession, byte, true);
   return { ...step, news: [{ news: "unanswered" }, ...step.news] };
@@ -277,7 +277,7 @@ function onFrameByte(
     return go({ ...state, phase: { is: "judging", incoming } }, null, [], [news]);
   }
   const news = [malformed(frame.end, frame.body)];
-  // A wrong check byte ends the frame; after any other fault more of the frame is to come.
+  // A wrong check byte is the frame's last byte; after any other fault more of the frame comes.
   return frame.end === "lrc" ? askAgain(state, incoming, news) : skip(state, incoming, byte, news);
 }
 
@@ -288,7 +288,7 @@ function onJudged(state: SessionState, stored: boolean): SessionStep {
   return go({ ...state, phase: { ...phase, is: "closing" } }, "silenceMs", [control.ack]);
 }
 
-/** Sends NAK to ask for the reply once more; after {@link NAKS_MAX} sends nothing more. */
+/** Sends NAK to ask for the reply once more, but never more than {@link NAKS_MAX} times. */
 function askAgain(
   state: SessionState,
   incoming: Incoming,
@@ -345,7 +345,7 @@ function sendFrame(frame: Uint8Array, sends: number): SessionStep {
   return { ...go({ deferred: null, phase: { is: "sending", frame, sends } }, "answerMs"), frame };
 }
 
-/** Becomes idle, or asks again for a deferred request's session while attempts are left. */
+/** Becomes idle, or sends ENQ for a deferred request while attempts are left. */
 function rest(
   deferred: number | null,
   write: readonly number[] = [],

@@ -26,7 +26,7 @@ export interface Command {
   readonly ends: "answer" | "completion";
   /** Whether a 04 0F is stored before its ACK, and may be refused (docs/architecture.md 1.2). */
   readonly judged: boolean;
-  /** A sale that may wait for its goods (docs/zvt.md 8.1). */
+  /** Present in a two-phase sale: the times of its wait for the goods (docs/zvt.md 8.1). */
   readonly goods?: GoodsWindow;
 }
 
@@ -60,7 +60,7 @@ function reporting(name: MessageName, input: MessageInput, judged = false): Comm
 /** Tag 1F04 of a registration, docs/zvt.md 11.2: the terminal prints no merchant's receipt. */
 const CUSTOMER_RECEIPTS = 0xc0;
 
-/** Registration 06 00, docs/zvt.md 6.1. The currency is two bare bytes, never field 49. */
+/** Registration 06 00, docs/zvt.md 6.1. The currency is two bytes without a field number. */
 export function registration(options: ZvtOptions): Command {
   const { password, configByte, registrationCurrency: currency, charset } = options;
   const tags = [
@@ -105,9 +105,9 @@ export function repeatReceipt(password: string): Command {
 }
 
 /**
- * Reversal 06 30, docs/zvt.md 6.3: only of a stored payment with that receipt number and amount. As
- * financial as a payment: it leaves once and its report is stored before it is acknowledged. Some
- * terminals print before the 04 0F (Feig, docs/zvt.md 12.5).
+ * Reversal 06 30, docs/zvt.md 6.3: of a stored payment with this receipt number and amount. It is a
+ * financial command: it is sent once, and its report is stored before its ACK. Some terminals print
+ * before the 04 0F (Feig, docs/zvt.md 12.5).
  */
 export function reversal(order: ReversalOrder, password: string): Command {
   const fields = {
@@ -128,7 +128,7 @@ export function turnoverTotals(password: string): Command {
   return reporting("turnover-totals", { parts: { password } });
 }
 
-/** Initialisation 06 93, docs/zvt.md 6.4; the cure of status 51 (docs/zvt.md 11.5). */
+/** Initialisation 06 93, docs/zvt.md 6.4; it ends status 51, initialisation needed. */
 export function initialisation(password: string): Command {
   return reporting("initialisation", { parts: { password } });
 }
@@ -163,12 +163,12 @@ export function logOff(): Command {
   return { ...command("log-off"), replies: [], ends: "answer" };
 }
 
-/** Stands in the field of a receipt number when there is no number (docs/zvt.md 6.3). */
+/** The value of a receipt number's field when there is no number (docs/zvt.md 6.3). */
 export const NO_RECEIPT_NUMBER = "FFFF";
 
 /**
- * Open pre-authorisations: a partial reversal 06 23 that names none (docs/zvt.md 6.3). The normal
- * answer is 06 1E B8. The empty container asks for the whole list.
+ * Asks for open pre-authorisations: a partial reversal 06 23 without a number (docs/zvt.md 6.3).
+ * The normal answer is 06 1E with B8. The empty container asks for the whole list.
  */
 export function openPreAuths(): Command {
   return command("partial-reversal", { fields: { receiptNumber: NO_RECEIPT_NUMBER }, tags: [] });
@@ -189,15 +189,15 @@ export function answerSeconds({ t2Ms, t3Ms }: ZvtTimers): number {
   return Math.min(Math.max(seconds, ANSWER_SECONDS_MIN), WINDOW_SECONDS_MAX);
 }
 
-/** The longest window in seconds: field 01 is one byte. */
+/** The longest goods decision window in seconds: field 01 is one byte. */
 const WINDOW_SECONDS_MAX = 255;
 
 /**
- * Returns the window for goods (docs/zvt.md 8.2). Terminals differ in what ends it: the time since
- * the first 04 0F or since the last one (field 01), their own 30 s, or the number of repeats (field
- * 02, by default at least 3). So field 01 has the whole window, field 02 is 3, and each of the four
- * 04 0F stays unanswered for a quarter of the window, below 30 s for windows up to two minutes. A
- * decision leaves at once, or after the two seconds between 84 9C and the repeat.
+ * Returns the goods decision window of a two-phase sale (docs/zvt.md 8.2). Terminals end it at a
+ * time after the first or the last 04 0F (field 01), after 30 s of their own, or after a number of
+ * repeats (field 02, by default at least 3). So field 01 is the whole window, field 02 is 3, and
+ * each of the four 04 0F stays unanswered for a quarter of the window, below 30 s for windows up to
+ * two minutes. A decision is sent at once, or after the two seconds between 84 9C and the repeat.
  */
 function goodsWindow(seconds: number): GoodsWindow {
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > WINDOW_SECONDS_MAX) {
@@ -234,7 +234,7 @@ export function authorisation(
 
 /**
  * Returns the command with the terminal's last receipt number in tag 1F1F (docs/zvt.md 9.4): empty
- * when the terminal has reported that it stores none, left out when it has reported neither.
+ * when the terminal stores no transaction, without the tag when the last one is not known.
  */
 export function namingLastReceipt(command: Command, last: LastTransaction): Command {
   const number = last.kind === "transaction" ? last.report.receiptNumber : "";

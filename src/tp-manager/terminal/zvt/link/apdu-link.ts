@@ -27,7 +27,7 @@ export interface LinkListener {
   apdu(apdu: Apdu): void;
   /** Takes a good frame, acknowledged, whose bytes are no APDU: to be refused (docs/zvt.md 2.4). */
   malformed(bytes: Uint8Array): void;
-  /** Takes the number of bytes that were skipped outside of any frame. */
+  /** Called with the number of bytes that were skipped outside of any frame. */
   noise(bytes: number): void;
   /** Called once, as the last call: the link has ended; null after {@link ApduLink.close}. */
   down(problem: string | null): void;
@@ -51,7 +51,7 @@ export abstract class ApduLink implements TransportListener {
     this.listener = listener;
   }
 
-  /** Rejects as {@link ByteTransport.open} does. */
+  /** Opens the connection; rejects as {@link ByteTransport.open} does. */
   async open(signal: AbortSignal): Promise<void> {
     this.#connection = await this.options.transport.open(this, signal);
   }
@@ -64,7 +64,7 @@ export abstract class ApduLink implements TransportListener {
 
   abstract data(bytes: Uint8Array): void;
 
-  /** Ends the timers, and the message that is under way. */
+  /** Stops the timers, and ends the sending of the message that is under way. */
   protected abstract stop(problem: string | null): void;
 
   closed(problem: TransportError | null): void {
@@ -82,7 +82,7 @@ export abstract class ApduLink implements TransportListener {
     this.listener.down(problem);
   }
 
-  /** Returns null when the bytes are written, else why nothing has left. */
+  /** Writes the bytes; returns null, or why no byte was sent. */
   protected write(bytes: Uint8Array): string | null {
     if (this.isDown || !this.#connection) return "the connection is closed";
     try {

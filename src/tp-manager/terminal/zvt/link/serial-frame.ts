@@ -34,16 +34,16 @@ export type FrameEvent =
   | { readonly event: "noise"; readonly bytes: number };
 
 type Phase =
-  /** Between frames; only here are 06 and 15 acknowledgements (docs/zvt.md 2.4). */
+  /** Between frames; only here are 06 and 15 an ACK and a NAK (docs/zvt.md 2.4). */
   | "hunting"
-  /** Between frames, after a 10. */
+  /** Between frames, after a byte 10. */
   | "hunting-dle"
   | "data"
   | "data-dle"
   | "crc-low"
   | "crc-high";
 
-/** The receiver automaton of docs/zvt.md 2.2, byte by byte. */
+/** Finds frames, ACKs and NAKs in received bytes, by the automaton of docs/zvt.md 2.2. */
 export class FrameReader {
   #phase: Phase = "hunting";
   #apdu: number[] = [];
@@ -52,7 +52,7 @@ export class FrameReader {
   #broken: string | null = null;
   #noiseBytes = 0;
 
-  /** A frame is being read, inside which the line must not fall silent (T1). */
+  /** Whether a frame is being read, in which no pause may be longer than T1. */
   get inFrame(): boolean {
     return this.#phase !== "hunting" && this.#phase !== "hunting-dle";
   }

@@ -146,9 +146,9 @@ export class SerialLink extends ApduLink {
   }
 
   /**
-   * Returns whether a frame is a repeat (docs/zvt.md 2.4): it equals the last one, our answer to
-   * which is not acknowledged. An answer is a repeat when we have sent no command since. A second
-   * equal print line is none, because the answer to the first one was acknowledged.
+   * Returns whether a frame is a repeat (docs/zvt.md 2.4): it equals the last frame, our answer to
+   * which is not acknowledged. An equal answer is a repeat until we send a command. An equal print
+   * line is no repeat, because our answer to the first was acknowledged.
    */
   #isRepeat(bytes: Uint8Array): boolean {
     if (this.#answered && sameBytes(this.#answered, bytes)) return true;
@@ -166,8 +166,8 @@ export class SerialLink extends ApduLink {
   }
 
   /**
-   * Takes a message for an acknowledgement that is late or missing (docs/zvt.md 2.4). An answer
-   * proves that our command arrived, a new message of the other side that our last answer did.
+   * Treats a message as a late or missing ACK (docs/zvt.md 2.4): an answer proves that our command
+   * arrived, a new message of the terminal proves that our last answer arrived.
    */
   #implyAcknowledgement(fromAnswerer: boolean): void {
     const outgoing = this.#outgoing;

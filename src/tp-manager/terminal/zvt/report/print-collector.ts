@@ -12,13 +12,13 @@ interface PrintedReceipt {
 
 /** The attribute of a print line that holds only line feeds. */
 const FEED = 0xff;
-/** Attribute bit that ends the receipt, unless no other bit is set (docs/zvt.md 7.3). */
+/** Attribute bit of a receipt's last line, only together with another bit (docs/zvt.md 7.3). */
 const LAST_LINE = 0x80;
 
 /** The most characters collected: more than any receipt has, so that memory stays bounded. */
 const CHARACTERS_MAX = 200_000;
 
-/** Puts print messages 06 D1 and 06 D3 of one command together to receipts (docs/zvt.md 7.3). */
+/** Joins the print messages (06 D1, 06 D3) of one command into receipts (docs/zvt.md 7.3). */
 export class PrintCollector {
   readonly #receipts: PrintedReceipt[] = [];
   #characters = 0;
@@ -31,8 +31,8 @@ export class PrintCollector {
   }
 
   /**
-   * The receipt for the customer as one text, lines separated by `|`; all receipts when none is
-   * known to be the customer's. "" when nothing was printed.
+   * The receipt for the customer as one text, lines separated by `|`; all receipts when no receipt
+   * is known to be the customer's. "" when nothing was printed.
    */
   get ticket(): string {
     const customer = this.#receipts.filter(isForCustomer);
@@ -47,7 +47,7 @@ export class PrintCollector {
     const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
     const attribute = parts.attribute ?? 0;
     if (attribute === FEED) {
-      // A count of line feeds stands instead of the text (docs/zvt.md 7.3).
+      // This line holds a count of line feeds instead of a text (docs/zvt.md 7.3).
       for (let feeds = Math.max(parts.lineFeeds ?? 1, 1); feeds > 0; feeds--) this.#add(receipt);
       return;
     }
@@ -63,7 +63,7 @@ export class PrintCollector {
     }
   }
 
-  /** An attribute holds for the lines that follow it; the last one ends the receipt. */
+  /** Adds a line of a print block, or ends the receipt at the attribute of its last line. */
   #blockTag(receipt: PrintedReceipt, { name, value }: Tag): void {
     if (name === "textLine") this.#add(receipt, typeof value === "string" ? value : "");
     if (name !== "attribute" || typeof value !== "number") return;
@@ -76,7 +76,7 @@ export class PrintCollector {
     lines.push(line);
   }
 
-  /** The receipt that is being printed; a new one after an end, or when the type changes. */
+  /** Returns the receipt that is being printed; a new receipt after an end, or for another type. */
   #open(type: number | null): PrintedReceipt {
     const current = this.#receipts.at(-1);
     const isSame = type === null || current?.type === null || current?.type === type;
@@ -94,7 +94,7 @@ function isLast(attribute: number): boolean {
   return (attribute & LAST_LINE) !== 0 && attribute !== LAST_LINE && attribute !== FEED;
 }
 
-/** Returns whether a receipt is the customer's: by its type, or without one by its own text. */
+/** Returns whether a receipt is the customer's: by its type, or without a type by its text. */
 function isForCustomer({ type, lines }: PrintedReceipt): boolean {
   if (type !== null) return type === CUSTOMER_RECEIPT;
   return lines.some((line) => /kundenbeleg|customer (copy|receipt)|ticket client/i.test(line));

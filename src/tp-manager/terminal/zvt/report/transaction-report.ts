@@ -19,17 +19,17 @@ import type { AbortReason, TransactionReport } from "../../terminal.ts";
 
 interface ReportContext {
   readonly language: Language;
-  /** The wall clock in milliseconds, to find the year of a date without one. */
+  /** The wall clock in milliseconds, from which a date without a year gets its year. */
   readonly nowMs: number;
 }
 
-/** Reads a 04 0F (docs/zvt.md 7.1). The driver's README.md lists the receipt fields. */
+/** Returns the report of a 04 0F (docs/zvt.md 7.1); the driver's README.md lists receipt fields. */
 export function transactionReport(message: Message, context: ReportContext): TransactionReport {
   const { fields, parts, tags } = message;
   const code = fields.resultCode ?? parts.resultCode ?? null;
   const traceNumber = trace(message);
   const receipt = receiptOf(message, context, traceNumber);
-  // Field A0 with a host's code A0..AF refuses, although 27 is 00 then (docs/zvt.md 6.2).
+  // A host code A0 to AF in field A0 is a refusal, although field 27 is then 00 (docs/zvt.md 6.2).
   const hostCode = fields.resultCodeAs ?? 0;
   const good = code === 0 && !(hostCode >= 0xa0 && hostCode <= 0xaf);
   const report = {
@@ -54,7 +54,7 @@ export function transactionReport(message: Message, context: ReportContext): Tra
   return { ...report, fallbackTicket: fallbackTicket(report) };
 }
 
-/** Returns the terminal's text for the customer; a refusal's code text stands before it. */
+/** Returns the terminal's text for the customer, after the code's text if the sale was refused. */
 function resultTextOf(
   said: string | undefined,
   code: number | null,
@@ -67,7 +67,7 @@ function resultTextOf(
   return said ? `${text}: ${said}` : text;
 }
 
-/** Returns the reason of a code; 6C is a time-out where the text says so (docs/zvt.md 11.4). */
+/** Returns the reason for a code; 6C is a time-out if its text is about time (docs/zvt.md 11.4). */
 export function abortReason(code: number, text: string | undefined): AbortReason {
   const { reason } = resultCode(code);
   const timedOut = /zeit(über|limit)|time.?out|délai|temps/i.test(text ?? "");
@@ -75,7 +75,7 @@ export function abortReason(code: number, text: string | undefined): AbortReason
   return code === 0 ? "declined" : reason;
 }
 
-/** Returns the trace; one of more than six digits stands in tag 1F2B (docs/zvt.md 7.1). */
+/** Returns the trace number; a number of more than six digits is in tag 1F2B (docs/zvt.md 7.1). */
 function trace({ fields, tags }: Message): string | null {
   const long = tagValue(tags, "longTrace");
   if (long && (fields.trace === undefined || /^0*$/.test(fields.trace))) return long;
@@ -104,7 +104,7 @@ function tagOrInApplication(
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
-/** Currencies found before: stored because findCurrency searches the whole list. */
+/** Currencies found before, stored because each findCurrency searches the whole list. */
 const currencies = new Map<string, CurrencyCodeRecord>();
 
 function currencyByNumber(numeric: string): CurrencyCodeRecord | undefined {
@@ -167,7 +167,7 @@ function texts({ tags }: Message, name: TagName): string {
     .join("|");
 }
 
-/** Returns the digits of an amount; "" for an amount that is too long, because none is cut. */
+/** Returns the digits of an amount; "" for an amount of too many digits, which must not be cut. */
 function paddedAmount(amountMinor: number | undefined): string {
   const digits = String(amountMinor ?? "").padStart(RECEIPT_AMOUNT_DIGITS, "0");
   return amountMinor === undefined || digits.length > RECEIPT_AMOUNT_DIGITS ? "" : digits;

@@ -1,8 +1,8 @@
 /**
- * Message sequence ids, tag 1F73 (docs/zvt.md 9.4). Asked for in a registration, agreed when its
- * completion echoes the tag, and ended by the next registration, Log-Off or connection. Both sides
- * share one count: a new message has the next number, an answer that of the message it answers, a
- * repeat that of the first copy.
+ * Message sequence ids, tag 1F73 (docs/zvt.md 9.4). A registration asks for ids; they are agreed
+ * when its completion has the tag too, and end with the next registration, Log-Off or connection.
+ * Both sides share one count: a new message has the next number, an answer has the number of the
+ * message that it answers, a repeat the number of the first copy.
  */
 import {
   type Apdu,
@@ -14,7 +14,7 @@ import {
 } from "../../../../zvt/index.ts";
 
 const ID_MAX = 999_999;
-/** The number of our ids stored: enough for all messages within T3, when answers may come. */
+/** How many of our ids are stored: enough for the messages within T3, in which answers may come. */
 const OWN_IDS_KEPT = 32;
 const REGISTRATION = 0x0600;
 const LOG_OFF = 0x0602;
@@ -37,7 +37,7 @@ export class MessageIds {
   /** Whether two different messages had the same id: the ids show no repeats then. */
   #useless = false;
 
-  /** Returns the id in a message; null when it has none, or no ids are agreed. */
+  /** Returns the id in a message; null when the message has none, or no ids are agreed. */
   of({ tags }: Message): string | null {
     const id = this.#agreed ? tagValue(tags, "messageSequence") : undefined;
     return id !== undefined && /^\d{6}$/.test(id) ? id : null;
@@ -50,7 +50,7 @@ export class MessageIds {
       this.#asked = tagValue(decodeMessage(apdu).tags, "messageSequence") !== undefined;
     }
     if (!this.#agreed) return apdu;
-    // After a new command no message is a repeat, although some terminals count from 1 again.
+    // No message after a new command is a repeat, even where a terminal counts from 1 again.
     if (apdu.control !== ABORT) this.#heard = undefined;
     this.#last = this.#last >= ID_MAX ? 1 : this.#last + 1;
     const id = String(this.#last).padStart(6, "0");
@@ -74,8 +74,8 @@ export class MessageIds {
   }
 
   /**
-   * Returns whether an answer belongs to a message of ours before the one under way. An id that was
-   * never ours is accepted, because some terminals count otherwise.
+   * Returns whether an answer belongs to a message of ours before the newest one. An id that was
+   * never ours is not late, because some terminals count otherwise.
    */
   isLate(id: string | null): boolean {
     return id !== null && this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);

@@ -1,6 +1,6 @@
 /**
- * How the session machine takes the messages of the terminal (docs/zvt.md 5.2, 7.4), and how a good
- * 04 0F waits for its goods (docs/zvt.md 8.1). Pure.
+ * How the session machine answers the messages of the terminal (docs/zvt.md 5.2, 7.4), and how an
+ * approval (04 0F) waits for the decision about the goods (docs/zvt.md 8.1). Pure.
  */
 import { type Apdu, encodeMessage, type Message } from "../../../../zvt/index.ts";
 import type { GoodsDecision } from "../../terminal.ts";
@@ -37,7 +37,7 @@ export function stay(state: SessionState, ...outputs: readonly SessionOutput[]):
 
 const unknownCommand = refusal(0x83);
 
-/** Ends the link: a late answer to 06 B0 could pass for the answer to the next command. */
+/** Ends the link: a late answer to an abort (06 B0) could be taken for another command's answer. */
 export const outOfSync: SessionOutput = {
   output: "out-of-sync",
   problem: "the terminal never answered an abort",
@@ -65,8 +65,8 @@ export function servedMessage(before: Served, input: MessageInput): Step {
 
 /**
  * Messages that a terminal sends only after our 80 00 to its 04 0F has arrived
- * (docs/rules/02-proof.md). A terminal that missed it reverses (docs/zvt.md 9.1), and sends 04 FF,
- * another 04 0F and 06 1E.
+ * (docs/rules/02-proof.md). A terminal that missed our 80 00 reverses the sale (docs/zvt.md 9.1),
+ * and sends 04 FF, another 04 0F and 06 1E.
  */
 const provesAcknowledgement: readonly string[] = [
   "completion",
@@ -83,7 +83,7 @@ function newT4(state: Served, { name, parts }: Message): number {
 
 function reply(state: Served, { message: arrived, problem, bytes }: MessageInput): Step {
   if (arrived.name === "status-information" && isSettlement(arrived) && !state.command.judged) {
-    // The terminal runs an end of day by itself (docs/zvt.md 6.5), whose totals are no sale.
+    // The totals of an end of day that the terminal runs by itself (docs/zvt.md 6.5) are no sale.
     return taken(state, arrived);
   }
   const isStatus = arrived.name === "status-information";
@@ -104,14 +104,14 @@ function reply(state: Served, { message: arrived, problem, bytes }: MessageInput
   return taken(state, arrived);
 }
 
-/** Takes a message that commits nothing: it is answered before the listener gets it. */
+/** Answers a message whose ACK commits no sale, before the listener gets the message. */
 function taken(state: Served, message: Message): Step {
   return stay(state, answer(accept), { output: "deliver", message });
 }
 
 /**
- * Takes a report that cannot be read. It is refused where its ACK would commit a sale
- * (docs/zvt.md 9.1). Totals and repeats commit nothing; a sale that waits for its goods waits on.
+ * Answers a report that cannot be read: refused where its ACK would commit a sale (docs/zvt.md
+ * 9.1), not for totals and repeated receipts. A sale that waits for its goods goes on waiting.
  */
 function unreadableReport(state: Served, bytes: string): Step {
   if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
@@ -128,7 +128,7 @@ export function verdict(
   // A sale that awaits the decision about the goods may be committed only by that decision.
   const undecided = state.goods?.decision === null && isApproval(report);
   if (given === "hold" || undecided) return hold(state, report, bytes);
-  // After a contrary report the terminal no longer waits for the goods.
+  // After a report that is no approval, the terminal no longer waits for the goods.
   const goods = state.goods?.decision === null ? null : state.goods;
   return stay({ ...state, goods, accepted: bytes }, answer(accept));
 }
@@ -153,7 +153,7 @@ function prefixed(outputs: readonly SessionOutput[], then: Step): Step {
   return { state: then.state, outputs: [...outputs, ...then.outputs] };
 }
 
-/** Takes a message while the terminal is not master: it is late, or nothing runs. */
+/** Answers a message while the terminal is not master: it is late, or no command runs. */
 export function unsolicited(
   state: SessionState,
   { message: arrived, problem }: MessageInput,
@@ -175,25 +175,25 @@ export function unsolicited(
   }
 }
 
-/** Refuses a report while no payment runs: the terminal reverses (docs/rules/04-approval.md). */
+/** Refuses a report of no payment, so that the terminal reverses (docs/rules/04-approval.md). */
 function unmatchedReport(state: SessionState, message: Message): Step {
   const outputs = unjudged(state);
   return stay(state, answer(processingError), { output: "unmatched", message }, ...outputs);
 }
 
-/** Refuses a good frame without a whole message, which may be a 04 0F (docs/zvt.md 2.4). */
+/** Refuses a valid frame that holds no whole message, maybe a damaged 04 0F (docs/zvt.md 2.4). */
 export function malformed(state: SessionState): Step {
   const text = "a frame without a whole message in it";
   return stay(state, note(text), answer(unknownCommand), ...unjudged(state));
 }
 
-/** Reports a result that was refused unread to a judged command (docs/rules/04-approval.md). */
+/** Reports that a result of a financial command was refused unread (docs/rules/04-approval.md). */
 function unjudged(state: SessionState): readonly SessionOutput[] {
   const judged = (state.at === "requested" || state.at === "served") && state.command.judged;
   return judged ? [{ output: "unjudged" }] : [];
 }
 
-/** Returns whether a 04 0F is that of an end of day: only that has totals (docs/zvt.md 7.1). */
+/** Returns whether a 04 0F is about an end of day: no other 04 0F has totals (docs/zvt.md 7.1). */
 function isSettlement({ fields }: Message): boolean {
   return fields.totals !== undefined;
 }
@@ -209,8 +209,8 @@ function unexpected(state: SessionState, { control, name }: Message, reply: Apdu
 }
 
 /**
- * A held 04 0F stays unanswered for a part of the window for goods; then 84 9C makes the terminal
- * ask again, and the next part begins. commands.ts divides the window into these parts.
+ * The answer 84 9C, on which the terminal repeats its 04 0F. In a two-phase sale each 04 0F stays
+ * unanswered for a part of the goods decision window (see commands.ts), then gets this answer.
  */
 const askAgain = refusal(0x9c);
 
@@ -231,7 +231,7 @@ function decisionAnswer(decision: GoodsDecision): Apdu {
 
 const compared = ["resultCode", "amount", "currency", "receiptNumber", "trace"] as const;
 
-/** Returns whether the terminal asks again about a held sale; its message id (1F73) may differ. */
+/** Returns whether a 04 0F repeats the report that waits for its goods; its id 1F73 may differ. */
 function isSameSale(held: HeldGoods, { fields }: Message): boolean {
   return compared.every((name) => held.report.fields[name] === fields[name]);
 }
@@ -240,7 +240,7 @@ function isApproval({ fields, parts }: Message): boolean {
   return (fields.resultCode ?? parts.resultCode) === 0;
 }
 
-/** Leaves a report unanswered: a part of the window begins (docs/zvt.md 8.2). */
+/** Leaves a report unanswered for a part of the goods decision window (docs/zvt.md 8.2). */
 function hold(state: Served, report: Message, bytes: string): Step {
   const { goods } = state.command;
   if (!goods) {
@@ -251,7 +251,7 @@ function hold(state: Served, report: Message, bytes: string): Step {
     state: { ...state, goods: { report, bytes, open: true, asked, decision: null } },
     outputs: [
       { output: "start-timer", timer: "goods", ms: goods.holdMs },
-      // T4 begins after the window, because the terminal is silent while it waits for us.
+      // T4 begins after the goods decision window, in which the terminal only waits for us.
       { output: "start-timer", timer: "t4", ms: goods.windowMs + state.t4Ms },
     ],
   };
@@ -263,7 +263,7 @@ function askedAgain(state: Served, report: Message, bytes: string): Step {
   return answerDecision(state, { ...goods, report, bytes }, goods.decision);
 }
 
-/** Sends the decision at once when the terminal waits for it, else as the answer to its repeat. */
+/** Sends the decision about the goods at once if a 04 0F is unanswered, else to its next repeat. */
 export function decided(state: SessionState, decision: GoodsDecision): Step {
   if (state.at !== "served" || !state.goods || state.goods.decision) return stay(state);
   if (state.goods.open) return answerDecision(state, state.goods, decision);
@@ -282,7 +282,7 @@ function answerDecision(state: Served, goods: HeldGoods, decision: GoodsDecision
   };
 }
 
-/** Ends a part of the window. After the last part the terminal itself ends the sale. */
+/** Makes the terminal repeat its 04 0F; after the last repeat the terminal itself ends the sale. */
 export function holdOver(state: SessionState): Step {
   if (state.at !== "served" || !state.goods?.open) return stay(state);
   if (state.goods.asked >= (state.command.goods?.asksMax ?? 0)) return stay(state);

@@ -109,7 +109,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
-    // After a transmission error the terminal may have our answer (docs/zvt.md 2.4).
+    // The terminal may have received our answer all the same (docs/zvt.md 2.4).
     if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
   }
   return trySendAbort(state, context);

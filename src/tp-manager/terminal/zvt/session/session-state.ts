@@ -19,7 +19,7 @@ export type SessionState =
   /** The command has ended, but the answer to our abort is due and must reach no other command. */
   | { readonly at: "draining" };
 
-/** The terminal is master (docs/zvt.md 1.1). */
+/** The terminal carries out a command: it sends messages, and we answer (docs/zvt.md 1.1). */
 export interface Served {
   readonly at: "served";
   readonly command: Command;
@@ -31,7 +31,7 @@ export interface Served {
   readonly goods: HeldGoods | null;
 }
 
-/** A good 04 0F that waits for its goods. */
+/** An approval (04 0F) that waits for the decision about the goods. */
 export interface HeldGoods {
   /** The 04 0F and its bytes in hexadecimal, as they came last. */
   readonly report: Message;
@@ -76,7 +76,7 @@ export type SessionInput =
 
 export type MessageInput = Extract<SessionInput, { input: "message" }>;
 
-/** The decision about a 04 0F. "hold" leaves it unanswered until the goods are decided. */
+/** How a 04 0F is answered. "hold": it stays unanswered until the decision about the goods. */
 export type Verdict = "accept" | "refuse" | "hold";
 
 export type Sending = "command" | "abort" | "answer";
@@ -94,7 +94,7 @@ export type SessionOutput =
   | { readonly output: "stop-timer"; readonly timer: SessionTimer }
   /** Passes on a message of the running command that needs no decision. */
   | { readonly output: "deliver"; readonly message: Message }
-  /** Asks for the verdict about a 04 0F, which is the next input. */
+  /** Asks for the verdict about a 04 0F; the next input is that verdict. */
   | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
   /** A 04 0F, or a message that may be one, was refused without a verdict. */
   | { readonly output: "unjudged" }
@@ -103,7 +103,7 @@ export type SessionOutput =
   | { readonly output: "abort-answer"; readonly answer: AbortAnswer }
   /** A 04 0F came while no sale ran, and has been refused. */
   | { readonly output: "unmatched"; readonly message: Message }
-  /** A late answer could pass for another answer, so the link must not be used again. */
+  /** A late answer could be taken for another command's, so the link must not be used again. */
   | { readonly output: "out-of-sync"; readonly problem: string }
   | { readonly output: "note"; readonly text: string };
 

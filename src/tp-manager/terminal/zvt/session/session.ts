@@ -42,10 +42,10 @@ import type {
 
 /** Receives the events of a running command. */
 export interface ExchangeListener {
-  /** Asked just before the command leaves; after false it does not leave. */
+  /** Called just before the command is sent; after false the command is not sent. */
   begins?(): boolean;
   message?(message: Message): void;
-  /** Commits a report of a judged command, and decides about it. */
+  /** Stores a report of a financial command, and returns how to answer it. */
   judge?(message: Message): Verdict;
   acknowledged?(): void;
   /** Called when a message that was or may have been a 04 0F was refused without a verdict. */
@@ -56,9 +56,9 @@ interface SessionListener {
   /** Called when a 04 0F that belongs to no running sale has been refused on the wire. */
   unmatched(message: Message): void;
   note(text: string): void;
-  /** Called when a late answer could be taken for another one: the session has to be closed. */
+  /** Called when a late answer could be taken for another command's: the session must be closed. */
   outOfSync(problem: string): void;
-  /** Called once, last; null when {@link Session.close} was called. */
+  /** Called once, as the last call, when the link has ended; null after {@link Session.close}. */
   down(problem: string | null): void;
 }
 
@@ -66,7 +66,7 @@ interface SessionListener {
 export type RunCommand = (command: Command, listener?: ExchangeListener) => Promise<ExchangeEnd>;
 
 interface SessionOptions extends LinkOptions {
-  /** How texts of the terminal are read; a registration may change it (docs/zvt.md 6.1). */
+  /** Returns the character set of the terminal's texts; a registration may change it. */
   readonly charset: () => Charset;
   readonly log: Logger;
 }
@@ -80,7 +80,7 @@ interface Exchange {
   readonly end: PromiseWithResolvers<ExchangeEnd>;
 }
 
-/** Runs the session machine over one link: performs its outputs, and feeds it what happens. */
+/** Runs the session machine over one link: performs its outputs, and passes it all events. */
 export class Session implements LinkListener {
   /** When the terminal sent its last message. */
   heardAtMs: number;
@@ -95,7 +95,7 @@ export class Session implements LinkListener {
   #stepping = false;
   /** The kind of message that the link is busy sending. */
   #sending: Sending | null = null;
-  /** Answers that wait until the previous one is acknowledged. */
+  /** Answers that wait until the previous answer is acknowledged. */
   readonly #answers: Apdu[] = [];
   readonly #timers = new Map<SessionTimer, Timer>();
   #exchange: Exchange | undefined;
@@ -111,7 +111,7 @@ export class Session implements LinkListener {
     this.t4Ms = options.timers.t4Ms;
   }
 
-  /** Rejects as {@link ApduLink.open} does. */
+  /** Opens the link; rejects as {@link ApduLink.open} does. */
   async open(signal: AbortSignal): Promise<this> {
     await this.#link.open(signal);
     return this;
@@ -151,7 +151,7 @@ export class Session implements LinkListener {
     return this.#state.at === "served" && this.#state.goods?.decision === null;
   }
 
-  /** Answers the terminal by what became of the goods (docs/zvt.md 8.1), now or when it asks. */
+  /** Sends the decision about the goods (docs/zvt.md 8.1), now or when the report is repeated. */
   decideGoods(decision: GoodsDecision): void {
     this.#feed({ input: "goods", decision });
   }
@@ -285,7 +285,7 @@ export class Session implements LinkListener {
 
   #transmit(what: Sending, apdu: Apdu): void {
     if (what === "answer" && this.#sending === "answer") {
-      // The terminal has not yet acknowledged the previous answer on the line (docs/zvt.md 2.4).
+      // Waits: the terminal has not acknowledged the previous answer yet (docs/zvt.md 2.4).
       if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
       return;
     }
@@ -324,7 +324,7 @@ export class Session implements LinkListener {
     this.#timers.delete(name);
   }
 
-  /** Logs a frame in the safe form only (docs/design.md 6.2), made when a log takes the line. */
+  /** Logs a frame without card data (docs/design.md 6.2); the text is made only if it is logged. */
   #logFrame(direction: string, apdu: Apdu): void {
     const context = this.#answering();
     const toJSON = () => ({ message: messageTitle(apdu, context), hex: safeHex(apdu, context) });
