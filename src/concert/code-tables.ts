@@ -2,9 +2,9 @@ import texts from "./code-texts.json" with { type: "json" };
 
 /** The described tags of Caisse-AP, by their letters (docs/concert.md 4.2). */
 const tagNames: Readonly<Record<string, string>> = texts.tags;
-/** Payment modes, also the last character of CC (docs/concert.md 3.4, 4.5). */
+/** Names of payment modes, also of the last character of tag CC (docs/concert.md 3.4, 4.5). */
 const applicationNames: Readonly<Record<string, string>> = texts.applications;
-/** Values of AF, the reason why an action was not done (docs/concert.md 4.4). */
+/** Texts for the values of tag AF, the reason why an action was not done (docs/concert.md 4.4). */
 const failureTexts: Readonly<Record<string, string>> = texts.failures;
 
 export function isKnownTag(tag: string): boolean {
@@ -44,7 +44,7 @@ const failureReadings: Readonly<Record<string, FailureReading>> = {
   "13": "wrong-currency",
 };
 
-/** Reads the failure reason (tag AF); undefined only says that the action was not done. */
+/** Returns text and meaning of a failure reason (tag AF), which may be missing. */
 export function failureOf(reason: string | undefined): {
   readonly text: string;
   readonly reading: FailureReading;

@@ -18,7 +18,7 @@ export interface FixedRequest {
   readonly options: RequestOptions;
 }
 
-/** The options of a request; each is a letter, the length 01, a character (docs/concert.md 3.1). */
+/** The options of a request, each a letter, the length 01 and a character (docs/concert.md 3.1). */
 type RequestOptions =
   | { readonly variant: "e" }
   | { readonly variant: "e-plus"; readonly delay: string; readonly authorization: string }
@@ -126,7 +126,7 @@ export interface FixedReply {
   readonly report: string | null;
   readonly currency: string;
   readonly private: string;
-  /** Lines that follow the private field when a ticket was asked for; null without. */
+  /** The lines after the private field when a ticket was asked for; null without a ticket. */
   readonly ticket: string | null;
 }
 
@@ -147,13 +147,13 @@ export function encodeFixedReply(reply: FixedReply): Uint8Array {
   return bytesOf(`${text}${filled}${currency}${own}${ticket ?? ""}`);
 }
 
-/** What the request asked of the reply; either reply length is accepted (docs/concert.md 2.7). */
+/** What the request asked for; a reply of either length is accepted (docs/concert.md 2.7). */
 interface AskedReply {
   /** Whether the request asked for a ticket, so that the reply may have any length. */
   readonly ticket: boolean;
   /** Whether a report was asked for; before a ticket, the layout with a report is tried first. */
   readonly report: boolean;
-  /** The currency of the request; with a ticket, its position decides about the length. */
+  /** The currency of the request; its position shows where the reply ends and a ticket begins. */
   readonly currency: string;
 }
 

@@ -5,9 +5,9 @@ const PAN_DIGITS_MIN = 13;
 const PAN_DIGITS_MAX = 19;
 
 /**
- * Returns the masked card number at the beginning of a report; null when none is there
- * (docs/concert.md 3.2). Real terminals send it in clear, filled up with zeros: its last four
- * digits are kept only when exactly one length makes a card number.
+ * Returns the masked card number at the beginning of a report; null without one (docs/concert.md
+ * 3.2). Real terminals send the number in clear, filled up with zeros: its last four digits are
+ * shown only when exactly one length makes a valid card number.
  */
 export function panOfReport(report: string): string | null {
   const [hidden] = /^\d{0,6}[X*#x.]{4,}\d{0,4}/.exec(report) ?? [];
@@ -24,10 +24,7 @@ export function panOfReport(report: string): string | null {
   return maskPan(digits.slice(0, length));
 }
 
-/**
- * Returns the text of a field where no other long number belongs, with every card number masked,
- * also one in groups of digits.
- */
+/** Returns a text in which every number of 12 or more digits, also in groups, is masked. */
 export function maskedField(text: string): string {
   return text.replace(/\d(?:[^\dA-Za-z]{0,2}\d){11,}/g, (digits) => maskPan(digits));
 }
@@ -41,7 +38,7 @@ export function safeText(text: string, charactersMax: number): string {
   return maskedField(plain.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
 }
 
-/** Whether the last digit is the check digit of a card number (Luhn). */
+/** Returns whether the last digit is the check digit of a card number (Luhn). */
 export function hasCheckDigit(digits: string): boolean {
   const sum = [...digits].reverse().reduce((total, digit, at) => {
     const doubled = Number(digit) * (at % 2 === 0 ? 1 : 2);

@@ -9,8 +9,8 @@ interface TaggedReading {
   /** The whole tags before the fault; all tags when there is no fault. */
   readonly tags: readonly Tagged[];
   /**
-   * null: the bytes are exactly a whole number of tags, at least one. Of all faults only
-   * "incomplete" may end with more bytes. `at`: where the tag that cannot be read begins.
+   * null when the bytes are one or more whole tags. `at`: where the unreadable tag begins. Of all
+   * faults only "incomplete" may disappear when more bytes arrive.
    */
   readonly fault: { readonly code: ConcertFaultCode; readonly at: number } | null;
 }
@@ -18,7 +18,7 @@ interface TaggedReading {
 const VALUE_CHARACTERS_MAX = 999;
 const HEAD_CHARACTERS = 5;
 
-/** Returns tags and values one after the other. Throws {@link ConcertCodecError} "value". */
+/** Returns each tag with its length and value. Throws {@link ConcertCodecError} "value". */
 export function encodeTagged(tags: readonly Tagged[]): Uint8Array {
   const parts = tags.map(([tag, value]) => {
     if (!/^[A-Z]{2}$/.test(tag)) throw new ConcertCodecError("value", `"${tag}" is no tag`);
@@ -31,8 +31,8 @@ export function encodeTagged(tags: readonly Tagged[]): Uint8Array {
 }
 
 /**
- * Reads as many tags as there are. Line ends after the last tag are ignored, because registers may
- * end a message so (docs/concert.md 4.7). Never throws: a fault is part of the answer.
+ * Reads all tags up to a fault. Line ends after the last tag are ignored, because registers may end
+ * a message with them (docs/concert.md 4.7). Never throws: a fault is part of the answer.
  */
 export function readTagged(bytes: Uint8Array): TaggedReading {
   const text = textOf(bytes);
@@ -56,7 +56,7 @@ export function readTagged(bytes: Uint8Array): TaggedReading {
 
 /**
  * Reads a tag and its length. When no tag follows a value, the length of that value was wrong, so
- * the value is taken back from `tags`.
+ * the value is removed from `tags`.
  */
 function readHead(
   text: string,
@@ -92,7 +92,7 @@ const results = {
   "11": "taken-into-account",
 } as const;
 
-/** Returns the state of an action, AE (docs/concert.md 4.4); undefined: missing or unknown. */
+/** Returns the result of an action, tag AE (docs/concert.md 4.4); undefined: missing or unknown. */
 export function actionResult(
   tags: readonly Tagged[],
 ): (typeof results)[keyof typeof results] | undefined {

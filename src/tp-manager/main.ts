@@ -66,7 +66,7 @@ function ownedBy({ onStop }: ProgramContext): Owned {
   };
 }
 
-/** The parts from which several functions below make other parts. */
+/** The parts that several functions below need to make further parts. */
 interface House {
   readonly journal: Journal;
   readonly journalPath: string;
@@ -186,7 +186,7 @@ function logFaults({ statements, proof }: Journal, log: AlarmLog): void {
     );
 }
 
-/** Whether the journal was found to be lost, older, or another one. The gap is on disk then. */
+/** Returns whether the journal is lost, older, or another one; the journal gap is on disk then. */
 function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
   let isLost = false;
   store.begin((finding) => {
@@ -213,7 +213,7 @@ function matcherOf(
   });
 }
 
-/** Makes the link, with what the two databases know of each other (docs/rules/17-loss.md). */
+/** Links the supervisor; the two databases compare what they know (docs/rules/17-loss.md). */
 function linkSupervisor(
   context: ProgramContext,
   { store, handOffs, resync: resyncRows, ...journal }: Journal,

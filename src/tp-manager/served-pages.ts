@@ -10,7 +10,7 @@ import type { ApiOptions } from "./http/app.ts";
 import { listenOnLoopback } from "./http/door/loopback-server.ts";
 import { createKiosk } from "./kiosk/kiosk.ts";
 
-/** Opens the pages of the setup file. A page that cannot be opened prevents no payment. */
+/** Opens the pages that the setup file names. A page that cannot be opened prevents no payment. */
 export async function openPages(
   context: ProgramContext,
   options: ApiOptions,

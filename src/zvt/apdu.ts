@@ -43,14 +43,14 @@ export function decodeApdu(bytes: Uint8Array): Apdu {
 }
 
 /**
- * First bytes of the control fields of ZVT. On a TCP stream any other means that another protocol
- * answers, or that the beginning of a message was missed (docs/zvt.md 12.7, 12.8).
+ * First bytes of the control fields of ZVT. On a TCP stream any other first byte means that another
+ * protocol answers, or that the beginning of a message was missed (docs/zvt.md 12.7, 12.8).
  */
 const controlClasses: readonly number[] = [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0x84];
 
 type ApduEvent =
   | { readonly event: "apdu"; readonly apdu: Apdu }
-  /** All bytes from an impossible control field on: no beginning of a message is known there. */
+  /** All bytes from an impossible control field on, because the next message cannot be found. */
   | { readonly event: "garbage"; readonly bytes: Uint8Array };
 
 /** Assembles APDUs from a stream that may be cut at any byte (docs/zvt.md 3.2). */

@@ -3,7 +3,7 @@
  * a field is, so a number that is not here ends the reading of a message.
  */
 
-/** The length in bytes, or the form of the length before the content (docs/zvt.md 4.2, 4.3). */
+/** A fixed length in bytes, or how the length is written before the content (docs/zvt.md 4.2). */
 export type FieldLength = number | "llvar" | "lllvar" | "tlv";
 
 /** How the content becomes a value. Content named `pan`, `track2` or `secret` is card data. */

@@ -42,7 +42,7 @@ function safeField({ number, content, tags, lengthBytes }: RawField): string {
   return name + safeContent(entry, content);
 }
 
-/** Returns the content, after its length if one stands before it. */
+/** Returns a content for the log, after its length digits if it has any. */
 function safeContent(entry: Field | Part | undefined, content: Uint8Array): string {
   const length = toHex(writeLength(entry?.length, content.length));
   switch (entry?.as) {

@@ -49,15 +49,15 @@ export interface Part {
 export type Condition =
   /** The part is present when the message has bytes left. */
   | "if-any"
-  /** Three bytes F0..F9, a length, follow (docs/zvt.md 6.5); a single F0 is a status. */
+  /** Present when three bytes F0 to F9 follow, its length (docs/zvt.md 6.5); one F0 is a status. */
   | "if-length-digits"
-  /** The result code before it is 6F, and what follows is no field (docs/zvt.md 6.1, 7.4). */
+  /** Present after result code 6F, unless a numbered field follows (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
   /** The part is present when more than a container is left (docs/zvt.md 7.2). */
   | "if-no-container"
   /** The short form of a vendor: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
   | "if-bare-result"
-  /** Attribute FF: a count follows instead of a text (docs/zvt.md 7.3). */
+  /** Present after attribute FF: a count instead of a text (docs/zvt.md 7.3). */
   | "if-line-feeds"
   | "if-no-line-feeds";
 

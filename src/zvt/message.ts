@@ -39,9 +39,9 @@ export interface Message {
   readonly control: number;
   readonly parts: Partial<PartValues>;
   readonly fields: FieldValues;
-  /** The container, field 06; null when there is none. */
+  /** The container, field 06; null when the message has no container. */
   readonly tags: readonly Tag[] | null;
-  /** Number of the first field that is not in the table; what follows it was not read. */
+  /** The number of the first field that is not in the table; the bytes after it were not read. */
   readonly unknownField: number | null;
 }
 
@@ -202,7 +202,7 @@ function trailingContainer(name: PartName, reader: ByteReader): number {
   const bytes = Math.min(TRAILING_BYTES_MAX, reader.left);
   const tail = toHex(reader.bytes.subarray(reader.bytes.length - bytes));
   const found = trailing.exec(tail);
-  // A match that begins in the middle of a byte is none.
+  // A match that begins in the middle of a byte is no container.
   return found && found.index % 2 === 0 ? found[0].length / 2 : 0;
 }
 
@@ -238,7 +238,7 @@ function isLengthDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
 }
 
-/** Returns whether two bytes are a currency: nothing, or readable fields, follow them. */
+/** Returns whether the next two bytes are a currency: nothing, or readable fields, follow them. */
 function isBareCurrency(reader: ByteReader): boolean {
   if (reader.peek() === 0x49) return false;
   return reader.left === 2 || isFields(remaining(reader, 2)) || !isFields(remaining(reader));
@@ -313,7 +313,7 @@ function readDigitLength(reader: ByteReader, digits: number): number {
   return length;
 }
 
-/** Returns the digits that stand before a content of so many bytes; none before a fixed length. */
+/** Returns the length digits before a content of `bytes` bytes; none before a fixed length. */
 export function writeLength(
   length: FieldLength | Part["length"] | undefined,
   bytes: number,
@@ -344,8 +344,8 @@ function writeField({ number, content, tags, lengthBytes }: RawField): Uint8Arra
 }
 
 /**
- * Returns a message with one more tag at the end of its container, which is added when there is
- * none. Throws {@link ZvtCodecError} when the message cannot be read.
+ * Returns a message with one more tag at the end of its container; adds a missing container. Throws
+ * {@link ZvtCodecError} when the message cannot be read.
  */
 export function withTag(apdu: Apdu, added: RawTag): Apdu {
   const raw = decodeRaw(apdu);

@@ -19,7 +19,7 @@ import {
 export interface RawTag {
   readonly tag: number;
   readonly content: Uint8Array;
-  /** The objects inside; null for plain content. */
+  /** The tags inside; null for plain content. */
   readonly children: readonly RawTag[] | null;
   /** How many bytes (1 to 3) the length has, if more than necessary. */
   readonly lengthBytes?: number;
@@ -47,8 +47,8 @@ function readTag(reader: ByteReader, depth: number): RawTag {
 }
 
 /**
- * Returns the objects inside a tag whose constructed bit is set; null: its content is plain, as an
- * opaque tag's is and an unknown tag's may be, which has to be skipped (docs/zvt.md 4.3).
+ * Returns the tags inside a tag whose constructed bit is set; null when its content is plain: that
+ * of an opaque tag is, that of an unknown tag may be, and is skipped (docs/zvt.md 4.3).
  */
 function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
   const known = tagOfNumber(tag);
@@ -73,8 +73,8 @@ function readTagNumber(reader: ByteReader): number {
 }
 
 /**
- * Returns whether 1F80 to 1F83 are whole tags of two bytes, as in revision 13.08; later revisions
- * write 1F8000 and up (docs/zvt.md 4.3). Three bytes count where their number and length can be.
+ * Returns whether 1F80 to 1F83 are whole tags of two bytes (revision 13.08), not the first bytes of
+ * 1F8000 and up (docs/zvt.md 4.3). Three bytes are assumed where a third byte and a length fit.
  */
 function isOldFileTag(tag: number, reader: ByteReader): boolean {
   if (tag < 0x1f80 || tag > 0x1f83) return false;
@@ -137,7 +137,7 @@ export interface Tag {
   readonly children: readonly Tag[] | null;
 }
 
-/** The longest content that is read as a number; a longer one stays bytes. */
+/** The longest content that is read as a number; longer content stays bytes. */
 const NUMBER_BYTES_MAX = 6;
 
 export function decodeTags(tags: readonly RawTag[], charset: Charset): Tag[] {
@@ -174,7 +174,7 @@ export function container(name: TagName, children: readonly RawTag[]): RawTag {
   return { tag: number, content: writeTags(children), children };
 }
 
-/** Makes a plain tag of a vendor, or an unknown one, by its number. */
+/** Makes a tag by its number, without tags inside, for vendors' and unknown tags. */
 export function rawTag(number: number, content: Uint8Array): RawTag {
   return { tag: number, content, children: null };
 }
@@ -187,7 +187,7 @@ export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[]
   return found.flatMap(({ children }) => findTags(children, ...deeper));
 }
 
-/** Returns the value of the first tag at a path; undefined: none, or not of the table's type. */
+/** Returns the value of the first tag at a path; undefined: no tag there, or of another type. */
 export function tagValue<N extends TagName>(
   tags: readonly Tag[] | null,
   ...path: [...TagName[], N]

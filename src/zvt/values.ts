@@ -58,7 +58,7 @@ function replaceEach(text: string, map: ReadonlyMap<string, string>): string {
   return [...text].map((character) => map.get(character) ?? character).join("");
 }
 
-/** Returns the set that tag 14 names (docs/zvt.md 11.2); undefined for a code without a set. */
+/** Returns the character set of a code in tag 14 (docs/zvt.md 11.2); undefined: unknown code. */
 export function charsetOfCode(code: number): Charset | undefined {
   if (code === 0x00) return "ascii";
   if (code === 0xfe) return "utf8";
@@ -96,7 +96,7 @@ export interface Totals {
   }[];
 }
 
-/** The size in bytes of content that is or may be card data; stands instead of the value. */
+/** The size in bytes of content that is or may be card data, in place of the value. */
 interface Hidden {
   readonly hiddenBytes: number;
 }
@@ -165,8 +165,8 @@ export function decodeValue(as: AnyEncoding, content: Uint8Array, charset: Chars
 }
 
 /**
- * Returns the card number in a content, masked with X. The content has digits, E for a masked one,
- * F for padding, and D before what follows the number on track 2 or in an EF_ID (docs/zvt.md 4.2).
+ * Returns the card number in a content, masked with X. The content has digits, E for a masked
+ * digit, F for padding, and D before other data of track 2 or EF_ID (docs/zvt.md 4.2).
  */
 function maskedPan(content: Uint8Array): string {
   const number = /^[0-9e]*/.exec(toHex(content))?.[0] ?? "";
@@ -239,7 +239,7 @@ function padded(bytes: Uint8Array, length = 0, fill = 0): Uint8Array {
   return longer;
 }
 
-/** Returns a text with zero bytes: field 3B is filled up, field 8B gets one (docs/zvt.md 7.1). */
+/** Returns a text with zero bytes: field 3B is filled with zeros, 8B gets one (docs/zvt.md 7.1). */
 function zeroText(bytes: Uint8Array, length: number | undefined): Uint8Array {
   return padded(bytes, length ?? (bytes.length > 0 ? bytes.length + 1 : 0));
 }

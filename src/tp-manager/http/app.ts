@@ -42,7 +42,7 @@ export async function createApi(options: ApiOptions): Promise<FastifyInstance> {
   return app;
 }
 
-/** Returns a server that reads bodies and answers errors as the API does and checks no caller. */
+/** Returns a server that reads bodies and answers errors as the API does, and checks no login. */
 export function createInstance(
   { orders, log }: Pick<ApiOptions, "orders" | "log">,
   limits: ServerLimits,
@@ -56,7 +56,7 @@ export function createInstance(
     forceCloseConnections: "idle",
     http: limits.http,
     clientErrorHandler: (error, socket) => refuseUnparsed(connections, error, socket),
-    // Fastify refuses a path that it cannot decode before any hook has set the headers.
+    // Fastify refuses an undecodable path before any hook runs, so the headers are set here.
     frameworkErrors: (_error, _request, reply) => {
       void reply.headers(securityHeaders);
       sendError(reply, new AppError("REQUEST_INVALID", "The path is not one of this API."));
@@ -116,7 +116,7 @@ export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""
 
 function countAnswers(app: FastifyInstance, { metrics }: Monitor): void {
   app.addHook("onResponse", ({ method, routeOptions }, reply, done) => {
-    // The time of a stream is no answer time, because it lasts until its reader leaves.
+    // A stream is not timed, because it lasts until its reader leaves.
     if (!routeOptions.config?.call?.streams) {
       metrics.answered(method, routeOptions.url ?? "none", reply.statusCode, reply.elapsedTime);
     }
@@ -132,13 +132,13 @@ const forms = calls.flatMap((record) =>
   })),
 );
 
-/** Returns the methods of a path; none: there is no such call. */
+/** Returns the methods of a path; an empty list when there is no such call. */
 function allowedMethods(url: string): string[] {
   const path = url.split("?")[0] ?? "";
   return forms.flatMap(({ form, methods }) => (form.test(path) ? methods : [])).toSorted();
 }
 
-/** Returns the order id in the path of a payment; a slash in it should have been encoded. */
+/** Returns the order id in a payment's path, even with a slash, which should have been encoded. */
 function orderIn(url: string): string | undefined {
   const named = /^\/payment\/([^?]+)/.exec(url)?.[1];
   try {
@@ -148,7 +148,7 @@ function orderIn(url: string): string | undefined {
   }
 }
 
-/** Returns a hint at the right path for one that differs in case or slashes, else undefined. */
+/** Returns a hint if a path differs from that of a call in case or slashes only, else undefined. */
 function hintFor(url: string): string | undefined {
   const path = url.split("?")[0] ?? "";
   const known = path

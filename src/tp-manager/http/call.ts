@@ -34,7 +34,7 @@ type ParamsOf<Path extends string> = Path extends `${string}{${infer Name}}${inf
  * the texts of openapi/document-en.json and the examples of openapi/examples.json.
  */
 interface CallRecord<Path extends string, Body, Query, Answer> {
-  /** As OpenAPI writes it: `/payment/{orderId}`. */
+  /** The path as OpenAPI writes it: `/payment/{orderId}`. */
   readonly path: Path;
   readonly alias?: string;
   /** The former path of a renamed call, which still works and is deprecated. */
@@ -42,7 +42,7 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   /** The methods of the call; missing: GET for a call that reads, else POST. */
   readonly methods?: readonly Method[];
   /**
-   * The GET of the call changes nothing, so it has HEAD and may be made from a browser's address
+   * true: the call's GET changes nothing, so it has HEAD and may be made from a browser's address
    * bar. A GET without this member may change something.
    */
   readonly reads?: true;
@@ -50,29 +50,29 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly streams?: true;
   /**
    * Who may make the call if OPERATOR_LOGIN is set; missing: kiosk and operator. "own-operator":
-   * without that setting nobody may.
+   * nobody may make the call without OPERATOR_LOGIN.
    */
   readonly role?: "operator" | "own-operator";
   /** What `id` in the path names: a transaction of this installation; missing: an order. */
   readonly idOf?: "transaction";
   /** The member that may name a transaction by the gateway's id, whose order is not known yet. */
   readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
-  /** Returns the orders that a body names, without `orderId`; the body may be unchecked. */
+  /** Returns the orders that a body names in other members than `orderId`; it may be unchecked. */
   readonly ordersOf?: (body: unknown) => readonly string[];
-  /** The schema of the path's members; a member that is missing here may be any text. */
+  /** The schema of the path's parameters; a parameter that is missing here may be any text. */
   readonly params?: z.ZodObject;
   readonly query?: z.ZodType<Query>;
   readonly headers?: z.ZodObject;
   readonly body?: z.ZodType<Body>;
-  /** The handler reads the body itself, because it names every fault at once. */
+  /** The handler validates the body itself, because it reports all faults at once. */
   readonly readsBody?: true;
-  /** The call changes something and is made all the same while a new version is on probation. */
+  /** The call is carried out on probation of a new version, although it changes something. */
   readonly whileUpdating?: true;
   /** The call answers a payment, so its refusals have the members that every payment has. */
   readonly answersPayment?: true;
-  /** Returns what the document says of the call. Only the document's generator and tests ask. */
+  /** Returns what openapi.json says of the call; called only by its generator and by tests. */
   document(known: Known): Documented<Answer>;
-  /** Carries the call out. Returns the answer, or sends one itself. */
+  /** Carries the call out. Returns the answer's object, or the reply if it has sent an answer. */
   handle(
     call: Call<Path, Body, Query>,
     at: CallContext,
@@ -80,8 +80,8 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
 }
 
 /**
- * A call in the document, apart from its input. Its texts are in openapi/document-en.json, the
- * examples of its body and answer in openapi/examples.json.
+ * What openapi.json says of a call, apart from its input. Its texts are in
+ * openapi/document-en.json, the examples of its body and answer in openapi/examples.json.
  */
 export interface Documented<Answer = unknown> {
   /** The schema of the answer; for a list, of one element. */
@@ -164,13 +164,13 @@ export function methodsOf({ methods, reads, streams }: AnyCall): string[] {
   return reads && !streams ? [...methods, "HEAD"] : [...methods];
 }
 
-/** Whether a request may change something; a GET or HEAD without a call changes nothing. */
+/** Whether a request may change something; a GET or HEAD of no known call changes nothing. */
 export function isActing(method: string, record: AnyCall | undefined): boolean {
   const asksToRead = method === "GET" || method === "HEAD";
   return !(asksToRead && (record === undefined || record.reads));
 }
 
-/** Checks who asks and what is asked, in this order, and carries the call out. */
+/** Checks the caller's role, then the request's members, and carries out the call. */
 export async function carryOut(
   record: AnyCall,
   request: FastifyRequest,
@@ -195,7 +195,7 @@ export async function carryOut(
   if (mayChange && at.arbiter.lease.updating) throw new AppError("UPDATING");
   const asked = { params, query, headers, body, request, reply } as Call<string, unknown, unknown>;
   const answer: object | undefined = await record.handle(asked, at);
-  // A handler that sent its answer returned the reply; to await that gives undefined.
+  // A handler that has sent its answer returns the reply, and awaiting the reply gives undefined.
   if (answer === undefined) return reply;
   return send(reply, reply.statusCode, ...(Array.isArray(answer) ? answer : [answer]));
 }

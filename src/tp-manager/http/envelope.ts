@@ -18,8 +18,8 @@ export function send(reply: FastifyReply, http: number, ...list: readonly object
 }
 
 /**
- * Sends the error answer of any call; `more`: its further members. `status` is about the request
- * and `charged` about its order: the refund of a charged order can be unknown.
+ * Sends the error answer of any call; `more`: its further members. `status` is about the request,
+ * `charged` about the request's order: the refund of a charged order can be unknown.
  */
 export function sendError(reply: FastifyReply, error: AppError, more: object = {}): FastifyReply {
   const { http } = errorTable[error.code];

@@ -15,7 +15,7 @@ export interface About {
   readonly echo: object;
 }
 
-/** The error codes for those of fastify and its plugin. */
+/** The API's error codes, by the error codes of fastify. */
 const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: "BODY_TOO_LARGE",
   FST_ERR_CTP_INVALID_MEDIA_TYPE: "CONTENT_TYPE_REFUSED",
@@ -44,8 +44,8 @@ type Proof = Pick<PaymentAnswer, "receipt" | "ticket" | "notificationGatewaySent
 const noProof: Proof = { receipt: emptyReceipt(), ticket: "", notificationGatewaySent: false };
 
 /**
- * Returns the further members of a refusal. A call that answers payments has those of every
- * payment: the order's if it is stored, else empty ones. Before authentication there are none.
+ * Returns the further members of a refusal. A call that answers payments has the members of every
+ * payment: of the stored order, else empty ones. Before authentication there are no further ones.
  */
 async function more(
   { role, about, routeOptions }: FastifyRequest,
@@ -78,8 +78,8 @@ function toAppError(error: unknown): AppError {
 /**
  * Returns `charged` of the order that a request is about, no matter what failed
  * (docs/rules/23-asked.md); undefined: the request names no known order, so the error's own value
- * holds. Before authentication it is `unknown` for a call about orders, because a charged
- * customer's kiosk may have lost its session.
+ * is answered. Before authentication `charged` is `unknown` for a call about orders, because a
+ * charged customer's kiosk may have lost its session.
  */
 function chargedOfAsked(
   request: FastifyRequest,
@@ -121,7 +121,7 @@ function namedOrder(request: FastifyRequest, orders: Orders): string | undefined
     : id;
 }
 
-/** Returns a text member of a request that may be unchecked; undefined: there is none. */
+/** Returns a text member of a request, which may be unchecked; undefined without the member. */
 function member(of: unknown, name: string): string | undefined {
   const value = (of as Record<string, unknown> | null | undefined)?.[name];
   return typeof value === "string" ? value : undefined;

@@ -9,11 +9,11 @@ import type { Answer, CallContext } from "./call.ts";
 
 /**
  * Returns an order with every attempt, its evidence and its state at the gateway. `http`: the
- * status of the order's own answer; `warnings`: those whose texts are in the body.
+ * status of the order's own answer; `warnings`: the warnings whose texts are in the body.
  */
 export async function lookedUp(at: CallContext, orderId: string) {
   await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-    // The answer shows that the return at the gateway is still open.
+    // Ignored: the answer itself shows that the return at the gateway is still open.
     if (!(error instanceof AppError)) throw error;
   });
   const found = await at.orders.lookUp(orderId);

@@ -5,9 +5,9 @@ import { packageFiles, pageFile } from "../../shared/process/page-packages.ts";
 import { assetFile } from "../../shared/version-files.ts";
 
 /**
- * Returns the content security policy of pages: they may load files of their own origin and talk to
- * it only, without inline scripts or styles and without a frame. `media`: directives for images and
- * the like; `more`: further directives.
+ * Returns the content security policy of pages: they may load files of their own origin and connect
+ * to it only, without inline scripts or styles, and stand in no frame. `media`: directives for
+ * images and the like; `more`: further directives.
  */
 export const contentPolicy = (media: readonly string[], more: readonly string[] = []): string =>
   [
@@ -48,9 +48,9 @@ export const fileTypes: Readonly<Record<string, string>> = {
 };
 
 /**
- * Serves the files of a folder below `src`, with the packages' files that belong into it, without a
- * session, because they hold no data. `index.html` is `/`. Each file is read once, because it
- * belongs to the program.
+ * Serves the files of a folder below `src`, and the npm packages' files that belong to it, without
+ * a session, because they hold no data. `index.html` is `/`. Each file is read once, because the
+ * program's files do not change while it runs.
  */
 export function serveFiles(app: FastifyInstance, folder: string): void {
   for (const path of filesIn(folder)) {

@@ -35,8 +35,8 @@ const DIAGNOSIS_NEEDED = 0x02;
 const DEVICE_NOT_INITIALISED = 0x01;
 
 /**
- * Returns the demands in the completion of a status enquiry. The locks 1F55 count for none, because
- * they are documented both ways round (docs/zvt.md 11.2).
+ * Returns the demands in the completion of a status enquiry. The locks in tag 1F55 are ignored,
+ * because documents contradict each other about their meaning (docs/zvt.md 11.2).
  */
 export function demandsOfStatus({ parts, tags }: Message): readonly Demand[] {
   const status = ofStatus.get(parts.terminalStatus ?? 0);

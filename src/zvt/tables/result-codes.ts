@@ -77,7 +77,7 @@ export function isLock(code: number): boolean {
   return locks[codeText(code)] !== undefined;
 }
 
-/** Codes after which the same card may work: it was unreadable, its PIN wrong, the host away. */
+/** Codes after which the same card may work: card unreadable, PIN wrong, or bank's host away. */
 const sameCardCodes: readonly number[] = [
   0x37, 0x64, 0x65, 0x66, 0x6c, 0x72, 0x7b, 0x7c, 0x7d, 0x7e, 0x9b, 0x9c, 0xa0, 0xa1, 0xa3, 0xeb,
   0xec,
@@ -85,7 +85,7 @@ const sameCardCodes: readonly number[] = [
   91, 96,
 ];
 
-/** Returns the advice after a decline. A host's code is 1 to 99 in 27, or is in A0. */
+/** Returns the advice after a decline. The host's code is in field 27 (1 to 99) or in field A0. */
 export function declineAdvice(code: number, resultCodeAs?: number) {
   const isHost = code >= HOST_CODE_MIN && code <= HOST_CODE_MAX;
   const ownCode = isHost ? hostCodeText(code) : null;
@@ -109,7 +109,7 @@ function hostCodeText(code: number): string {
   return String(code).padStart(2, "0");
 }
 
-/** The error code by which a terminal says that a registration must come first. */
+/** The error code of a terminal that requires a registration first. */
 export const NOT_REGISTERED = 0x6b;
 
 /** Returns the code of 06 1E, 84 1E or 84 xx; without one FF, other error. */
@@ -130,14 +130,12 @@ export function codeText(code: number): string {
  */
 const statuses: Readonly<Record<string, Texts>> = texts.statuses;
 
-/**
- * Added to a status up to 27: the same status, and the card must be removed (docs/zvt.md 11.3).
- */
+/** Added to a status up to 27: that status, and the card must be removed (docs/zvt.md 11.3). */
 const CARD_REMOVAL = 0x40;
 const CARD_REMOVAL_MIN = 0x41;
 const CARD_REMOVAL_MAX = 0x67;
 
-/** Returns the texts of a status; null when the code has none, as FF: the message has the text. */
+/** Returns the texts of a status; null without any, as for FF, whose message has the text. */
 export function intermediateTexts(code: number): Texts | null {
   const own = statuses[codeText(code)];
   if (own) return own;

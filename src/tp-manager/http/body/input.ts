@@ -16,7 +16,7 @@ export interface Fault {
 
 declare module "zod" {
   interface GlobalMeta {
-    /** The schema that the document shows in place of one that JSON Schema cannot express. */
+    /** The schema that openapi.json shows for a schema that JSON Schema cannot express. */
     documented?: unknown;
     /** The two members of which an object must have exactly one. */
     exactlyOne?: readonly [string, string];
@@ -29,8 +29,8 @@ export function acceptsNothing(schema: z.ZodType): boolean {
 }
 
 /**
- * Returns a body or parameters as their schema reads them. `notKnown`: what is said of a member
- * that the schema has not. Throws the first fault.
+ * Returns a body or parameters as their schema reads them. `notKnown`: the message about a member
+ * that the schema lacks. Throws the first fault.
  */
 export function checked<T>(
   schema: z.ZodType<T>,
@@ -76,8 +76,8 @@ export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string)
 }
 
 /**
- * Returns the minor units of a body's `amount`, read from the text that was sent; undefined: there
- * is none. Throws a fault of `amount`.
+ * Returns the minor units of a body's `amount`, read from the text that was sent; undefined: no
+ * amount was sent. Throws a fault of `amount`.
  */
 export function readAmount(body: unknown, currency: Currency): number | undefined {
   const text = numberText(body, "amount");
@@ -89,7 +89,7 @@ export function readAmount(body: unknown, currency: Currency): number | undefine
   }
 }
 
-/** Returns a schema that accepts any value; the document shows `documented` in its place. */
+/** Returns a schema that accepts any value; openapi.json shows `documented` in its place. */
 export function taken(documented: z.ZodType): z.ZodType {
   return z.unknown().meta({ documented });
 }
@@ -118,7 +118,7 @@ const missingOr =
   ({ input }) =>
     input === undefined ? "is missing" : wrong;
 
-/** Returns the schema of a text that must be there and hold no card number. */
+/** Returns the schema of a text that must not be missing and must hold no card number. */
 function text(): z.ZodString {
   return z
     .string({ error: missingOr("must be a text") })
@@ -147,7 +147,7 @@ export function note(charactersMax: number): z.ZodString {
   return text().max(charactersMax, `must be at most ${charactersMax} characters`);
 }
 
-/** Like {@link note}, for a text that a person can read. */
+/** Returns the schema of a note that must be plain text with a letter or digit. */
 export function legible(charactersMax: number): z.ZodString {
   return note(charactersMax)
     .regex(plainForm, "must be plain text")

@@ -9,7 +9,7 @@ const numberTexts = new WeakMap<object, Map<string, string>>();
 
 /**
  * Returns the text of a number that a parsed body, or a part of it, has under a name, so that no
- * amount passes through a float. Undefined: there is no number of that name.
+ * amount passes through a float. Undefined: there is no number of this name.
  */
 export function numberText(holder: unknown, name: string): string | undefined {
   return numberTexts.get(holder as object)?.get(name);
@@ -94,9 +94,9 @@ export function* leaves(holder: object, path = ""): Generator<{ path: string; te
 }
 
 /**
- * Returns how many levels a JSON text has, and the first member that it names twice in one object;
- * undefined: there is none. `JSON.parse` keeps the last value silently, other readers keep the
- * first, and a payment must not depend on that. Pure; the text must be valid JSON.
+ * Returns how many levels a JSON text has, and the first member that one object names twice;
+ * undefined: no name comes twice. `JSON.parse` silently keeps the last value, other readers keep
+ * the first, and a payment must not depend on that. Pure; the text must be valid JSON.
  */
 function structureOf(json: string): { levels: number; twice: string | undefined } {
   /** One set of names for each open object; null for an open list. */

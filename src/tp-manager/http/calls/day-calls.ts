@@ -13,10 +13,10 @@ import { type Answer, type AnyCall, type CallContext, call } from "../call.ts";
 
 const PAGE_MAX = 500;
 
-/** The schema of a list's query member `waiting`: `yes` lists what waits for a person only. */
+/** The schema of a list's query member `waiting`: `yes` lists only what waits for a person. */
 export const onlyWaiting = oneOf(["yes"]).optional();
 
-/** Returns when a person acknowledged an entry; null: nobody did. */
+/** Returns when a person acknowledged an entry; null: the entry is not acknowledged. */
 export function acknowledgedAtOf(
   acknowledged: CallContext["acknowledged"],
   kind: AcknowledgedKind,
@@ -92,7 +92,7 @@ function statusOf(now: ComparedDay["now"], transactionId: string): PaymentStatus
   return attempt ? answerOf(attempt, null).body.status : null;
 }
 
-/** How many attempts are read at once: a payment that begins meanwhile waits so long. */
+/** How many attempts are read at once; a payment that begins meanwhile waits for the reading. */
 const PAGE = 200;
 /** The most attempts of a day that are added up: one every four seconds. */
 const ATTEMPTS_MAX = 20_000;
@@ -146,7 +146,7 @@ function dateOf(ms: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** Adds attempts to the figures, page by page. False: more than {@link ATTEMPTS_MAX} were left. */
+/** Adds attempts to the figures, page by page. False: it stopped after {@link ATTEMPTS_MAX}. */
 async function addAll(
   figures: DayFigures,
   listings: Listings,

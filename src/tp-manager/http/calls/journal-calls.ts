@@ -182,7 +182,7 @@ function ordersIn(body: unknown): string[] {
   return items.filter((item) => typeof item === "string");
 }
 
-/** Acknowledges one item; false: it did not wait. An acknowledged charge counts as read. */
+/** Acknowledges one item; false: it was not waiting. An acknowledged charge counts as read. */
 function mark(
   kind: AcknowledgedKind,
   item: string,

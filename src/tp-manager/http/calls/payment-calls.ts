@@ -22,7 +22,7 @@ export const paymentCalls: readonly AnyCall[] = [
   call({
     path: "/payment",
     alias: "/",
-    // A known order is answered at any time; the lease refuses a new one during probation.
+    // A known order is answered at any time; the lease refuses a new order during probation.
     whileUpdating: true,
     body: paymentRequest,
     readsBody: true,

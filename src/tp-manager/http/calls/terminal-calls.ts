@@ -48,7 +48,7 @@ export const terminalCalls: readonly AnyCall[] = [
         ticket: z.string(),
         reconciliation: reconciliation.nullable(),
       }),
-      // The end of day works on a terminal that takes no cards until it has been done.
+      // The end of day also works on a terminal that accepts no cards before it is done.
       errors: [
         ...errors.terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
         "TELECOLLECTION_FAILED",
@@ -136,7 +136,7 @@ function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): Term
   return { ...status, cr: "2", detail: reason.says };
 }
 
-/** Returns the terminal's status; it is not asked without a link or while a payment runs. */
+/** Returns the terminal's status; asks no terminal without a link or with a running payment. */
 async function check(
   { arbiter, clock }: CallContext,
   isFresh: boolean,

@@ -46,7 +46,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
     checkSource(request, reply, options);
     const { headers } = request.raw;
     const isEmpty = headers["content-length"] === "0" && !headers["transfer-encoding"];
-    // Fastify refuses a content type without a body, which many programs send.
+    // Many programs send a content type without a body, which fastify would refuse.
     if (isEmpty) delete headers["content-type"];
     if (isPreflight(request)) {
       void reply.code(204).send();
@@ -59,7 +59,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
   });
 }
 
-/** Refuses a login after a growing delay; at once, with the connection's end, if many wait. */
+/** Refuses a login after a growing delay, or at once, with the connection's end, if many wait. */
 export async function refuseLogin(
   delay: FailureDelay,
   login: string,
@@ -72,7 +72,7 @@ export async function refuseLogin(
   throw new AppError("TOO_MANY_FAILURES");
 }
 
-/** Throws unless a program of this machine, or a page that may call, sent the request. */
+/** Throws unless a program of this machine, or a page of an allowed origin, sent the request. */
 function checkSource(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -108,7 +108,7 @@ export function checkHost({ raw, headers }: FastifyRequest, port: number): void 
   }
 }
 
-/** The headers that decide who may call: of two, node and other readers may each read another. */
+/** The headers that decide who may call: of two copies, two readers could read different ones. */
 const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
 
 function isAmbiguous(rawHeaders: readonly string[]): boolean {
@@ -122,7 +122,7 @@ function isAmbiguous(rawHeaders: readonly string[]): boolean {
   return false;
 }
 
-/** Whether a request is a browser's preflight; those of unlisted origins were refused before. */
+/** Whether a request is a preflight; preflights of origins not listed were refused before. */
 function isPreflight({ method, headers }: FastifyRequest): boolean {
   return (
     method === "OPTIONS" &&

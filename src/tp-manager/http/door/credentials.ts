@@ -44,12 +44,12 @@ export class Credentials {
   }
 }
 
-/** Stands for the header of a pair whose header is always decoded: no digest equals it. */
+/** In place of the digest of a header that must always be decoded: no header has this digest. */
 const noDigest = Buffer.alloc(32);
 
 function knownOf(role: Role, { login, password }: Pair): Known {
   const header = `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
-  // A header with a colon in the login, or a control character, is read otherwise or not at all.
+  // A login with a colon, or a control character, makes a header that must be decoded.
   const isPlain = !login.includes(":") && !/\p{Cc}/u.test(login + password);
   return {
     role,

@@ -12,10 +12,10 @@ const LOGINS_MAX = 256;
 const OTHERS = "others";
 
 /**
- * Delays the answers to wrong credentials more and more, for each login separately. Right ones are
- * never delayed, so nobody can lock the kiosk out (docs/design.md 5.3). Only the login
- * distinguishes clients, because all are on this machine and may use any address of 127.0.0.0/8. A
- * right login does not reset the delay, or the kiosk's calls would help a client that guesses.
+ * Delays the answers to wrong credentials more and more, for each login separately. Right
+ * credentials are never delayed, so nobody can lock the kiosk out (docs/design.md 5.3). Only the
+ * login distinguishes clients, because all are on this machine and may use any address of
+ * 127.0.0.0/8. A right login resets no delay, or the kiosk's calls would help a guessing client.
  */
 export class FailureDelay {
   readonly #clock: Clock;
@@ -26,9 +26,7 @@ export class FailureDelay {
     this.#clock = clock;
   }
 
-  /**
-   * Waits for the delay of this login, or until its sender is gone. False at once: too many wait.
-   */
+  /** Waits this login's delay, or until its sender is gone; false at once if too many wait. */
   async wait(login: string, gone: AbortSignal): Promise<boolean> {
     const delayMs = Math.min(DELAY_MIN_MS * 2 ** (this.#failed(login) - 1), DELAY_MAX_MS);
     if (this.#waiting >= WAITING_MAX) return false;
@@ -36,7 +34,7 @@ export class FailureDelay {
     try {
       await sleep(this.#clock, "failed authentication", delayMs, gone);
     } catch {
-      // The sender is gone, so nobody waits for the answer.
+      // The sender of the request is gone, so nobody waits for the answer.
     } finally {
       this.#waiting -= 1;
     }

@@ -36,7 +36,7 @@ export async function listenOnLoopback(
   return {
     async close() {
       connections.end();
-      // Both servers close at once: closing the app ends the event streams on either.
+      // Both servers close at once: closing the app ends the event streams of both addresses.
       await Promise.all([hasSix ? six[Symbol.asyncDispose]() : undefined, app.close()]);
     },
   };

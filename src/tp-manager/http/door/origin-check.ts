@@ -35,9 +35,9 @@ export function isAllowedOrigin(
 }
 
 /**
- * Whether a page of this very port makes the request. Other ports of localhost, listed origins and
- * programs are foreign. A form of another page, or a page that logs in, shows its `Origin`; a page
- * that reads shows one or says `same-origin`.
+ * Whether a page of this very port makes the request, and no program or page of another port or
+ * listed origin. A browser sends `Origin` with a form or login; with a reading request it sends
+ * `Origin` or says `same-origin`.
  */
 export function isOwnPage(
   { host, origin, "sec-fetch-site": site, "sec-purpose": purpose }: IncomingHttpHeaders,

@@ -32,7 +32,7 @@ export interface ServerLimits {
 const apiOptions: ServerOptions = {
   maxHeaderSize: HEADER_BYTES_MAX,
   connectionsCheckingInterval: ARRIVAL_CHECK_MS,
-  // By itself node answers a missing Host header without a body.
+  // Node itself would answer a missing Host header without a body.
   requireHostHeader: false,
   insecureHTTPParser: false,
 };
@@ -70,8 +70,8 @@ export function harden(server: Server, connections: Connections): void {
 
 /**
  * Answers a request that the HTTP parser gave up on in the form of every other error, then closes
- * the connection. No such answer leaves while a request that came whole is being carried out on the
- * same connection: its sender would take the refusal for the answer of a payment that goes on.
+ * the connection. No refusal is sent while a complete request is being carried out on the same
+ * connection: its sender would take the refusal for the answer of a payment that goes on.
  */
 export function refuseUnparsed(
   connections: Connections,

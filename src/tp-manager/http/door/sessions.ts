@@ -27,8 +27,8 @@ interface Kept extends Session {
 }
 
 /**
- * The sessions of pages that this program serves (docs/console.md 2). They live in memory, so a
- * restart ends them all. Only a digest of a token is kept.
+ * The sessions of pages that this program serves (docs/console.md 2). They are in memory only, so a
+ * restart ends all sessions. Of each token only a digest is stored.
  */
 export class Sessions {
   readonly #clock: Clock;
@@ -56,7 +56,7 @@ export class Sessions {
     const digest = digestOf(token);
     const found = this.#byDigest.get(digest);
     if (!found) return undefined;
-    // After a sleep of the machine the timer may be late.
+    // The timer may be late after a sleep of the machine, so the time is checked here too.
     if (this.#clock.monotonicMs() - found.lastActiveMs >= this.#idleMs) {
       this.#end(digest);
       return undefined;

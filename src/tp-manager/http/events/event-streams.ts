@@ -17,7 +17,7 @@ export type EventStreams = ReturnType<typeof eventStreams>;
 export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger) {
   const readers = new Set<EventReader>();
   return {
-    /** Opens a stream. `lastId`: kept events after this id come first; undefined: only new ones. */
+    /** Opens a stream that begins after event `lastId`; undefined: it has new events only. */
     open(reply: FastifyReply, lastId: number | undefined): FastifyReply {
       if (readers.size >= READERS_MAX) throw new AppError("TOO_MANY_READERS");
       const { from, gap } = startOf(lastId, hub.source);
@@ -41,7 +41,7 @@ export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger)
   };
 }
 
-/** Returns the id after which a stream begins, and the gap if events are no longer kept. */
+/** Returns the id after which a stream begins, and the gap if events in between were deleted. */
 function startOf(
   asked: number | undefined,
   source: EventRows,
@@ -55,7 +55,7 @@ function startOf(
 }
 
 const HEARTBEAT_MS = 15_000;
-/** After how long without taking anything a reader is cut off; it can reconnect. */
+/** The time after which a reader that accepts no data is disconnected; it can reconnect. */
 const BLOCKED_MAX_MS = 30_000;
 /** The most passing events, such as prompts, that wait for a slow reader; the rest is dropped. */
 const WAITING_MAX = 64;
@@ -114,7 +114,7 @@ class EventReader {
     this.#pump();
   }
 
-  /** Sends what waits; a journal that cannot be read ends this stream only. */
+  /** Sends the waiting events; a journal that cannot be read ends this stream only. */
   #pump(): void {
     try {
       this.#send();

@@ -8,8 +8,8 @@ type TerminalSituation = Omit<EventData<"terminal">, "since">;
 const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-link" } as const;
 
 /**
- * Keeps since when the terminal is in its state, and announces every change. A lost link counts
- * from its loss, however the tries to restore it ended.
+ * Remembers since when the terminal is in its state, and announces every change. A lost link counts
+ * from its loss, whatever attempts to restore it followed.
  */
 export class TerminalWatch {
   readonly #terminal: TerminalFacts;

@@ -15,18 +15,18 @@ import { isDelivery, programFile } from "../../../shared/version-files.ts";
 import { oneOf, pageLimit } from "../body/input.ts";
 import type { doctor, logLine, setting } from "../openapi/installation.ts";
 
-/** How long the doctor may take, who waits for terminal, gateway and scheduler. */
+/** The longest run of the doctor, which waits for terminal, gateway and scheduler. */
 const DOCTOR_LIMIT_MS = 120_000;
 const CHECK_LIMIT_MS = 300_000;
 const OUTPUT_BYTES_MAX = 8 * 1024 * 1024;
 
 interface MaintenanceParts {
   readonly installation: Installation;
-  /** Every name of the setup file. */
+  /** All settings of the setup file, by name. */
   readonly fields: ConfigFields;
   /** Runs the launcher with these arguments; missing: this installation's launcher. */
   readonly launcher?: typeof runLauncher;
-  /** Whether versions are updated; missing: in a delivery they are, in a checkout not. */
+  /** Whether the program is updated; when missing, a delivery is updated and a checkout is not. */
   readonly isUpdated?: boolean;
 }
 
@@ -41,7 +41,7 @@ type DoctorReport = z.input<typeof doctor>;
 export class Maintenance {
   readonly #parts: MaintenanceParts;
   #last: Promise<unknown> = Promise.resolve();
-  /** The commands that run; a caller that asks for the same one meanwhile gets the same answer. */
+  /** The running commands; a caller that asks for one of them meanwhile gets the same answer. */
   readonly #running = new Map<string, Promise<unknown>>();
 
   constructor(parts: MaintenanceParts) {
@@ -56,7 +56,7 @@ export class Maintenance {
     return readLog(this.#parts.installation, query);
   }
 
-  /** Returns the doctor's report; without one, a report whose finding says that it is missing. */
+  /** Returns the doctor's report; if it fails, a report with the finding that there is none. */
   doctor(): Promise<DoctorReport> {
     return this.#joined("doctor", async () => {
       const { stdout, stderr } = await this.#launcher(["doctor", "--json"], DOCTOR_LIMIT_MS);
@@ -183,7 +183,7 @@ type LogLine = z.input<typeof logLine>;
 /** How many bytes at the end of a log are read: some hours of a busy kiosk. */
 const BYTES_MAX = 1024 * 1024;
 
-/** Returns the lines of a log that match, newest first; none if there is no log. */
+/** Returns the lines of a log that match, newest first; an empty list if there is no log. */
 async function readLog(
   { logDirectory }: Installation,
   { program, level, contains, limit }: LogQuery,

@@ -27,7 +27,7 @@ import { apiErrors, oneOfErrors, time } from "./schemas.ts";
 const API_VERSION = "1";
 const PORT_DEFAULT = "8765";
 
-/** The codes that every call may answer before its request is known. */
+/** The error codes that every call may answer before its request is read. */
 const always: readonly ErrorCode[] = [
   "REQUEST_INVALID",
   "UNAUTHORIZED",
@@ -40,7 +40,7 @@ const always: readonly ErrorCode[] = [
   "HEADERS_TOO_LARGE",
   "INTERNAL",
 ];
-/** The codes of a body that is refused before the call is known. */
+/** The error codes for a body that is refused before the call is known. */
 const withBody: readonly ErrorCode[] = ["BODY_NOT_JSON", "BODY_TOO_LARGE", "CONTENT_TYPE_REFUSED"];
 
 interface CallTexts {
@@ -52,7 +52,7 @@ interface CallTexts {
   readonly answer?: Texts;
 }
 
-/** Returns what document and reference say about a call. Throws for a call without texts. */
+/** Returns the texts about a call for openapi.json and reference.md. Throws if there are none. */
 export function textsOf({ path }: Pick<AnyCall, "path">): CallTexts {
   const found = new Map<string, CallTexts>(Object.entries(texts.calls)).get(path);
   if (found === undefined) {
@@ -75,7 +75,7 @@ interface Examples {
   readonly answer?: unknown;
 }
 
-/** Returns the examples of a call. An answer that is a path is the answer of the call there. */
+/** Returns the examples of a call. An answer that is a path stands for the answer of that path. */
 export function examplesOf(path: string): Examples {
   const found = (allExamples as Readonly<Record<string, Examples>>)[path] ?? {};
   const { answer } = found;

@@ -48,7 +48,7 @@ const gatewayOperation = z.object({
   endedAt: time.nullable(),
 });
 
-/** How an order stands at the gateway. */
+/** The state of an order at the gateway. */
 export const gatewayStanding = z
   .union([
     z.object({

@@ -71,8 +71,8 @@ export const namedSchemas = {
 };
 
 /**
- * The codes and answers that `document` of a call record gets. Only the document's generator and
- * tests load them, never a running process.
+ * The error codes and answers from which a call record's `document` chooses. Only the generator of
+ * openapi.json and tests load them, never a running process.
  */
 export const known = {
   ...namedSchemas,

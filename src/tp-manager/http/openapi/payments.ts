@@ -131,7 +131,7 @@ const payment = {
   chargedAmount,
   currency: z.string().length(3),
   orderId: z.string(),
-  // These three are repeated as they came in the request, if they came.
+  // The next three members are repeated as they came in the request, if they came.
   basket: z.unknown().optional().describe("The kiosk's own, whatever it was."),
   customer: customer.nullish(),
   customData: customData.nullish(),
@@ -145,7 +145,7 @@ const replay = {
 };
 export const paymentAnswer = z.object({ ...payment, ...replay });
 
-/** The members of every refusal of a payment; those of the request only if they were understood. */
+/** The members of every refusal of a payment; members of the request only if it was understood. */
 export const paymentRefusal = z
   .object({ ...payment, ...replay })
   .omit({ status: true, error: true })

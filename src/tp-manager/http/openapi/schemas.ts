@@ -50,7 +50,7 @@ const terminal: readonly ErrorCode[] = [
   "TERMINAL_CHANGED",
   "STOPPING",
 ];
-/** The codes that a payment which was not charged can have ended with. */
+/** The error codes with which a payment that was not charged can end. */
 const notCharged: readonly ErrorCode[] = [
   ...terminal.filter((code) => code !== "TERMINAL_IN_DOUBT"),
   "TERMINAL_REFUSED",

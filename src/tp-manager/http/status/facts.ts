@@ -12,7 +12,7 @@ import type { EventHub } from "../events/event-hub.ts";
 
 /** The most orders that one condition counts and names. */
 const STANDING_MAX = 100;
-/** How long the gateway's notification about a reversed order is expected (07-returns.md). */
+/** How long after a reversal the gateway's notification is expected (docs/rules/07-returns.md). */
 const STANDING_MS = 30 * 86_400_000;
 
 export type SupervisorStatus = SupervisorAnswer<"status">;
@@ -24,10 +24,10 @@ export interface Watched {
   readonly guard: StoreGuard;
   readonly handOff: HandOff;
   readonly hub: EventHub;
-  /** Rejects when the supervisor does not answer within a short limit. */
+  /** Asks for the supervisor's status; rejects if it does not answer within a short limit. */
   readonly supervisor: () => Promise<SupervisorStatus>;
   readonly dataDirectory: string;
-  /** UPDATE_TIME, hh:mm. */
+  /** The time of the daily chores, UPDATE_TIME, as hh:mm. */
   readonly choresAt: string;
   readonly clock: Clock;
 }

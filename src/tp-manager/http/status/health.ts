@@ -18,7 +18,7 @@ import type { TerminalWatch } from "../events/terminal-watch.ts";
 import type { health } from "../openapi/installation.ts";
 import { factsOf, notReadyReasons, type SupervisorStatus, type Watched } from "./facts.ts";
 
-/** The answer of `GET /health`; the document says what its members mean. */
+/** The answer of `GET /health`; docs/openapi.json says what its members mean. */
 export type Health = z.output<typeof health>;
 type Note = Health["notes"][number];
 type Alarm = Health["alarms"][number];
@@ -56,7 +56,7 @@ export async function healthOf(
     ],
     notes,
     terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
-    // A journal that cannot be read is a reason for not being ready.
+    // An unreadable journal is a not-ready reason already, so this read may fail.
     replaced: readOr(null, () => arbiter.identityCheck.replaced ?? null),
     running: runningOf(arbiter.lease.current, prompt),
     payments,
@@ -86,7 +86,7 @@ function runningOf(
 ): Health["running"] {
   if (!current) return null;
   const { what, orderId, goodsUntilMs = null } = current;
-  // A prompt belongs to one payment; that of an earlier payment says nothing.
+  // A prompt belongs to one payment; an earlier payment's prompt says nothing about this one.
   const own = orderId === prompt?.orderId ? prompt : undefined;
   return {
     what,
@@ -143,13 +143,13 @@ function updatesOf(supervisor: SupervisorStatus | null): Health["updates"] {
 
 const ALARMS_FOR_MS = 24 * 3_600_000;
 const ALARMS_LISTED_MAX = 5;
-/** How many alarms are read back, to find that of a condition that has lasted for long. */
+/** How many of the newest alarms are read, to find that of a condition that has lasted long. */
 const ALARMS_READ = 200;
 
 /**
- * Returns the alarms that last. A condition's alarm lasts as long as the condition and has its
- * current text; that of an order in doubt lasts until the order is settled. All others last for a
- * day, and so do those of the supervisor's conditions while it does not answer.
+ * Returns the alarms to show. A condition's alarm is shown as long as the condition lasts, with the
+ * current text; the alarm of an order in doubt until the order is settled. Other alarms are shown
+ * for a day, also those of the supervisor's conditions while the supervisor does not answer.
  */
 function alarmsOf(
   { hub, clock, journal }: Watched,
@@ -217,7 +217,7 @@ function isAcknowledged(
   return (marks.newestMs(kind) ?? 0) >= atMs;
 }
 
-/** Returns the state of the order of an alarm `payment-unknown`; null: it is another alarm. */
+/** Returns the state of the order of an alarm `payment-unknown`; null for any other alarm. */
 function openOrderOf(
   { alarm, transactionId }: EventData<"alarm">,
   { attempts }: Watched["journal"],

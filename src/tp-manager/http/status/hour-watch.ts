@@ -4,7 +4,7 @@ import type { Clock } from "../../../shared/time.ts";
 import type { TerminalArbiter } from "../../arbiter/terminal-arbiter.ts";
 import type { DayRows, HourRow } from "../../journal/operator-rows.ts";
 
-/** How often the watch checks whether a payment would be taken. */
+/** How often the watch checks whether a payment would be accepted. */
 const CHECK_MS = 15_000;
 /** How often the hour's row is written; a process that is killed loses what it counted since. */
 const WRITE_MS = 300_000;
@@ -15,7 +15,7 @@ interface HourWatchParts {
   readonly days: Pick<DayRows, "addHour" | "hours">;
   /** Returns how many transactions wait. Rejects if the supervisor does not answer. */
   readonly waiting: () => Promise<number>;
-  /** JOURNAL_DAYS. */
+  /** How many days the rows of hours are kept: JOURNAL_DAYS. */
   readonly keptDays: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -24,8 +24,8 @@ interface HourWatchParts {
 const nothing = { readyMs: 0, refusingMs: 0, noLinkMs: 0, waitingMax: null };
 
 /**
- * Counts for each hour how long payments would have been taken, and how many transactions waited
- * for the gateway (docs/design.md 5.18). Its row is not written while a payment runs.
+ * Counts for each hour how long payments would have been accepted, and how many transactions waited
+ * for the gateway (docs/design.md 5.18). No hour's row is written while a payment runs.
  */
 export class HourWatch {
   readonly #parts: HourWatchParts;
@@ -61,7 +61,7 @@ export class HourWatch {
     this.#write();
   }
 
-  /** Returns the journal's hours with what is not written yet. Throws if it is unreadable. */
+  /** Returns the hours in the journal and the counts since. Throws if the journal is unreadable. */
   hours(fromMs: number, untilMs: number): HourRow[] {
     const written = this.#parts.days.hours(fromMs, untilMs);
     const { atMs } = this.#counted;
@@ -72,7 +72,7 @@ export class HourWatch {
     return [...others, sumOf(written.find(isRunning), this.#counted)];
   }
 
-  /** Returns the pause until the next check. */
+  /** Counts, and writes the hour's row if it is due. Returns the pause until the next check. */
   #check(): number {
     const { clock, arbiter } = this.#parts;
     this.#count();
@@ -85,7 +85,7 @@ export class HourWatch {
     return CHECK_MS;
   }
 
-  /** Adds the time since the last check, at most two intervals, to the state that is found now. */
+  /** Adds the time since the last check, at most two intervals, to the readiness found now. */
   #count(): void {
     const { clock, arbiter } = this.#parts;
     const nowMs = clock.monotonicMs();

@@ -15,16 +15,16 @@ import helps from "./metrics-en.json" with { type: "json" };
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
 /** The most attempts whose phases are timed at once; one runs, the others are in doubt. */
 const TIMED_MAX = 100;
-/** How many counts are put off at most, because counting delays a payment. */
+/** The most counts that wait to be made, because counting at once would delay a payment. */
 const WAITING_MAX = 200;
 
 type FigureName = keyof typeof helps;
 type Source = Facts & Pick<Watched, "arbiter" | "clock"> & Pick<TerminalWatch, "now" | "faults">;
 
-/** Returns the value of a figure; undefined: it keeps its last value. */
+/** Returns the value of a figure; undefined: the figure keeps its last value. */
 type Read = (source: Source) => number | undefined;
 
-/** Figures that are read when they are asked for, by name; metrics-en.json says what they mean. */
+/** Gauges that are read when Prometheus asks; metrics-en.json says what they mean. */
 const gauges: Partial<Record<FigureName, Read>> = {
   hand_off_pending: ({ payments }) => payments?.notHandedOver ?? Number.NaN,
   payments_in_doubt: ({ payments }) => payments?.inDoubt ?? Number.NaN,

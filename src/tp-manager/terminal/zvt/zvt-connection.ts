@@ -31,7 +31,7 @@ export class ZvtConnection {
   /** Why the link is not up; null when the link is up. */
   #problem: string | null = "not started";
   #linkChange = new AbortController();
-  /** Whether the next link begins with silence and an enquiry, after a loss (docs/zvt.md 9.2). */
+  /** Whether the next link begins with silence and an enquiry, after a lost one (docs/zvt.md 9). */
   #resync = false;
   /**
    * Set while the terminal restarts, even before the terminal goes down. "ended": the restart
@@ -296,7 +296,7 @@ export class ZvtConnection {
     this.#resync = false;
   }
 
-  /** Polls an idle terminal, for its own jobs and to notice a lost link (docs/zvt.md 6.5, 10.1). */
+  /** Polls an idle terminal: it runs jobs then, and a lost link shows (docs/zvt.md 6.5, 10.1). */
   async #poll(session: Session, gone: AbortSignal): Promise<void> {
     const { clock } = this.#zvt;
     let waited = false;

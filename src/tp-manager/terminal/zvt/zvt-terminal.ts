@@ -54,7 +54,7 @@ export class ZvtTerminal implements Terminal {
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** The last transaction that {@link prepare} has read, and the session on which it was read. */
   #prepared: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** When the last {@link check} was answered, and when a ready terminal answered before it. */
+  /** When the last {@link check} was answered, and when a ready terminal answered before that. */
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
@@ -357,7 +357,7 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Runs commands on the wire, after a registration that runs. Throws when a payment runs. */
+  /** Runs commands as soon as terminal and wire are free. Throws when a payment runs. */
   async #onIdleWire<T>(signal: AbortSignal, work: (run: RunCommand) => Promise<T>): Promise<T> {
     if (this.#payment) throw new TerminalUnavailable("busy", "a payment is running");
     const limits = { waitMs: 2 * this.#zvt.options.timers.t3Ms, signal };

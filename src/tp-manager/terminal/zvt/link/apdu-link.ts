@@ -25,7 +25,7 @@ export type SendOutcome =
 
 export interface LinkListener {
   apdu(apdu: Apdu): void;
-  /** Takes a good frame, acknowledged, whose bytes are no APDU: to be refused (docs/zvt.md 2.4). */
+  /** Called with a valid, acknowledged frame without an APDU, to be refused (docs/zvt.md 2.4). */
   malformed(bytes: Uint8Array): void;
   /** Called with the number of bytes that were skipped outside of any frame. */
   noise(bytes: number): void;
