@@ -1,6 +1,6 @@
 import texts from "./code-texts.json" with { type: "json" };
 
-/** The described tags of Caisse-AP, by their letters (docs/concert.md 4.2). */
+/** Descriptions of Caisse-AP tags, by the two letters of a tag (docs/concert.md 4.2). */
 const tagNames: Readonly<Record<string, string>> = texts.tags;
 /** Names of payment modes, also of the last character of tag CC (docs/concert.md 3.4, 4.5). */
 const applicationNames: Readonly<Record<string, string>> = texts.applications;

@@ -16,7 +16,7 @@ export type ConcertFaultCode =
   | "status"
   /** Control bytes came with a parity bit: terminal and register have different line settings. */
   | "parity"
-  /** Another field of a fixed layout does not hold what belongs there. */
+  /** A field of a fixed layout, other than amount and status, has an invalid value. */
   | "field"
   /** A tag with the length 000. */
   | "zero-length"

@@ -1,7 +1,7 @@
 import { ConcertCodecError } from "./errors.ts";
 import { bytesOf, textOf } from "./latin-text.ts";
 
-/** A request of the register, with the options of its variant (docs/concert.md 3.1). */
+/** A request of the cash register, with the options of its variant (docs/concert.md 3.1). */
 export interface FixedRequest {
   /** Two characters, not always digits. */
   readonly posNumber: string;

@@ -50,7 +50,7 @@ const STOP_DEADLINE_MS = 45_000;
 const UPKEEP_LIMITS = {
   /** How long `/reset` waits for the terminal, which is reconnected even after the answer. */
   resetLimitMs: 180_000,
-  /** Long enough for an end of day with many transactions over a slow line. */
+  /** How long an end of day may take: enough for many transactions on a slow connection. */
   telecollectionLimitMs: 600_000,
 };
 
@@ -176,7 +176,7 @@ function openJournal({ clock, onStop }: ProgramContext, path: string): Journal {
   return journal;
 }
 
-/** Logs the faults that the journal itself finds, and raises the alarm of those that last. */
+/** Logs the faults that the journal itself finds, and raises the alarm of faults that last. */
 function logFaults({ statements, proof }: Journal, log: AlarmLog): void {
   proof.onMended = (says) => log.warn(says);
   statements.waiting.onFault = (error) =>

@@ -100,7 +100,7 @@ function decodeParts(raw: readonly RawPart[], charset: Charset): Partial<PartVal
 
 export interface MessageInput {
   readonly parts?: Partial<PartValues>;
-  /** Written in the order given here; the container comes last. */
+  /** The fields in the order in which they are written; the container comes last. */
   readonly fields?: FieldInputs;
   /** The tags of the container: undefined for no container, [] for an empty container `06 00`. */
   readonly tags?: readonly RawTag[];

@@ -57,7 +57,7 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly idOf?: "transaction";
   /** The member that may name a transaction by the gateway's id, whose order is not known yet. */
   readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
-  /** Returns the orders that a body names in other members than `orderId`; it may be unchecked. */
+  /** Returns the orders in other members of a body than `orderId`; the body may be unchecked. */
   readonly ordersOf?: (body: unknown) => readonly string[];
   /** The schema of the path's parameters; a parameter that is missing here may be any text. */
   readonly params?: z.ZodObject;
@@ -200,7 +200,7 @@ export async function carryOut(
   return send(reply, reply.statusCode, ...(Array.isArray(answer) ? answer : [answer]));
 }
 
-/** Whether this role may make a call at all (docs/design.md 5.14). */
+/** Returns whether a role may make a call (docs/design.md 5.14). */
 export function mayCall({ role }: AnyCall, given: Role | null, hasOperator: boolean): boolean {
   return role === undefined || (hasOperator ? given === "operator" : role !== "own-operator");
 }

@@ -29,8 +29,8 @@ export interface HeldTerminal {
   cancel?(): Promise<CancelAnswer>;
 
   /**
-   * Answers the report that {@link PaymentObserver.report} left unanswered ("hold") in a two-phase
-   * sale (docs/design.md 5.12; docs/zvt.md 8.1); {@link pay} then ends. Throws without one.
+   * Answers the report that "hold" left unanswered in a two-phase sale (docs/design.md 5.12;
+   * docs/zvt.md 8.1); {@link pay} then ends. Throws when no report is unanswered.
    */
   decideGoods?(decision: GoodsDecision): void;
   /** Reverses a stored sale by receipt number and amount. The command is sent once. */
@@ -219,12 +219,12 @@ export interface PaymentOrder {
   /** ISO 4217 numeric, three digits. */
   readonly currencyNumeric: string;
   readonly currencyAlpha: string;
-  /** Digits after the decimal point. */
+  /** How many digits the currency has after the decimal point. */
   readonly exponent: number;
   /**
-   * Returns whether the caller knows all transactions of the terminal: nothing else is unsettled,
-   * and {@link Terminal.prepare} read the last one that the caller knows. A terminal that has a
-   * later one then has a sale that we missed (docs/rules/13-receipt.md).
+   * Returns whether the caller knows all transactions of the terminal: no other attempt is
+   * unsettled, and {@link Terminal.prepare} read the transaction that the caller knows as the last.
+   * If the terminal has a later one, we missed that sale (docs/rules/13-receipt.md).
    */
   readonly inSync?: () => boolean;
   /** Present in a two-phase sale: how many seconds the terminal waits for the goods. */

@@ -99,7 +99,7 @@ export function declineAdvice(code: number, resultCodeAs?: number) {
 /** Codes of a good completion; after E0 and FC an update or a restart follows (docs/zvt.md 6.4). */
 const goodCompletionCodes: readonly number[] = [0x00, 0xe0, 0xfc];
 
-/** Whether a completion with this code says that the command was carried out. */
+/** Returns whether a completion with this code means that the command was carried out. */
 export function isGoodCompletion(code: number): boolean {
   return goodCompletionCodes.includes(code);
 }

@@ -47,7 +47,7 @@ export function checked<T>(
   throw first ? invalid(first.field, first.message) : new AppError("REQUEST_INVALID");
 }
 
-/** Returns every fault of a value, those about unknown members first. */
+/** Returns every fault of a value; faults about unknown members come first. */
 export function faultsOf(schema: z.ZodType, error: z.ZodError, notKnown: string) {
   const known = Object.keys((schema as z.ZodObject).shape ?? {}).join(", ");
   const unknown = error.issues.flatMap((issue) =>
@@ -112,7 +112,7 @@ export function exactlyOne<T extends z.ZodObject>(schema: T, first: string, seco
 
 type MessageOf = (issue: { readonly input?: unknown }) => string;
 
-/** Returns the message of a fault: another one for a missing member than for a wrong one. */
+/** Returns the message of a fault; a missing member has a message of its own. */
 const missingOr =
   (wrong: string): MessageOf =>
   ({ input }) =>

@@ -12,7 +12,7 @@ export function isOurHost(host: string | undefined, port: number): boolean {
 }
 
 /**
- * Whether a browser may make this request. Programs send none of the headers. A page must be
+ * Whether a browser may make this request. Programs send none of these headers. A page must be
  * same-origin or of a listed origin; other ports of localhost are foreign too.
  *
  * `Sec-Fetch-Site: none` stands for the address bar, and is only good for reading: any page of this

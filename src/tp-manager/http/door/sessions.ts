@@ -105,7 +105,7 @@ declare module "fastify" {
     open?: "file" | "log-in";
   }
   interface FastifyRequest {
-    /** The session of the request; null: it has none, or has not been checked yet. */
+    /** The session of the request; null: the request has none, or is not checked yet. */
     session: Session | null;
   }
 }
@@ -151,7 +151,7 @@ function endStream(over: AbortSignal, stream: ServerResponse): void {
   stream.once("close", () => over.removeEventListener("abort", cut));
 }
 
-/** Returns the token of a request; empty: there is none. */
+/** Returns the token of a request; "" when the request has no token. */
 export function tokenOf({ headers }: FastifyRequest): string {
   return /^Bearer ([\w-]{1,100})$/.exec(headers.authorization ?? "")?.[1] ?? "";
 }

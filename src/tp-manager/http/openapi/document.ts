@@ -257,7 +257,7 @@ function goodResponse(
   };
 }
 
-/** Returns one response for each status, with the codes that it may have. */
+/** Returns one response for each HTTP status, with the error codes that it may have. */
 function refusals(
   record: AnyCall,
   method: Method,

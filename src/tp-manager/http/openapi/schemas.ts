@@ -151,7 +151,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
   SUPERVISOR_UNAVAILABLE: z.object({ failure: z.string() }),
 };
 
-/** The details of codes that have none yet; a later version may add any member. */
+/** The details of error codes that have no details yet; a later version may add any member. */
 const noDetails = z.object({}).describe("None so far.");
 
 /** The schema of the member `error` for each code. */

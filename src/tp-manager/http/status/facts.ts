@@ -32,7 +32,7 @@ export interface Watched {
   readonly clock: Clock;
 }
 
-/** The facts that the two programs report about themselves at one moment. */
+/** The facts that tp-manager and the supervisor report about themselves at one time. */
 export interface Facts {
   /** The supervisor's status; null: it does not answer. */
   readonly supervisor: SupervisorStatus | null;

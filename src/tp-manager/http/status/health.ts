@@ -227,7 +227,7 @@ function openOrderOf(
   return attempt && isInDoubt(attempt.state) ? "open" : "settled";
 }
 
-/** Returns the free space of the data folder; null: the system does not say. */
+/** Returns the free space of the data folder; null when the system does not report it. */
 async function diskOf(folder: string): Promise<Health["disk"]> {
   try {
     const { bavail, bsize } = await statfs(folder);

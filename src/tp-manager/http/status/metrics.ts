@@ -65,16 +65,14 @@ const terminalCounters: typeof gauges = {
 const all = <T>(table: typeof gauges, make: (name: FigureName) => T) =>
   Object.entries(table).map(([name, read]) => [make(name as FigureName), read] as const);
 
-/**
- * The figures for Prometheus. No label names an order or a transaction: there is no end of them.
- */
+/** The figures for Prometheus. No label names an order or a transaction: labels must be few. */
 export class Metrics {
   readonly registry = new Registry();
   readonly #watched: Watched;
   readonly #terminal: TerminalWatch;
   readonly #reportedAtMs = new Map<string, number>();
   #waiting: Array<() => void> = [];
-  // The figures are listed in this order.
+  // `GET /metrics` lists the figures in the order of these members.
   readonly #outcomes = new Counter(this.#named("payment_states_total", "state"));
   readonly #alarms = new Counter(this.#named("alarms_total", "alarm"));
   readonly #compared = new Counter(this.#named("reconciliations_total", "result"));
@@ -113,13 +111,13 @@ export class Metrics {
   /** Adds the figures of memory, processor, event loop and open files; once per process. */
   addProcessFigures(): void {
     collectDefaultMetrics({ register: this.registry });
-    // These gauges have a counter's name, which Prometheus' linter refuses; others have their sum.
+    // Gauges with a counter's name, which Prometheus' linter refuses; other gauges add up to them.
     for (const what of ["handles", "requests", "resources"]) {
       this.registry.removeSingleMetric(`nodejs_active_${what}_total`);
     }
   }
 
-  /** Times the step of an attempt that the journal has written. */
+  /** Measures the time until a step of an attempt, when the journal has written the step. */
   step(attempt: Attempt, { kind, atMs }: AttemptStep): void {
     const { transactionId, startedAtMs } = attempt;
     const seconds = (fromMs: number): number => Math.max(0, atMs - fromMs) / 1000;

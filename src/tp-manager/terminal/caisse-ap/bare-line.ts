@@ -28,7 +28,7 @@ export class BareLine implements Dialogue {
   #current: Exchange | undefined;
   #isClosed = false;
 
-  /** `identification` asks whether the terminal is there; `ending` follows each message. */
+  /** `identification`: the question whether the terminal answers; `ending`: ends each message. */
   constructor(
     transport: ByteTransport,
     clock: Clock,
@@ -92,7 +92,7 @@ export class BareLine implements Dialogue {
     const exchange = new Exchange(this.#clock, {
       message: (bytes) => {
         const { tags } = readTagged(bytes);
-        // Instead of the answer to this question the late result of a payment may come.
+        // Instead of the answer to the identification, a payment's late result may come.
         if (namesPayment(tags)) this.#listener?.reply(bytes, true);
         if (tagValue(tags, "AE") !== undefined) resolve({ opened: true });
       },

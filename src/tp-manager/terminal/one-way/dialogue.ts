@@ -35,7 +35,7 @@ export type Opened =
       readonly opened: false;
       /** "away": no connection. "silent", "busy": the terminal accepts no request now. */
       readonly why: "away" | "silent" | "busy";
-      /** Why the terminal takes no request, for people. */
+      /** Why the terminal accepts no request, for people. */
       readonly text: string;
     };
 

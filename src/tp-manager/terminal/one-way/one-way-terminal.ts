@@ -31,7 +31,7 @@ interface OneWayOptions {
   readonly waitMs: number;
   /** The time after a request was sent in which the terminal may still run the payment. */
   readonly quietMs: number;
-  /** The shortest wait for a late result after `waitMs`, before the terminal is asked. */
+  /** The shortest wait for a late result after `waitMs`, before a probe may send anything. */
   readonly silenceMs: number;
 }
 
@@ -218,7 +218,7 @@ export class OneWayTerminal implements Terminal {
       if (sent === "taken") this.#storedAtMs = undefined;
       limit = this.#limited(paying);
       const end = await paying.ended.promise;
-      // A connection that has brought a result brings no further message.
+      // Closes the connection, because after a result it brings no further message.
       if (end.end === "completed") dialogue.leave();
       return end;
     } finally {

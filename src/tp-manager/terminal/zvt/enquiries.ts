@@ -149,7 +149,7 @@ export class Enquiries {
 
   /**
    * Asks for the status, and carries out one maintenance demand unless the terminal is busy.
-   * `mayKeepHouse`: no payment runs or was just prepared, and no lost command awaits a probe.
+   * `mayKeepHouse` returns whether maintenance can disturb neither a payment nor a probe.
    */
   async poll(run: RunCommand, mayKeepHouse: () => boolean): Promise<void> {
     const { cr } = await this.askStatus(run);
@@ -242,7 +242,7 @@ export class Enquiries {
         if (name === "status-information") totals = fields.totals ?? totals;
       },
     });
-    // Without an answer this throws.
+    // refusalOf throws when the terminal gave no answer.
     if (end.end !== "completed") refusalOf(end, this.#zvt.options);
     const isEmpty = totals?.groups.every(({ count, amount }) => count === 0 && amount === 0);
     if (end.end === "completed" && isEmpty) return { kind: "none" };

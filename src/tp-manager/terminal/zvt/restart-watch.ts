@@ -19,7 +19,7 @@ interface RestartWatchParts {
   readonly clock: Clock;
   /** How long a terminal that still answers may take to go down. */
   readonly goesDownWithinMs: number;
-  /** The time after which the usual attempts to connect go on. */
+  /** The time after which the watch ends, and the usual attempts to connect go on. */
   readonly giveUpMs: number;
   readonly ask: (limitMs: number) => Promise<RestartAnswer>;
   readonly pause: (ms: number) => Promise<void>;

@@ -39,7 +39,7 @@ export class ZvtConnection {
    */
   #restarting: "ended" | "lost" | undefined;
 
-  /** `mayKeepHouse`: whether a poll may run maintenance now, as for {@link Enquiries.poll}. */
+  /** `mayKeepHouse` returns whether a poll may carry out maintenance now. */
   constructor(zvt: ZvtContext, mayKeepHouse: () => boolean) {
     this.#zvt = zvt;
     this.#mayKeepHouse = mayKeepHouse;

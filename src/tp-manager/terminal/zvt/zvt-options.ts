@@ -5,7 +5,7 @@ import type { Language } from "../../../zvt/tables/result-codes.ts";
 import type { TerminalEvent } from "../terminal.ts";
 import type { ByteTransport } from "../transport/byte-transport.ts";
 
-/** The timers of docs/zvt.md 5.1. Only tests go below the values of the protocol. */
+/** The timers T1 to T4 (docs/zvt.md 5.1). Only tests use shorter times than the protocol. */
 export interface ZvtTimers {
   /** Longest silence between two bytes of a frame; serial only. */
   readonly t1Ms: number;
@@ -72,7 +72,7 @@ export const defaultZvtOptions = {
 
 export type ZvtOptions = Readonly<typeof defaultZvtOptions>;
 
-/** Options by kind of terminal (docs/zvt.md 12.2 to 12.6). Settings of the setup file go first. */
+/** Options by kind of terminal (docs/zvt.md 12.2 to 12.6); settings of the setup file override. */
 export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
   standard: {},
   /** Texts in Latin-1 whatever was agreed, no partial issue, all totals in the first group. */

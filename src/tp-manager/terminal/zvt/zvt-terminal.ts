@@ -178,7 +178,7 @@ export class ZvtTerminal implements Terminal {
       if (paymentEnd.end === "lost") this.#evidenceDue = true;
       return paymentEnd;
     } catch (error) {
-      // Only what happens before the command is sent can throw.
+      // Only what happens before the command is sent can throw, so nothing was charged.
       if (payment.withdrawal.signal.aborted) return withdrawn;
       if (error instanceof TerminalUnavailable) return notSent(error.reason, error.message);
       throw error;

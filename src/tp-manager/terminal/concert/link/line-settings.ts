@@ -21,7 +21,7 @@ export const lineFields = {
   ...commonFields,
 } as const;
 
-/** Returns a Concert or Caisse-AP terminal on the line that the setup file names. */
+/** Returns a Concert or Caisse-AP terminal at the port or address that the setup file names. */
 export async function lineTerminal(
   config: Config,
   clock: Clock,

@@ -99,7 +99,7 @@ export class SessionLine implements Dialogue {
     this.#do({ input: "leave" });
   }
 
-  /** Opens a session and closes it without a frame, to see if the terminal answers (2.4 there). */
+  /** Opens and closes a session, to see whether the terminal answers (docs/concert.md 2.4). */
   async ping(signal: AbortSignal): Promise<Opened> {
     const opened = await this.open(signal);
     if (opened.opened) this.leave();
@@ -180,7 +180,7 @@ export class SessionLine implements Dialogue {
         timer === null ? undefined : this.#clock.startTimer("session", this.#times[timer], fire);
     }
     const written = this.#write(frame ?? Uint8Array.from(write));
-    // The connection is closed. A first send has not left; before a repeat, the frame has left.
+    // The connection is closed: a first send has not left, but an earlier copy of a repeat has.
     if (!written && frame) this.#endSending(input.input === "send" ? "lapsed" : "unanswered");
     for (const one of news) this.#hear(one);
   }

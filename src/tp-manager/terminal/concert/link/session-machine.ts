@@ -16,7 +16,7 @@ export interface SessionState {
   readonly phase: Phase;
 }
 
-/** The limits of the waits of a session, milliseconds. */
+/** The times of a session, in milliseconds. */
 export interface SessionTimes {
   /** The longest wait for the answer to our ENQ or frame. */
   readonly answerMs: number;
@@ -65,7 +65,7 @@ export type SessionInput =
   | { readonly input: "send"; readonly frame: Uint8Array }
   /** Closes our session, open or still asked for, without a frame. */
   | { readonly input: "leave" }
-  /** Reports that the line is lost. */
+  /** Reports that the connection is lost. */
   | { readonly input: "lost" }
   /** Reports whether the body of the last "body" news is on disk. */
   | { readonly input: "judged"; readonly stored: boolean };

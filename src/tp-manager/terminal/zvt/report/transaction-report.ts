@@ -180,7 +180,7 @@ function localDateDdmmyy(dateMmdd: string | undefined, nowMs: number): string {
   const now = new Date(nowMs).getFullYear();
   const distanceMs = (year: number): number =>
     Math.abs(new Date(year, Number(month) - 1, Number(day), 12).getTime() - nowMs);
-  // ZVT sends no year (docs/zvt.md 7.1): the right one brings the day nearest to now.
+  // ZVT sends no year (docs/zvt.md 7.1): the year is chosen that brings the date nearest to now.
   const nearest = [now, now - 1, now + 1].reduce((best, year) =>
     distanceMs(year) < distanceMs(best) ? year : best,
   );

@@ -43,7 +43,7 @@ export const outOfSync: SessionOutput = {
   problem: "the terminal never answered an abort",
 };
 
-/** Takes a message that a terminal sends as master while it carries out a command. */
+/** Handles a message that the terminal sends while it carries out a command. */
 export function servedMessage(before: Served, input: MessageInput): Step {
   const { name } = input.message;
   const arrived: SessionOutput[] = [];

@@ -127,7 +127,7 @@ function message(state: SessionState, input: MessageInput, context: SessionConte
   return { state: next.state, outputs: [...noted, ...next.outputs] };
 }
 
-/** Takes an answer: 80 00 and 84 00 are good, 84 xx is a refusal (docs/zvt.md 4.1). */
+/** Handles an answer: 80 00 and 84 00 accept, any other 84 xx refuses (docs/zvt.md 4.1). */
 function answerArrived(state: SessionState, reply: Message, context: SessionContext): Step {
   const good = reply.name !== "negative-acknowledgement" && reply.name !== "currency-refused";
   if (state.at === "requested") {

@@ -27,7 +27,7 @@ export interface Served {
   readonly abort: Abort;
   /** Bytes of an accepted 04 0F, until our acknowledgement has provably arrived. */
   readonly accepted: string | null;
-  /** The sale that waits, or has waited, for the decision about the goods; null without. */
+  /** The approval that waits, or has waited, for the decision about the goods; null if none has. */
   readonly goods: HeldGoods | null;
 }
 
