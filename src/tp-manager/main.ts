@@ -45,7 +45,7 @@ import type { TerminalFacts } from "./terminal/terminal.ts";
 const PREPARE_MS = 15_000;
 /** How long a running payment may go on at a stop before it is cancelled. */
 const STOP_PATIENCE_MS = 10_000;
-/** The time after which a stop ends the process; recovery settles the rest at the next start. */
+/** How long a stop may take; recovery settles what is open then at the next start. */
 const STOP_DEADLINE_MS = 45_000;
 const UPKEEP_LIMITS = {
   /** How long `/reset` waits for the terminal, which is reconnected even after the answer. */

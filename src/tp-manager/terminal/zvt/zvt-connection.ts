@@ -31,7 +31,7 @@ export class ZvtConnection {
   /** Why the link is not up; null when the link is up. */
   #problem: string | null = "not started";
   #linkChange = new AbortController();
-  /** Whether the next link begins with silence and an enquiry, after a lost one (docs/zvt.md 9). */
+  /** Whether the next link begins with silence and an enquiry, after a loss (docs/zvt.md 9.2). */
   #resync = false;
   /**
    * Set while the terminal restarts, even before the terminal goes down. "ended": the restart

@@ -175,7 +175,7 @@ export function unsolicited(
   }
 }
 
-/** Refuses a report of no payment, so that the terminal reverses (docs/rules/04-approval.md). */
+/** Refuses a report without a payment: the terminal reverses it (docs/rules/04-approval.md). */
 function unmatchedReport(state: SessionState, message: Message): Step {
   const outputs = unjudged(state);
   return stay(state, answer(processingError), { output: "unmatched", message }, ...outputs);
