@@ -6,7 +6,7 @@
 /** A fixed length in bytes, or how the length is written before the content (docs/zvt.md 4.2). */
 export type FieldLength = number | "llvar" | "lllvar" | "tlv";
 
-/** How the content becomes a value. Content named `pan`, `track2` or `secret` is card data. */
+/** How a field's content becomes a value. Content of `pan`, `track2` or `secret` is card data. */
 export type Encoding =
   /** Unsigned number, high byte first. */
   | "number"
@@ -21,7 +21,7 @@ export type Encoding =
   /** Card data that nobody above the codec needs: decoded as the number of its bytes. */
   | "secret"
   | "text"
-  /** Text that zeros (3B) or one closing zero (8B) follow. */
+  /** A text that is followed by zeros (field 3B) or by one closing zero (field 8B). */
   | "zero-text"
   /** The totals of an end of day (docs/zvt.md 7.1). */
   | "totals"

@@ -88,7 +88,7 @@ function hidden(content: Uint8Array): string {
   return HIDDEN_BYTE.repeat(content.length);
 }
 
-/** Returns `060f completion` for example. */
+/** Returns control field and name of a message for a log, `060f completion` for example. */
 export function messageTitle(apdu: Apdu, { answering }: Answering = {}): string {
   const name = shapeOf(apdu.control, answering)?.name ?? "unknown";
   return `${apdu.control.toString(16).padStart(4, "0")} ${name}`;

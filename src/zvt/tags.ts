@@ -104,7 +104,7 @@ export function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(leng
   return concat([Uint8Array.of(0x7f + lengthBytes), encodeBigEndian(length, lengthBytes - 1)]);
 }
 
-/** Reads the content of field 06: a TLV length and the objects it covers. */
+/** Reads the content of field 06: a TLV length and the tags that it covers. */
 export function readContainer(reader: ByteReader) {
   const { length, lengthBytes } = readTlvLength(reader);
   const content = reader.take(length);

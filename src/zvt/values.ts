@@ -75,7 +75,7 @@ export function codeOfCharset(charset: Charset): number {
   return Number(charset.slice("iso8859-".length));
 }
 
-/** The order of the seven groups in field 60 (docs/zvt.md 7.1). */
+/** The seven groups of card schemes in field 60, in their order (docs/zvt.md 7.1). */
 export const totalsGroups = [
   "girocard",
   "jcb",
@@ -124,7 +124,7 @@ export type FieldValues = {
   readonly [N in Exclude<FieldName, "tlv">]?: ValueOf<(typeof fields)[N]["as"]>;
 };
 
-/** Values to be encoded, in their order on the wire. Bytes are taken as they are. */
+/** Field values to be encoded, in their order on the wire. Bytes are taken as they are. */
 export type FieldInputs = {
   readonly [N in Exclude<FieldName, "tlv">]?:
     | Exclude<ValueOf<(typeof fields)[N]["as"]>, Hidden>

@@ -41,7 +41,7 @@ export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger)
   };
 }
 
-/** Returns the id after which a stream begins, and the gap if events in between were deleted. */
+/** Returns the id after which a stream begins, and the gap if events in between are missing. */
 function startOf(
   asked: number | undefined,
   source: EventRows,
