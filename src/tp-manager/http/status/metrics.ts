@@ -65,7 +65,7 @@ const terminalCounters: typeof gauges = {
 const all = <T>(table: typeof gauges, make: (name: FigureName) => T) =>
   Object.entries(table).map(([name, read]) => [make(name as FigureName), read] as const);
 
-/** The figures for Prometheus. No label names an order or a transaction: they have no end. */
+/** Figures for Prometheus. No label names an order or transaction: their number has no limit. */
 export class Metrics {
   readonly registry = new Registry();
   readonly #watched: Watched;
