@@ -77,7 +77,7 @@ def outcome(reg, seen, amounts, undelivered=False):
         return seen.show()
     result = got.get(0x27, b"\xff")[0]
     if seen.end == "060F":
-        demand(result == 0, f"06 0F behind result {result:02X}")
+        demand(result == 0, f"06 0F after result {result:02X}")
         demand(got.get(0x04, b"").hex() in {bcd(a, 6).hex() for a in amounts}, f"amount in {got}")
         demand({0x87, 0x0B, 0x0C, 0x0D, 0x29} <= set(got), f"04 0F lacks fields: {list(got)}")
         demand(not seen.fields, f"06 0F of a payment carries {seen.fields.hex()}")
