@@ -165,9 +165,16 @@ function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
   const agent = new HttpAgent({ keepAlive: true, maxSockets: CONNECTIONS_MAX, timeout: IDLE_MS });
   const freeSinceMs = new WeakMap<Socket, number>();
   agent.on("free", (socket: Socket) => freeSinceMs.set(socket, clock.monotonicMs()));
+  const isOld = (socket: Socket) => clock.monotonicMs() - (freeSinceMs.get(socket) ?? 0) > IDLE_MS;
   return {
     agent,
-    isTooOld: (socket) => clock.monotonicMs() - (freeSinceMs.get(socket) ?? 0) > IDLE_MS,
+    isTooOld(socket) {
+      if (!isOld(socket)) return false;
+      // The message is repeated once, and must not meet another old connection then.
+      for (const one of Object.values(agent.freeSockets).flat())
+        if (one && isOld(one)) one.destroy();
+      return true;
+    },
   };
 }
 

@@ -118,19 +118,22 @@ describe("the connections of the client", () => {
   });
 });
 
-test("a message after a standstill is sent once, over a new connection", async () => {
-  let stoodMs = 0;
-  const clock = Object.assign(Object.create(systemClock) as typeof systemClock, {
-    monotonicMs: () => systemClock.monotonicMs() + stoodMs,
-  });
-  const answer = (socket: Socket) => socket.write(answerOf('{"text":"a","pid":1}'));
-  const { client, sockets, written } = await listener(answer, clock);
-  const call = () => client.call("echo", { text: "a" }, PATIENCE_MS);
-  await call();
-  await call();
-  expect([sockets.size, written.length]).toEqual([1, 2]);
-  // The server closes an idle connection after five seconds, which no timer here has shown.
-  stoodMs = 6_000;
-  await call();
-  expect([sockets.size, written.length]).toEqual([2, 3]);
-});
+test.each([1, 3])(
+  "after a standstill with %i idle connections a message is sent once",
+  async (idle) => {
+    let stoodMs = 0;
+    const clock = Object.assign(Object.create(systemClock) as typeof systemClock, {
+      monotonicMs: () => systemClock.monotonicMs() + stoodMs,
+    });
+    const answer = (socket: Socket) => socket.write(answerOf('{"text":"a","pid":1}'));
+    const { client, sockets, written } = await listener(answer, clock);
+    const call = () => client.call("echo", { text: "a" }, PATIENCE_MS);
+    await Promise.all(Array.from({ length: idle }, call));
+    await call();
+    expect([sockets.size, written.length]).toEqual([idle, idle + 1]);
+    // The server closes an idle connection after five seconds, which no timer here has shown.
+    stoodMs = 6_000;
+    await call();
+    expect([sockets.size, written.length]).toEqual([idle + 1, idle + 2]);
+  },
+);
