@@ -174,7 +174,7 @@ test("651 notifications with a wrong digest: one alarm with count and since", as
   expect(health.troubles[0]).toEqual({
     trouble: "notifications-refused",
     orderIds: [],
-    says: "651 notifications refused, the last one: wrong digest",
+    says: "651 notifications of the gateway refused, the last one because: wrong digest",
     todo: expect.stringContaining("GATEWAY_PWD"),
     since: new Date(sinceMs).toISOString(),
     count: 651,
@@ -294,7 +294,7 @@ test("an order that the gateway may have twice is shown until it has named both"
   await at.at.clock.advance(26 * HOUR);
   await at.lookFor(MINUTE);
   const health = await expectConditions(at, ["order-copies"]);
-  expect(health.warnings[0]).toMatch(/^1 order the gateway may have more than once/);
+  expect(health.warnings[0]).toMatch(/^1 order that the gateway may have received more than once/);
   expect(health.outbox.ambiguous).toEqual({ sends: 1, inDoubt: 0, possibleCopies: 1 });
   expect(await figures()).toEqual([
     "connector_outbox_in_doubt 0",

@@ -44,7 +44,11 @@ test("orders that the gateway may have twice are a condition", () => {
   const outbox = { pending: 0, parked: 0, sent: 2, oldestAgeMs: null, paused: null, ambiguous };
   const supervisor = supervisorMessages.status.response.parse({ ...older, outbox });
   expect(conditionsOf({ supervisor, tpManager: {} })).toMatchObject([
-    { name: "order-copies", count: 2, says: "2 orders the gateway may have more than once" },
+    {
+      name: "order-copies",
+      count: 2,
+      says: "2 orders that the gateway may have received more than once",
+    },
   ]);
 });
 

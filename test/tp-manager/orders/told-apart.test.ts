@@ -96,7 +96,7 @@ describe("a kiosk with one price at a terminal whose results name no payment", (
     await sells("A-1", "lost");
     expect(conditionsAt(at)).toEqual([]);
     await sells("B-1", blank);
-    const says = "no payment of 9.99 EUR is taken: in doubt is B-1, A-1";
+    const says = "payments of 9.99 EUR are refused, because these orders are in doubt: B-1, A-1";
     expect(conditionsAt(at)).toEqual([
       ["sales-without-order", "1 unmatched transaction"],
       ["amounts-refused", says],
