@@ -104,7 +104,8 @@ test("a stored reversal is printed as learned once the terminal has shown one", 
 test("TERMINAL_SHARED=yes: the assumption of a sole user is printed as off", async () => {
   await at.changeTerminal(zvt({ TERMINAL_SHARED: "yes" }));
   await at.connected();
-  expect(printed()).toEqual(["sole-user: off with TERMINAL_SHARED=yes", ...ofAsked, ...learns]);
+  const soleUser = "sole-user: not assumed, because of TERMINAL_SHARED=yes";
+  expect(printed()).toEqual([soleUser, ...ofAsked, ...learns]);
 });
 
 test("what a one-way terminal returns is learned for each kind of result", async () => {
@@ -138,7 +139,7 @@ test("with a profile that sends no reference nothing is printed as learned of it
     ...ofOneWay,
     oneResult,
     ownConnection,
-    "echoes-reference: off with settings that send no reference",
+    "echoes-reference: not assumed, because of settings that send no reference",
     register("has not shown yet that it gives"),
   ]);
 });

@@ -49,7 +49,7 @@ test("a good login is accepted, a wrong one refused, and no order is made", asyn
   const { finding } = await ask(url, "wrong-password");
   expect(finding).toMatchObject({
     verdict: "fail",
-    says: `${url} refuses login or password (HTTP 401)`,
+    says: `${url} refuses the login or the password (HTTP 401)`,
     todo: "correct GATEWAY_LOGIN and GATEWAY_PWD, then ./launch.sh restart",
   });
   expect(await (await fetch(`${url}/sandbox/orders`)).json()).toEqual([]);
@@ -76,7 +76,7 @@ test("a gateway that cannot be reached is a failure with what to check", async (
   const nobody = await ask("http://127.0.0.1:1");
   expect(nobody.finding).toMatchObject({
     verdict: "fail",
-    todo: "check GATEWAY_URL, network and firewall",
+    todo: "check GATEWAY_URL, the network and the firewall",
   });
   expect(nobody.finding.says).toContain("cannot be reached");
   expect(nobody.nowMs).toBeUndefined();

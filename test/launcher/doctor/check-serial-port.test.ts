@@ -25,7 +25,7 @@ test("a port that exists is good, with a name that survives renumbering", async 
   const found = { verdict: "ok", says: `${path} (usb:0b00:0055:T-1)` };
   expect(await checkSerialPort(path, own, fake.roots)).toMatchObject({
     ...found,
-    todo: "SERIAL_PORT=usb:0b00:0055:T-1 would find it under any number",
+    todo: "set SERIAL_PORT=usb:0b00:0055:T-1: this address finds the device under any number",
   });
   expect(await checkSerialPort("usb:0b00:0055", own, fake.roots)).toMatchObject(found);
 });
@@ -41,7 +41,7 @@ test("a port that does not exist is a failure that names the ports that do", asy
   }
   const bare = new FakeMachine(temporaryFolder());
   expect((await checkSerialPort("/dev/ttyUSB9", own, bare.roots)).todo).toContain(
-    "plug the terminal in",
+    "connect the terminal's cable",
   );
 });
 
@@ -92,7 +92,7 @@ test("a user who is not in the port's group learns how to join it, or to log in 
   expect(advice("anna")).toBe(
     "sudo usermod -aG dialout anna, then log out and in again, or reboot",
   );
-  expect(advice("kiosk")).toContain("is in the group dialout but logged in before");
+  expect(advice("kiosk")).toContain("was added to the group dialout after logging in");
   expect(advice("kiosk", 0)).toContain("sudo chgrp dialout /dev/ttyUSB0");
   expect(advice("anna", 77)).toContain("usermod -aG 77 anna");
 });

@@ -55,7 +55,7 @@ test("an installation that runs has one good line for each check but the gateway
   expect(of("terminal")[0]?.says).toBe("terminal 52500042 ready");
   // The stand-in sends no assumptions, like a tp-manager of an older version.
   expect(of("assumptions")).toEqual([]);
-  expect(of("local port")[0]?.says).toBe(`${localPort} is tp-manager's`);
+  expect(of("local port")[0]?.says).toBe(`tp-manager listens on port ${localPort}`);
   await checkout.launch("stop", "--data", data);
 });
 
@@ -150,7 +150,7 @@ test.each(["127.0.0.1", "::1"])("a page's port that another program has, on %s",
     (await examine(data)).of("pages").map(({ code, says, todo }) => [code, says, todo]);
   const taken = (setting: string, port: number) => [
     "page-taken",
-    `another program listens on ${setting} ${port}: the page is missing, payments go on`,
+    `another program listens on ${setting} ${port}: its page is not served, payments go on`,
     expect.stringContaining(`set another ${setting}; then ./launch.sh restart --data`),
   ];
   const both = [taken("CONSOLE_PORT", consoles), taken("KIOSK_PORT", kiosk)];
@@ -170,10 +170,10 @@ test("a page that is not served for another reason, or not yet, is reported", as
   };
   const page = { name: "console", port };
   expect(await told({ ...page, fault: "it was taken" })).toEqual([
-    ["page-missing", `CONSOLE_PORT ${port} is not served: it was taken`],
+    ["page-missing", `tp-manager does not serve the page of CONSOLE_PORT ${port}: it was taken`],
   ]);
   const changed = [
-    ["page-changed", `tp-manager does not serve CONSOLE_PORT ${port} of the setup file yet`],
+    ["page-changed", `CONSOLE_PORT ${port} is set, but tp-manager has not read this setting yet`],
   ];
   expect(await told()).toEqual(changed);
   expect(await told({ ...page, port: port + 1, fault: null })).toEqual(changed);
@@ -189,8 +189,9 @@ test("a terminal fact with a counterexample is reported as not relied on", () =>
   const status: TpManagerStatus = { ...own, terminal, payments };
   const tpManager = { state: "running", pid: 1, status } as const;
   const found = checkPrograms({ tpManager, supervisor: { state: "stopped" } }, temporaryFolder());
+  const because = "not relied on, because the terminal has shown otherwise";
   expect(found.filter(({ check }) => check === "assumptions").map(({ says }) => says)).toEqual([
-    "stores-reversals: seen otherwise, so not relied on: this terminal shows a reversal",
+    `stores-reversals: ${because}: this terminal shows a reversal`,
   ]);
 });
 
