@@ -217,7 +217,7 @@ async function stopping(): Promise<void> {
   await step("always-up.cmd respects the deliberate stop, status says so", async () => {
     await expectRun("always-up.cmd", 0);
     check("nothing runs", none());
-    return (await expectRun("launch.cmd status", 69, /Stopped on purpose/)).output;
+    return (await expectRun("launch.cmd status", 69, /An operator stopped the programs/)).output;
   });
 }
 

@@ -89,7 +89,7 @@ async function start(context: ProgramContext): Promise<void> {
   const figures = { tally, clock, version: versionNumber, updates, certificates: ends, proof };
   const messages = { ...outbox, operations, operationStore, alarmStore, ...figures, log };
   if (probation.isOn) {
-    log.info("the version is on probation after an update: no transaction is stored or sent");
+    log.info("the new version is being tested after an update; no transaction is stored or sent");
     const { NOTIFICATION_HOST: host, NOTIFICATION_PORT: port } = config;
     if (port !== undefined) await requireListening(host, port);
   }

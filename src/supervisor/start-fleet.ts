@@ -58,7 +58,7 @@ export function startFleet(
     fleet.start();
   } catch (error) {
     if (error instanceof ProgramExit) throw error;
-    log.error({ err: error }, "the fleet gets no state of the kiosk until the next start");
+    log.error({ err: error }, "the link to the fleet could not be started");
   }
 }
 

@@ -162,8 +162,8 @@ function probationOf(context: ProgramContext): Probation {
   const { installation, clock, log } = context;
   const probation = ownedBy(context)("probation", new Probation(installation.dataDirectory, clock));
   if (!probation.isOn) return probation;
-  log.info("the version is on probation after an update: no payment begins, nothing is sent");
-  void probation.over.then(() => log.info("the probation of the new version is over"));
+  log.info("the new version is being tested after an update; no payment begins meanwhile");
+  void probation.over.then(() => log.info("the test of the new version has ended"));
   return probation;
 }
 
@@ -326,7 +326,7 @@ function startClosing(context: ProgramContext, parts: ClosingParts): void {
   const { config, log } = context;
   if (config.AUTO_END_OF_DAY) ownedBy(context)("end of day", new ClosingKeeper(parts)).start();
   else
-    log.info("AUTO_END_OF_DAY is off: an operator runs the end of day that the terminal demands");
+    log.info("AUTO_END_OF_DAY is off: if the terminal demands an end of day, an operator runs it");
 }
 
 function watchHours(

@@ -30,11 +30,11 @@ async function openConsole(
     const app = createConsole({ ...options, port });
     const listening = await listenOnLoopback(app, port, options.log, "CONSOLE_PORT");
     onStop("console", () => listening.close());
-    options.log.info({ port }, "the operator's console is open");
+    options.log.info({ port }, "the operator's console is served on its port");
     return { name, port, fault: null };
   } catch (error) {
     if (!(error instanceof ProgramExit)) throw error;
-    options.log.error(`there is no operator's console: ${error.message}`);
+    options.log.error(`the operator's console cannot be served: ${error.message}`);
     return { name, port, fault: error.message };
   }
 }
@@ -54,11 +54,11 @@ async function openKiosk(
     onStop("kiosk pages", () => listening.close());
     // Earlier sessions are over. The script that starts the browser learns so by this new id.
     writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
-    options.log.info({ port, folder }, "the kiosk's own pages are served");
+    options.log.info({ port, folder }, "the kiosk's own pages are served on their port");
     return { name, port, fault: null };
   } catch (error) {
     const { message } = error as Error;
-    options.log.error(`the kiosk's own pages are not served: ${message}`);
+    options.log.error(`the kiosk's own pages cannot be served: ${message}`);
     return { name, port, fault: message };
   }
 }

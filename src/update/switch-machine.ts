@@ -91,5 +91,5 @@ function afterCut({ step, probations }: SwitchState): Partial<SwitchState> {
 }
 
 function unknown({ step }: SwitchState, { event }: SwitchEvent): never {
-  throw new Error(`an update in the step ${step} knows no ${event}`);
+  throw new Error(`an update in the step ${step} allows no event ${event}`);
 }

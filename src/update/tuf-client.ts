@@ -75,7 +75,7 @@ function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater
             throw new DownloadHTTPError((error as UpdateError).message, status);
           },
         ),
-      downloadFile: () => Promise.reject(new Error("targets are not downloaded by tuf-js")),
+      downloadFile: () => Promise.reject(new Error("tuf-js must not download update files")),
     },
   });
   setReferenceTime(updater, new Date(nowMs));
@@ -108,7 +108,8 @@ function trustedTargets(web: TufSettings, updater: Updater, work: string) {
 /** Sets the time by which metadata expire inside tuf-js, which has no setting for this time. */
 function setReferenceTime(updater: Updater, time: Date): void {
   const { trustedSet } = updater as unknown as { trustedSet?: { referenceTime?: unknown } };
-  if (!(trustedSet?.referenceTime instanceof Date)) throw new Error("tuf-js keeps time elsewhere");
+  if (!(trustedSet?.referenceTime instanceof Date))
+    throw new Error("the package tuf-js lacks its reference time");
   trustedSet.referenceTime = time;
 }
 

@@ -74,7 +74,7 @@ test("where the user is the system account its right is set once", async () => {
 
 test.each([
   { what: "icacls refuses", does: "echo 'Zugriff verweigert' >&2; exit 5", says: /Zugriff verw/ },
-  { what: "the user is unknown", does: "exit 0", user: "echo x", says: /printed the user's SID/ },
+  { what: "the user is unknown", does: "exit 0", user: "echo x", says: /print the user's SID/ },
 ])("$what: one line says so, and the next start tries again", async ({ does, user, says }) => {
   const { data } = windows(does, user);
   const line = await closeDataFolder(data);
@@ -102,7 +102,7 @@ test.each([
   { rights: `D:PAI${THREE}(A;OICI;FR;;;S-1-1-0)`, verdict: "fail", says: /everybody/ },
   { rights: `D:PAI${THREE}(A;;FR;;;S-1-5-21-7)`, verdict: "warn", says: /also S-1-5-21-7$/ },
   { rights: "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", verdict: "warn", says: /do not name/ },
-  { rights: "nothing", verdict: "warn", says: /icacls has printed no rights/ },
+  { rights: "nothing", verdict: "warn", says: /icacls printed no access rights/ },
   { rights: "D:NO_ACCESS_CONTROL", verdict: "fail", says: /everybody/ },
 ])("the doctor on $rights: $verdict", async ({ rights, verdict, says }) => {
   const { data } = windows(saves(rights));

@@ -87,7 +87,7 @@ describe("a demo that runs", () => {
     process.kill(supervisor, "SIGKILL");
     const again = await checkout.launch("--demo", "--data", data);
     expect(again.out).toMatch(
-      /^Not all of it ran \(supervisor had stopped\): all of it is stopped/m,
+      /^The demo was incomplete \(supervisor had stopped\), so the whole demo is stopped/m,
     );
   });
 
@@ -95,7 +95,7 @@ describe("a demo that runs", () => {
     const [first, secret] = [ports(), password()?.[0]];
     await checkout.launch("stop", "--data", data);
     const fresh = await checkout.launch("--demo", "--data", data);
-    expect(fresh.out).not.toContain("Not all of it ran");
+    expect(fresh.out).not.toContain("The demo was incomplete");
     expect(ports()).toEqual(first);
     await checkout.launch("stop", "--data", data);
     const thief = createServer();
@@ -150,7 +150,7 @@ test("a port that another program takes between choice and use is replaced", asy
     demo = await checkout.launch("--demo", "--data", data);
     watcher.close();
   }
-  expect(demo.out).toContain("Another program took a port of the demo meanwhile");
+  expect(demo.out).toContain("Another program has begun to use a port of the demo");
   // The stand-in has no answer to the payment; but what it is about runs.
   expect(demo.err).not.toContain("gateway-sandbox");
   expect(wholeDemo.map((part) => checkout.running(part, data).length)).toEqual([1, 1, 1, 1]);

@@ -89,7 +89,7 @@ test("respects a stop that an older version wrote, until the next start", async 
   expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
   expect(pids(data)).toEqual([[], []]);
   const status = await checkout.launch("status", "--data", data);
-  expect(status.out).toContain("Stopped on purpose since 2026-01-01T00:00:00.000Z");
+  expect(status.out).toContain("An operator stopped the programs at 2026-01-01T00:00:00.000Z");
   await checkout.launch("start", "--data", data);
   expect(existsSync(join(data, "run/stopped"))).toBe(false);
 });

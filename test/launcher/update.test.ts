@@ -174,7 +174,7 @@ test("after an operator goes back, the version that was left is not offered agai
   expect((await launch("update")).stdout).toMatch(/not taken again +1\.3\.0/);
   await expect(launch("update", "--back")).rejects.toMatchObject({
     code: 69,
-    stderr: expect.stringContaining("no version before this one"),
+    stderr: expect.stringContaining("there is no previous version"),
   });
   const held = await launch("update", "--hold", "--by=Anna Älg");
   expect(held.stdout).toMatch(/held +by Anna Älg since .* until/);
@@ -245,9 +245,9 @@ test("a launcher that a service manager runs takes a version itself", async () =
   await until("a sale", () => kiosk.charged[0]);
   await publisher.publish(delivery("1.3.5"));
   const now = await launch("update", "--now");
-  expect(now.stdout).toContain("the service takes it");
+  expect(now.stdout).toContain("the service installs it");
   // The programs that the update has started end with its launcher, and those of the next one come.
-  const isNext = (): boolean => service.output.includes("the version that is named runs next");
+  const isNext = (): boolean => service.output.includes("of the installed version runs next");
   await until("the end of the launcher", () => isNext() || undefined, SWITCH_WITHIN_MS);
   await until("an answer of 1.3.5", async () => (await answers("1.3.5")) || undefined);
   await until("1.3.5", async () => (await runs("1.3.5")) || undefined);

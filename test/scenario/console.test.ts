@@ -70,7 +70,7 @@ test("a taken port keeps only the console away, and a restart ends every session
   expect((await at.pay(1, "A-1")).one.status).toBe("Success");
   const log = readFileSync(join(at.data, "logs", "tp-manager.log"), "utf8");
   expect(log).toMatch(
-    new RegExp(`there is no operator's console: CONSOLE_PORT ${port} on 127.0.0.1 cannot be used`),
+    new RegExp(`console cannot be served: CONSOLE_PORT ${port} on 127.0.0.1 cannot be used`),
   );
   const launcher = join(projectRoot, "src/launcher/main.ts");
   const doctor = spawnSync(process.execPath, [launcher, "doctor", "--data", at.data], {

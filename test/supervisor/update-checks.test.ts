@@ -25,7 +25,7 @@ test("a check is logged: what was mended is an alarm, a failure a warning", asyn
   const away = await checkBy(`console.error("cannot be read"); process.exitCode = 69;`);
   expect(away).toContain("update: cannot be read");
   expect(away).not.toContain('"alarm"');
-  expect(await checkBy("process.exitCode = 75;")).toContain("another program is at work");
+  expect(await checkBy("process.exitCode = 75;")).toContain("another program checks for updates");
 });
 
 test("the program that checks says why it cannot, and ends", async () => {
@@ -55,5 +55,5 @@ test("an id that cannot be kept ends no start: the checks come without a spread"
   writeFileSync(join(data, "update"), "no folder");
   const { log, lines } = recordingLog();
   expect(timeOfChecks("03:30", data, log)).toBe("03:30");
-  expect(lines.join()).toContain("cannot be kept");
+  expect(lines.join()).toContain("could not store");
 });

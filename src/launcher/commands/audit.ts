@@ -27,8 +27,8 @@ function print(audit: JournalAudit, output: Output): void {
   for (const { rule, orderId, transactionId, says } of faults.slice(0, LINES_MAX)) {
     output.fault(`${rule}: order ${orderId}, transaction ${transactionId}: ${says}`);
   }
-  if (found > LINES_MAX) output.note(`${found - LINES_MAX} more: --json lists up to 1000 a part.`);
+  if (found > LINES_MAX) output.note(`${found - LINES_MAX} more faults: --json lists 1000 a kind.`);
   for (const [kind, count] of Object.entries(unknown)) {
-    output.note(`${count} payments have the step ${kind} of a newer version; not replayed.`);
+    output.note(`${count} payments not checked: their step ${kind} is of a newer version.`);
   }
 }

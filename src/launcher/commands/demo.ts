@@ -68,7 +68,7 @@ async function setUp(context: CommandContext, protocol: string | undefined): Pro
       return exitCodes.ok;
     }
     if (same) reportIncomplete(status, output);
-    else output.note("The terminal is to speak another protocol: all of it is started again.");
+    else output.note("The protocol has changed, so the whole demo is started again.");
     await stopHere(context, true);
   }
   return await startOnFreePorts(context, earlier, protocol);
@@ -108,8 +108,8 @@ async function startOnFreePorts(
       if (started instanceof ProgramExit) throw started;
       return started;
     }
-    const ways = isSame ? "it starts once more" : "it starts on others";
-    context.output.note(`Another program took a port of the demo meanwhile: ${ways}.`);
+    const ways = isSame ? "the demo tries to start once more" : "the demo starts on other ports";
+    context.output.note(`Another program has begun to use a port of the demo: ${ways}.`);
     ports = next;
   }
 }
@@ -122,7 +122,7 @@ function reportIncomplete({ programs, simulators }: InstallationStatus, output: 
   ];
   if (stopped.length === programs.length + simulators.length) return;
   const why = stopped.length > 0 ? `${stopped.join(", ")} had stopped` : "a part does not answer";
-  output.note(`Not all of it ran (${why}): all of it is stopped and started again.`);
+  output.note(`The demo was incomplete (${why}), so the whole demo is stopped and started again.`);
 }
 
 /** Waits until tp-manager has reached the terminal: a payment before that is refused. */

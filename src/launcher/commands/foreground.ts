@@ -123,7 +123,7 @@ async function leaveAfterUpdate(context: CommandContext, isAsked: boolean): Prom
   await withLaunchLock(context, async () => {
     for (const spec of programSpecs(context.dataDirectory)) await stopProgram(spec, context.clock);
   });
-  context.output.note("an update was ended: the launcher of the version that is named runs next");
+  context.output.note("the update has ended; the launcher of the installed version runs next");
   return isAsked ? exitCodes.ok : exitCodes.unavailable;
 }
 

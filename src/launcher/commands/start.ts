@@ -117,7 +117,7 @@ function reportStart(results: readonly Started[], { output, logDirectory }: Comm
     const [mood, state] = startTexts[result];
     output.row(program, mood, state, hasEnded ? `exit code ${exitCode}` : `pid ${pid}`);
     if (result === "silent") {
-      output.fault(`${program} has not answered in time; see ${logDirectory}`);
+      output.fault(`${program} has not answered in time; its log is in ${logDirectory}`);
     }
     if (!hasEnded) continue;
     // Both programs read the same setup file, so a fault that both report is printed once.

@@ -65,7 +65,7 @@ export function printStatus(status: InstallationStatus, output: Output): number 
   }
   if (status.stoppedSince !== null && status.programs.some(({ state }) => state === "stopped")) {
     output.note(
-      `Stopped on purpose since ${status.stoppedSince}: the keep-alive leaves it so until a start.`,
+      `An operator stopped the programs at ${status.stoppedSince}; ./launch.sh starts them again.`,
     );
   } else if (!status.well) {
     output.note("./launch.sh doctor says what is wrong and what to do about it.");

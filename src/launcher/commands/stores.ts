@@ -34,7 +34,7 @@ export async function stores(
     return exitCodes.ok;
   } catch (error) {
     if (!(error instanceof IpcError)) throw error;
-    output.fault(`tp-manager does not answer (${error.message}): ./launch.sh status`);
+    output.fault(`tp-manager does not answer (${error.message}); see ./launch.sh status`);
     return exitCodes.unavailable;
   } finally {
     client.close();

@@ -30,7 +30,7 @@ import { refused } from "../update/versions.ts";
  * {@link ProgramExit} when nothing was begun.
  */
 export async function update(context: CommandContext, given: LauncherArguments): Promise<number> {
-  if (!isDelivery) throw refused("only a delivery can be updated, not a checkout of the sources");
+  if (!isDelivery) throw refused("this is a checkout of the source code, which is not updated");
   switch (given.update) {
     case "show":
       return showUpdates(context);
@@ -100,7 +100,7 @@ async function takeNow(context: CommandContext): Promise<number> {
   const exitCode = await checkForVersion(context, "fetch");
   if (exitCode !== exitCodes.ok || !readReady(dataDirectory)) return exitCode;
   if (!isServed(dataDirectory)) return await takeReady(context);
-  output.note("the service takes it within a minute; then ./launch.sh update shows the result");
+  output.note("the service installs it within a minute; ./launch.sh update shows the result");
   return exitCode;
 }
 

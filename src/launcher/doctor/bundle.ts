@@ -101,7 +101,7 @@ export function tarGz(files: readonly ArchiveFile[], modifiedMs: number): Buffer
 
 /** Returns a file's header (IEEE 1003.1, "ustar Interchange Format"): numbers are octal text. */
 function header(name: string, bytes: number, modifiedMs: number): Buffer {
-  if (!/^[\x20-\x7e]{1,100}$/.test(name)) throw new Error(`no name for an archive: ${name}`);
+  if (!/^[\x20-\x7e]{1,100}$/.test(name)) throw new Error(`cannot archive a file named ${name}`);
   const block = Buffer.alloc(BLOCK_BYTES);
   const octal = (value: number, at: number, digits: number): void =>
     void block.write(value.toString(8).padStart(digits, "0"), at, "latin1");

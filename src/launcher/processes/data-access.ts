@@ -58,7 +58,7 @@ export async function readDataAccess(dataDirectory: string) {
 function accessOf(saved: string, own: string) {
   const list = saved.slice(saved.indexOf("D:"));
   const flags = /^D:([A-Z]*)/.exec(list)?.[1];
-  if (flags === undefined) throw new Error("icacls has printed no rights");
+  if (flags === undefined) throw new Error("the program icacls printed no access rights");
   const sids = [...list.matchAll(entryForm)]
     .filter(([, kind]) => kind === "A" || kind === "XA")
     .map(([, , sid = ""]) => short[sid] ?? sid);
@@ -84,6 +84,6 @@ function closingArguments(folder: string, own: string): string[] {
 async function ownSid(): Promise<string> {
   const said = await runSystemTool("whoami", "/user", "/fo", "csv", "/nh");
   const sid = /"(S-1-[\d-]+)"/.exec(said)?.[1];
-  if (sid === undefined) throw new Error("whoami has not printed the user's SID");
+  if (sid === undefined) throw new Error("the program whoami did not print the user's SID");
   return sid;
 }

@@ -33,7 +33,7 @@ export async function withLaunchLock<T>(
   let waits = false;
   const lock = await poll(clock, "launch lock", RETRY_EVERY_MS, LOCK_WITHIN_MS, () => {
     const taken = tryLaunchLock(dataDirectory);
-    if (!taken && !waits) output.note("Another launcher is at work here; waiting for it ...");
+    if (!taken && !waits) output.note("Another ./launch.sh command runs here; waiting for it ...");
     waits = true;
     return taken;
   });

@@ -31,7 +31,7 @@ export function httpCall(url: string, { method = "GET", headers, body, limit }: 
       const sent = { ...headers, connection: "close" };
       const request = send(url, { agent: false, method, headers: sent });
       const timer = limit?.clock.startTimer("HTTP call", limit.withinMs, () => {
-        const error = new Error(`no answer within ${limit.withinMs / 1_000} s`);
+        const error = new Error(`the server has not answered within ${limit.withinMs / 1_000} s`);
         request.destroy(Object.assign(error, { name: NO_ANSWER }));
       });
       request.once("close", () => timer?.clear());

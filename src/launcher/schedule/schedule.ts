@@ -53,7 +53,7 @@ export const crontab: Schedule = {
     if (own.length === 1 && own[0] === wanted) return "was installed already";
     await writeLines([...lines.filter((line) => !isOwn(line, entry)), wanted]);
     if ((await readLines()).includes(wanted)) return "installed";
-    throw refused("the line is not in the crontab after it was written");
+    throw refused("the new line is missing in the crontab, although crontab reported no error");
   },
   async uninstall(entry) {
     const lines = await readLines();
@@ -122,7 +122,7 @@ async function writeLines(lines: readonly string[]): Promise<void> {
 function refused(why: string): ProgramExit {
   return new ProgramExit(
     exitCodes.unavailable,
-    `crontab has refused: ${why.trim()}\n` +
+    `the program crontab refused: ${why.trim()}\n` +
       "ask the administrator (/etc/cron.allow), or use ./launch.sh systemd-unit",
   );
 }

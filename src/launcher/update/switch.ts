@@ -79,7 +79,7 @@ function unwritten(
   event: SwitchEvent,
   { message }: Error,
 ): SwitchRecord {
-  output.fault(`${record.from} to ${record.to}: ${record.step} is not written down: ${message}`);
+  output.fault(`update to ${record.to}: could not record the step ${record.step}: ${message}`);
   return nextSwitchState(record, record.step === "stopping" ? failure(message) : event);
 }
 
@@ -110,7 +110,7 @@ export function recordNext(
   const next = { ...nextSwitchState(record, event), atMs: clock.now() };
   writeRecord(dataDirectory, next);
   if (event.event === "failed") output.fault(`${record.to}, ${record.step}: ${event.why}`);
-  output.note(`${record.from} to ${record.to}: ${next.step}`);
+  output.note(`update from ${record.from} to ${record.to}: ${next.step}`);
   return next;
 }
 
@@ -167,7 +167,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
       await site.start(step === "staying" ? to : from);
       return carriedOut;
     default:
-      throw new Error(`a switch has no work in the step ${step}`);
+      throw new Error(`an update has nothing to do in the step ${step}`);
   }
 }
 
@@ -243,7 +243,7 @@ async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Pro
     if (step === "testing") await clearSelfTest(to, dataDirectory);
     if (step === "stopping") clearUnfinishedCopies(dataDirectory);
   } catch (error) {
-    output.fault(`${step} has left something: ${(error as Error).message}`);
+    output.fault(`could not delete files of the step ${step}: ${(error as Error).message}`);
   }
 }
 
@@ -252,7 +252,7 @@ function readRecord({ dataDirectory, output }: CommandContext): SwitchRecord | u
   try {
     return readSwitch(dataDirectory);
   } catch (error) {
-    output.fault(`the record of an update is damaged: ${(error as Error).message}`);
+    output.fault(`the record of the running update is damaged: ${(error as Error).message}`);
     const file = underWayFileOf(dataDirectory);
     renameSync(file, `${file}.damaged`);
     endProbation(dataDirectory);

@@ -77,7 +77,7 @@ export async function takeReadyHere(context: CommandContext): Promise<boolean> {
     await takeReady(context);
     return context.ownProgramsRun?.() === false;
   } catch (error) {
-    context.output.fault(`no version is taken now: ${(error as Error).message}`);
+    context.output.fault(`no new version is installed now: ${(error as Error).message}`);
     // A damaged record counts as begun: the next launcher ends its switch.
     const step = readOr("damaged", () => readSwitch(context.dataDirectory)?.step);
     return step !== undefined && step !== "testing";
@@ -114,11 +114,11 @@ export function takeReady(context: CommandContext): Promise<number> {
     const ready = readReady(dataDirectory);
     const held = heldBy(context);
     if (!ready || held !== undefined) {
-      output.note(held ?? "no version is ready to be taken");
+      output.note(held ?? "no new version is ready to be installed");
       return exitCodes.ok;
     }
     try {
-      if (!isWhole(ready.version)) throw refused(`${ready.version} is not whole`);
+      if (!isWhole(ready.version)) throw refused(`files of version ${ready.version} are missing`);
       await mustBeRunning(context);
       return await take(context, ready.version, () => heldBy(context));
     } catch (error) {
@@ -133,7 +133,7 @@ export function takeReady(context: CommandContext): Promise<number> {
 
 async function mustBeRunning(context: CommandContext): Promise<void> {
   if ((namedVersion() ?? versionNumber) !== versionNumber) {
-    throw refused("the version was changed: begin again");
+    throw refused("another version runs by now; give the command again");
   }
   await runningStatus(context);
 }
@@ -154,7 +154,7 @@ async function take(
   const begins = { from: versionNumber, to, beganMs, atMs: beganMs, linkWasUp };
   const record: SwitchRecord = { format: 1, ...begins, ...switchBegins };
   writeSwitch(dataDirectory, record);
-  output.note(`${to} is tested while ${versionNumber} runs on ...`);
+  output.note(`version ${to} is being tested while ${versionNumber} keeps running ...`);
   const fail = (why: string, bars: boolean): SwitchRecord =>
     recordNext(context, record, { event: "failed", why, bars });
   const failure = await selfTest(to, context);
@@ -169,7 +169,7 @@ async function take(
     const next = recordNext(context, begun, { event: "carried-out" });
     return await carrySwitchOut(switchSiteOf(context), next);
   });
-  return conclude(context, end ?? fail("the kiosk was not idle", false));
+  return conclude(context, end ?? fail("no change of version: the kiosk was busy", false));
 }
 
 function conclude(context: CommandContext, { from, to, step, why }: SwitchRecord): number {
@@ -191,7 +191,7 @@ export async function goBack(context: CommandContext): Promise<number> {
   const moment = async () => (await mayGoBack(context)) || undefined;
   const work = () => switchBack(context, mustBeAble(context), BY_OPERATOR);
   const end = await inMoment(context, BACK_WITHIN_MS, moment, work);
-  if (!end) throw refused("the kiosk was not idle");
+  if (!end) throw refused("no change of version: the kiosk was busy");
   const isBack = end.step === "undone";
   context.output.row("update", "good", "back", `${isBack ? end.from : end.to} runs`);
   return isBack ? exitCodes.ok : exitCodes.unavailable;
@@ -199,9 +199,9 @@ export async function goBack(context: CommandContext): Promise<number> {
 
 function mustBeAble({ dataDirectory }: CommandContext): SwitchRecord {
   const last = switchToUndo(dataDirectory);
-  if (!last) throw refused("there is no version before this one to go back to");
+  if (!last) throw refused("there is no previous version to go back to");
   if (areReadableByOlder(dataDirectory)) return last;
-  throw refused(`${last.from} cannot read the stores as ${last.to} has left them`);
+  throw refused(`version ${last.from} cannot read the databases of version ${last.to}`);
 }
 
 /** Returns the switch by which the present version came, if the previous one is still there. */
@@ -265,11 +265,11 @@ async function runningStatus(context: CommandContext): Promise<TpManagerStatus> 
 /** Throws when the programs are stopped on purpose, or when a service manager runs them. */
 function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
   if (deliberateStop(dataDirectory) !== undefined) {
-    throw refused("stopped: ./launch.sh comes first");
+    throw refused("an operator stopped the programs; start them first: ./launch.sh");
   }
-  if (ownProgramsRun?.() === false) throw refused("a program has ended, or is being stopped");
+  if (ownProgramsRun?.() === false) throw refused("a program has ended or is being stopped");
   if (ownProgramsRun || !isServed(dataDirectory)) return;
-  throw refused("a service manager runs the programs: stop it there, and run ./launch.sh first");
+  throw refused("a service manager runs the programs: stop the service, then run ./launch.sh");
 }
 
 /**
@@ -340,7 +340,7 @@ export async function mayGoBackByItself(context: CommandContext): Promise<boolea
   try {
     return await mayGoBack(context);
   } catch (error) {
-    context.output.note(`the version does not go back now: ${(error as Error).message}`);
+    context.output.note(`the previous version is not restored now: ${(error as Error).message}`);
     return false;
   }
 }

@@ -29,7 +29,7 @@ export function isWhole(version: string, root = installationRoot): boolean {
 /** Returns the name of the runtime that a version names, and the path of its program. */
 export function runtimeOf(version: string, root = installationRoot) {
   const name = readFileSync(join(root, "versions", version, "runtime"), "utf8").trim();
-  if (!/^[0-9a-z]{1,64}$/.test(name)) throw refused(`${version} names no runtime`);
+  if (!/^[0-9a-z]{1,64}$/.test(name)) throw refused(`version ${version} names no Node.js runtime`);
   const program = process.platform === "win32" ? "node.exe" : "node";
   return { name, file: join(root, "runtimes", name, program) };
 }
@@ -45,7 +45,7 @@ export function stageFrom(delivery: string, own: string): string {
   const { platform } = deliveryIn(versionFolder(own));
   if (deliveryIn(from).platform !== platform) throw refused(`${delivery} is not for ${platform}`);
   const { name, file } = runtimeOf(version, delivery);
-  if (!existsSync(file)) throw refused(`${delivery} lacks the runtime of ${version}`);
+  if (!existsSync(file)) throw refused(`${delivery} lacks the Node.js of version ${version}`);
   const runtime = join(installationRoot, "runtimes", name);
   if (!existsSync(runtime)) {
     copyWhole(dirname(file), runtime);
@@ -64,7 +64,7 @@ function versionIn(delivery: string): string {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const [only, ...others] = names.filter((name) => existsSync(join(folder, name, MARK)));
   if (only !== undefined && others.length === 0 && isVersion(only)) return only;
-  throw refused(`${delivery} is no unpacked delivery with one version`);
+  throw refused(`${delivery} is not the folder of an unpacked delivery with exactly one version`);
 }
 
 /** Copies a folder without its mark. After a power cut the copy is complete or missing. */
@@ -155,7 +155,7 @@ export function switchSiteOf(context: CommandContext): SwitchSite {
 async function stopAll({ dataDirectory, clock }: CommandContext): Promise<void> {
   for (const spec of programSpecs(dataDirectory)) {
     if ((await stopProgram(spec, clock)) !== "still-running") continue;
-    throw refused(`${spec.name} cannot be stopped: is it another user's process?`);
+    throw refused(`the program ${spec.name} cannot be stopped; it may belong to another user`);
   }
 }
 

@@ -37,7 +37,7 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Ala
         raise(alarm);
       } catch (error) {
         // Storing an alarm about a full disk fails; the log has the alarm already.
-        log.error({ err: error }, "an alarm was not stored");
+        log.error({ err: error }, "an alarm could not be stored, so only this log has it");
       }
     }) as AlarmLog["error"];
   return {

@@ -57,7 +57,7 @@ export class ConditionWatch {
       for (const name of this.#present.keys()) if (!names.has(name)) this.#end(name);
       onChecked?.(conditions.map(({ row }) => row.alarm));
     } catch (error) {
-      log.warn({ err: error }, "conditions could not be checked");
+      log.warn({ err: error }, "the program could not check whether a condition hinders the kiosk");
     }
   }
 
@@ -77,6 +77,6 @@ export class ConditionWatch {
 
   #end(name: ConditionName): void {
     this.#present.delete(name);
-    this.#parts.log.info({ trouble: name }, "a condition is over");
+    this.#parts.log.info({ trouble: name }, "a condition that hindered the kiosk has ended");
   }
 }

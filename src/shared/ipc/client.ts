@@ -196,7 +196,7 @@ function post(
     let written = false;
     const timer = clock.startTimer("ipc answer", timeoutMs, () => {
       // A request that waits for a connection would report its end only when it gets one.
-      fail(new Error(`no complete answer within ${timeoutMs} ms`));
+      fail(new Error(`the other program gave no complete answer within ${timeoutMs} ms`));
       request.destroy();
     });
     const fail = ({ message: why }: Error): void => {
@@ -211,10 +211,10 @@ function post(
         written = isGood;
         if (!written) socket.destroy(new Error(fault));
       };
-      const connected = () => begin(isRight(socketPath), "another process listens in its place");
+      const connected = () => begin(isRight(socketPath), "another process listens here");
       if (socket.connecting) socket.once("connect", connected);
       // A program that stood still has not noticed that its idle connections are old.
-      else begin(!isTooOld(socket), "the kept connection is too old");
+      else begin(!isTooOld(socket), "the idle connection is too old");
     });
     request.on("response", (response) => {
       readText(response, IPC_BODY_BYTES_MAX, () => response.destroy()).then((text) => {

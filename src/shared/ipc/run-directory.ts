@@ -112,6 +112,6 @@ function isOwnFolder(path: string): boolean {
 function removeStaleSocket(path: string): void {
   const stat = readOr(undefined, () => lstatSync(path));
   if (!stat) return;
-  if (!stat.isSocket()) throw new Error(`${path} is in the way and is not a socket: remove it`);
+  if (!stat.isSocket()) throw new Error(`${path} is in the place of a program's socket: delete it`);
   rmSync(path);
 }

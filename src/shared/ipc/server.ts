@@ -139,7 +139,7 @@ function send(
 /** Returns the answer to a message whose handler failed. */
 function faultOf(error: unknown, { url, socket }: IncomingMessage, log: Logger): Answer {
   if (error instanceof MessageRefused) {
-    log.warn({ url, err: error }, "a local message was refused");
+    log.warn({ url, err: error }, "a message of another program of the connector was refused");
     return { status: 422, body: { error: error.message } };
   }
   if (socket.destroyed) log.debug({ url, err: error }, "a local request was broken off");

@@ -53,7 +53,7 @@ function clearLeftovers({ chores, log }: DailyOptions): void {
     try {
       clear?.();
     } catch (error) {
-      log.warn({ chore: name, err: error }, "the leftovers of a daily chore could not be deleted");
+      log.warn({ chore: name, err: error }, "could not delete unfinished files of a daily chore");
     }
   }
 }
@@ -72,7 +72,7 @@ export async function runChores({ idle, chores, clock, log }: DailyOptions): Pro
   const deadlineMs = clock.monotonicMs() + IDLE_WAIT_MAX_MS;
   while (!idle()) {
     if (clock.monotonicMs() > deadlineMs) {
-      log.warn("the daily chores are left out today: there was no idle moment");
+      log.warn("the daily chores did not run today, because the program was never idle");
       return;
     }
     await sleep(clock, "idle moment for the daily chores", IDLE_POLL_MS);

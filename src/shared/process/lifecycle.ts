@@ -62,7 +62,7 @@ export async function runProgram(
     for (const warning of warnings) log.warn(warning);
     if (check) {
       checkStore(installation);
-      log.info("the setup file and the database are readable for this version");
+      log.info("this version can read the setup file and the database");
       process.exit(exitCodes.ok);
     }
     const given = { config, installation, log, clock: systemClock };
@@ -133,7 +133,7 @@ async function runUntilStopped(
     stopping = true;
     log.info(`stopping: ${why}`);
     clock.startTimer("stop deadline", stopDeadlineMs, () => {
-      log.error(`not stopped after ${stopDeadlineMs} ms, ending anyway`);
+      log.error(`the program has not stopped within ${stopDeadlineMs} ms and is ended now`);
       process.exit(exitCodes.internal);
     });
     stop();
@@ -141,7 +141,7 @@ async function runUntilStopped(
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK"] as const) process.on(signal, requestStop);
   process.on("uncaughtException", fail);
   process.on("unhandledRejection", fail);
-  process.on("SIGHUP", () => log.info("SIGHUP ignored: the program belongs to no terminal window"));
+  process.on("SIGHUP", () => log.info("SIGHUP was ignored: the program needs no terminal window"));
   const context: ProgramContext = {
     ...given,
     runDirectory,
@@ -173,7 +173,7 @@ async function closeAll(parts: Part[], log: RootLogger): Promise<string[]> {
     try {
       await close();
     } catch (error) {
-      log.error({ err: error }, `${name} failed to close`);
+      log.error({ err: error }, `a part of the program failed to close: ${name}`);
       failed.push(name);
     }
   }

@@ -42,7 +42,7 @@ export function readText(
     });
     message.on("error", reject);
     message.on("close", () => {
-      if (!whole) reject(new Error("the message was cut off"));
+      if (!whole) reject(new Error("the HTTP message ended before it was complete"));
     });
   });
 }

@@ -138,7 +138,7 @@ export function startCopying(from: string | number, to: string): Copying {
     program.once("error", reject);
     program.once("close", (code, signal) => {
       if (code === 0) resolve();
-      else reject(new Error(`the copying program ended with ${signal ?? code}: ${errors}`));
+      else reject(new Error(`copying the database ended with ${signal ?? code}: ${errors}`));
     });
   });
   return { done, kill: () => void program.kill("SIGKILL") };

@@ -81,7 +81,7 @@ function makeDurable(database: DatabaseSync): void {
   const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
   if (mode !== "wal" || synchronous !== 2) {
     throw new Error(
-      `this drive gives no durable database (journal ${mode}, synchronous ${synchronous}): ` +
+      `a database on this drive may lose data (journal ${mode}, synchronous ${synchronous}): ` +
         "move the data folder to a local drive",
     );
   }
@@ -94,7 +94,7 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
     const from = readableFrom(database);
     if (from !== undefined && from <= known) return;
     throw new Error(
-      `database has schema ${version}, this program knows ${known}: ` +
+      `the database has schema ${version}, but this program knows only ${known}: ` +
         "start the newer program that wrote it",
     );
   }
@@ -155,7 +155,7 @@ export function copyBackAt(database: DatabaseSync, pages: number): number {
 export function renewLog(database: DatabaseSync): void {
   withoutWaiting(database, () => {
     const mode = database.prepare("PRAGMA journal_mode = DELETE").get()?.["journal_mode"];
-    if (mode !== "delete") throw new Error(`the database stays in the journal mode ${mode}`);
+    if (mode !== "delete") throw new Error(`SQLite stays in the journal mode ${mode}`);
     makeDurable(database);
     schemaOf(database); // SQLite opens its log at the first read
   });

@@ -10,8 +10,8 @@ async function run(options: SandboxOptions, readyFile: string | null): Promise<v
     const { length } = [...login];
     if (length <= LOGIN_LENGTH_DESCRIBED) continue;
     console.error(
-      `warning: login ${login} has ${length} characters, the description allows ` +
-        `${LOGIN_LENGTH_DESCRIBED}; the gateway issues longer ones all the same`,
+      `warning: the login ${login} has ${length} characters; the gateway's description allows ` +
+        `${LOGIN_LENGTH_DESCRIBED}, although the gateway issues longer logins too`,
     );
   }
   const sandbox = await startGatewaySandbox(options);
@@ -22,7 +22,7 @@ async function run(options: SandboxOptions, readyFile: string | null): Promise<v
 }
 
 function fail(error: unknown): never {
-  console.error(`gateway sandbox: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(`the sandbox failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exit(exitCodes.internal);
 }
 

@@ -26,7 +26,7 @@ export async function startGatewaySandbox(options: SandboxOptions) {
     done();
   });
   const close = async (): Promise<void> => {
-    closing.abort(new Error("the sandbox is closing"));
+    closing.abort(new Error("the gateway sandbox is being closed"));
     await app.close();
     await parts.sender.stopped();
     if (parts.database.isOpen) parts.database.close();

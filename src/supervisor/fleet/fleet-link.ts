@@ -134,7 +134,7 @@ export class FleetLink {
       work();
     } catch (error) {
       const { log } = this.#parts;
-      log.warn({ err: error }, "the queue of the fleet cannot be used: its connection is ended");
+      log.warn({ err: error }, "could not use the fleet's queue, so its connection is closed");
       const connection = this.#connection;
       if (!connection || this.#stopped) return;
       this.#failures = this.#faults++;
@@ -198,7 +198,7 @@ export class FleetLink {
       if (!this.#stopped) this.#lost(lost?.[0] ?? "failed", (error as Error).message);
       return;
     }
-    log.info({ tries: this.#failures + 1 }, "connected to the broker of the fleet");
+    log.info({ tries: this.#failures + 1 }, "the supervisor has connected to the fleet's broker");
     this.#onlineSinceMs = clock.monotonicMs();
     this.#connection = connection;
     this.#sentUpTo = 0;
@@ -234,7 +234,7 @@ export class FleetLink {
           : "another client at the broker has the FLEET_ID of this kiosk";
       log.error({ alarm: "fleet-twin", ...details }, says);
     } else if (this.#failures % LOGGED_EVERY === 1) {
-      log.warn(details, `the broker of the fleet is not reached: ${text}`);
+      log.warn(details, `there is no connection to the fleet's broker: ${text}`);
     }
     this.#retry = clock.startTimer("fleet reconnect", waitMs, () => void this.#try());
   }
@@ -246,7 +246,7 @@ export class FleetLink {
       store.forget(this.#done.splice(0));
       this.#faults = 0;
     } catch (error) {
-      log.warn({ err: error }, "a document that the fleet has may be sent again");
+      log.warn({ err: error }, "could not delete a sent document; it may be sent again");
     }
   }
 

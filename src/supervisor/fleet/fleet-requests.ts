@@ -70,7 +70,7 @@ export class FleetRequests {
       const { ask, id } = request;
       log.info({ request: id, ask }, `the fleet asked for: ${ask}`);
       const end = await this.#endOf(request);
-      log.info({ request: id, ask, ...end }, "a request of the fleet has ended");
+      log.info({ request: id, ask, ...end }, "a request of the fleet ended with this outcome");
       await this.#link.publish("reply", { request: id, ask, ...end });
     } catch (error) {
       log.warn({ err: error }, "a request of the fleet was not accepted or not answered");
@@ -104,9 +104,9 @@ export class FleetRequests {
     const nowMs = clock.now();
     const leftMs = Date.parse(expires) - nowMs;
     if (leftMs <= 0) return "it has expired";
-    if (leftMs > EXPIRY_MAX_MS) return "it expires too late";
-    if (store.requestsSince(nowMs - 3_600_000) >= PER_HOUR_MAX) return "there are too many";
-    return store.remember(id, nowMs) ? parsed.data : "it was taken before";
+    if (leftMs > EXPIRY_MAX_MS) return "its expiry is too far in the future";
+    if (store.requestsSince(nowMs - 3_600_000) >= PER_HOUR_MAX) return "too many came in an hour";
+    return store.remember(id, nowMs) ? parsed.data : "it was received before";
   }
 
   /** Logs ignored requests at most once a minute, because any client of the broker may send one. */
@@ -115,7 +115,7 @@ export class FleetRequests {
     this.#ignored++;
     if (clock.monotonicMs() - this.#loggedMs < LOGGED_EVERY_MS) return;
     this.#loggedMs = clock.monotonicMs();
-    log.warn({ ignored: this.#ignored }, `a request of the fleet is ignored: ${why}`);
+    log.warn({ ignored: this.#ignored }, `a request of the fleet was ignored, because ${why}`);
   }
 
   async #endOf(request: Request): Promise<End> {
@@ -123,7 +123,7 @@ export class FleetRequests {
       this.#parts.note(request.ask, request.id);
       return await this.#carryOut(request);
     } catch (error) {
-      this.#parts.log.warn({ err: error }, "a request of the fleet was not carried out");
+      this.#parts.log.warn({ err: error }, "a request of the fleet could not be carried out");
       return { outcome: "failed", because: null };
     }
   }

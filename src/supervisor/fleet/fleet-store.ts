@@ -71,7 +71,7 @@ export function openFleetStore(path: string, clock: Clock, log: Logger): FleetSt
   try {
     return new FleetStore(open());
   } catch (error) {
-    log.warn({ err: error }, "fleet.db cannot be used: it is renamed, with its documents");
+    log.warn({ err: error }, "fleet.db cannot be used, so it is renamed and a new one made");
     for (const end of ["", "-wal", "-shm"]) renameUnusable(`${path}${end}`, clock.now());
     return new FleetStore(open());
   }

@@ -62,7 +62,7 @@ export class Fleet {
       const reply = await ask(this.#news.after);
       if (!this.#rounds.isClosed) this.#publish(reply);
     } catch (error) {
-      log.warn({ err: error }, "the state of the kiosk is not published to the fleet");
+      log.warn({ err: error }, "the state of the kiosk could not be sent to the fleet");
     }
   }
 

@@ -70,7 +70,7 @@ function watchFlood(client: MqttClient, clock: Clock): void {
     const nowMs = clock.monotonicMs();
     if (nowMs - fromMs > FLOOD_MS) [bytes, fromMs] = [0, nowMs];
     bytes += chunk.length;
-    if (bytes > FLOOD_BYTES) client.emit("error", new Error("the broker sends too much"));
+    if (bytes > FLOOD_BYTES) client.emit("error", new Error("the broker floods us with data"));
   });
 }
 

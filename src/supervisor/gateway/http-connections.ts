@@ -341,7 +341,7 @@ function bytesOf({ path, host, headers, body }: HttpRequest): Buffer {
   const method = body === null ? "GET" : "POST";
   let head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
   for (const [name, value] of Object.entries(headers)) {
-    if (!headerValue.test(value)) throw new Error(`the header ${name} cannot be written`);
+    if (!headerValue.test(value)) throw new Error(`the header ${name} has a wrong character`);
     head += `${name}: ${value}\r\n`;
   }
   if (body === null) return Buffer.from(`${head}\r\n`, "latin1");

@@ -28,7 +28,7 @@ export function createOrderWriter(gatewayUrl: string): (order: OrderParameters) 
     let own = "";
     for (const [name, value] of Object.entries(order)) {
       if (typeof value !== "string") continue;
-      if (!Object.hasOwn(orderFields, name)) throw new Error(`an order has no element ${name}`);
+      if (!Object.hasOwn(orderFields, name)) throw new Error(`an order has no field ${name}`);
       own += elementOf(name, value);
     }
     let items = "";

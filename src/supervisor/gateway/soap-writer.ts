@@ -39,7 +39,7 @@ export function createSoapWriter(service: string, gatewayUrl: string) {
         message = { url: `${base}/soap/${service}/${operation}`, headers, body };
       };
       await client[`${operation}Async`]({ parameters: protectCdata(parameters) }, { take });
-      if (!message) throw new Error(`the soap package wrote nothing for ${operation}`);
+      if (!message) throw new Error(`the package soap wrote no message for ${operation}`);
       return message;
     },
   };

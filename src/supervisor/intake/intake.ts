@@ -66,10 +66,10 @@ export class Intake {
     const mayBeSent = losses.mayHaveHad(given, isFirst);
     const outcome = store.withdraw(this.#masked(given), clock.now(), mayBeSent);
     if (outcome === "running") {
-      throw new Error(`${transactionId} is being sent at this moment; ask again`);
+      throw new Error(`${transactionId} is being sent to the gateway; ask again later`);
     }
     if (outcome === "closed") {
-      log.info({ transactionId, orderId }, "a transaction was reversed before it was sent");
+      log.info({ transactionId, orderId }, "a sale was reversed before it was sent to the gateway");
     } else {
       const details = { transactionId, orderId };
       const what = "reversed at the terminal, but the gateway has or may have the order";

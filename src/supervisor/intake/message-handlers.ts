@@ -39,13 +39,13 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
     "outbox-list": ({ state, cursor = 0, limit }) => admin.list(state, cursor, limit),
     "outbox-requeue": ({ transactionId, ...given }) => {
       const outcome = admin.requeue(transactionId, clock.now(), given);
-      log.info({ transactionId, outcome }, "an operator asks for a transaction to be sent again");
+      log.info({ transactionId, outcome }, "an operator asked to send a transaction again");
       if (outcome === "queued") forwarder.requeued(transactionId);
       return { outcome };
     },
     "outbox-drop": ({ transactionId, note, by }) => {
       const outcome = admin.drop(transactionId, note, clock.now(), by);
-      log.warn({ transactionId, outcome, note }, "an operator drops a transaction");
+      log.warn({ transactionId, outcome, note }, "an operator decided not to send a transaction");
       watch.notify(transactionId);
       return { outcome };
     },

@@ -84,12 +84,12 @@ export function readMapi(document: Buffer, secrets: readonly DigestSecret[]) {
     closing > opening &&
     opening === outline.lastIndexOf(OPENING) &&
     closing === outline.lastIndexOf(CLOSING);
-  if (!only) return refused("not exactly one result element");
+  if (!only) return refused("the notification does not contain exactly one result element");
   const end = closing + CLOSING.length;
   const signed = document.subarray(opening, end);
   const digest = before.exec(document.subarray(0, opening).toString("utf8").trimStart())?.[1];
   if (digest === undefined || !after.test(document.subarray(end).toString("utf8"))) {
-    return refused("not one mapi element with version, digest and result");
+    return refused("the notification is not one mapi element with version, digest and result");
   }
   const signedWith = signerOf(signed, Buffer.from(digest, "hex"), secrets);
   if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);

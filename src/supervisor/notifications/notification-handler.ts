@@ -81,7 +81,7 @@ export class NotificationHandler {
     if (alarming) {
       const text = `${what} that is most likely the gateway's cannot be taken: ${why}`;
       log.error({ alarm: "notification-unreadable", why, count }, text);
-    } else log.warn({ why, count }, `${what} that is not genuine was refused`);
+    } else log.warn({ why, count }, `${what} was refused, because it is not from the gateway`);
     return "refused";
   }
 
@@ -141,8 +141,8 @@ export class NotificationHandler {
     const effect = effectOf({ ...about, amountMinor: null });
     if (!isNew) log.debug(details, "the gateway repeated a notification");
     else if (effect === undefined)
-      log.warn(details, "the operation or status of a notification is not known");
-    else log.info(details, "the gateway notified an outcome");
+      log.warn(details, "a notification has an operation or status that is not known");
+    else log.info(details, "the gateway notified the outcome of an order");
     if (isNew && effect === "reversed") {
       const what = "the cardholder's bank took the money back";
       log.error({ alarm: "chargeback-or-fraud", ...details }, what);

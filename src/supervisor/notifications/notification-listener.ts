@@ -70,7 +70,7 @@ export async function startNotificationListener(parts: ListenerParts) {
       respond(request, parts, mayStore).then(
         (status) => answer(request, response, status),
         (error: unknown) => {
-          log.error({ err: error }, "a notification could not be stored");
+          log.error({ err: error }, "a notification of the gateway could not be stored");
           answer(request, response, 500);
         },
       );

@@ -98,7 +98,7 @@ export class OperationExecutor {
     const { operationId, transactionPublicId, kind, key } = request;
     if (this.#store.operation(operationId)) return await this.end({ operationId });
     if (this.#store.isForbidden(operationId)) {
-      throw new Error(`the operation ${operationId} came too late and was closed before`);
+      throw new Error(`the operation ${operationId} arrived too late: it is already closed`);
     }
     const confirmed = this.#store
       .operationsOf(kind === "confirm" ? [transactionPublicId] : [])
@@ -184,7 +184,7 @@ export class OperationExecutor {
     this.#store.settleCopies(transactionId, maskPansInText(note), clock.now());
     log.warn(
       { transactionId, orderId },
-      "an operator says that the gateway has no second transaction of the order",
+      "an operator has found out that the gateway has the order only once",
     );
     return true;
   }
@@ -279,7 +279,7 @@ export class OperationExecutor {
     if (this.#store.learnId(publicId, owner.transactionId, "lookup", clock.now())) {
       const { transactionId, orderId } = owner;
       const about = { transactionId, orderId, transactionPublicId: publicId };
-      log.info(about, "a lookup has named the gateway's id of an order");
+      log.info(about, "a lookup at the gateway returned the gateway's id of an order");
     }
   }
 
@@ -304,7 +304,7 @@ export class OperationExecutor {
     const { log } = this.#parts;
     this.#store.settle(operationId, state, by, why);
     const about = { operationId, transactionPublicId, kind, state, by };
-    log.warn(about, "an unknown operation is settled");
+    log.warn(about, "the unknown outcome of an operation at the gateway was settled");
     if (state === "done") this.#alarmFailed(transactionPublicId);
     return this.#store.operation(operationId) ?? null;
   }
@@ -317,7 +317,7 @@ export class OperationExecutor {
     this.#store.finish(operationId, state, verdict, clock.now());
     const { retryAfter: _, fields: __, ...answer } = verdict;
     const about = { operationId, transactionPublicId, kind, state, ...answer };
-    log.info(about, "the exchange with the gateway about an operation has ended");
+    log.info(about, "an operation at the gateway ended with this state");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // the notification may have come before the answer

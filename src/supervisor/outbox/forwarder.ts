@@ -80,7 +80,7 @@ export class Forwarder {
   start(): void {
     const { store, clock, log } = this.#parts;
     for (const transactionId of store.endInterruptedTries(clock.now())) {
-      log.warn({ transactionId }, "the program ended during a try: the gateway may have the order");
+      log.warn({ transactionId }, "the program ended in a send: the gateway may have the order");
     }
     this.#loop.start();
     this.#inquiry.start();
@@ -256,9 +256,9 @@ export class Forwarder {
     const { transactionId, orderId, number } = item;
     const { class: tryClass, httpStatus, code, description } = verdict;
     const about = { transactionId, orderId, try: number, class: tryClass };
-    if (notes.length > 0) log.warn({ ...about, notes }, "the order's data had to be changed");
+    if (notes.length > 0) log.warn({ ...about, notes }, "some data of an order had to be changed");
     if (state === "sent") {
-      log.info(about, "the gateway has the order");
+      log.info(about, "the gateway has received the order");
       return;
     }
     const { ambiguous, meaning } = faultTable[tryClass];
@@ -269,7 +269,7 @@ export class Forwarder {
     if (state === "parked") {
       log.error({ alarm: "transaction-parked", ...details }, `parked for an operator: ${meaning}`);
     } else {
-      log.warn({ ...details, itemDelayMs, queueHoldMs }, `an order was not sent: ${meaning}`);
+      log.warn({ ...details, itemDelayMs, queueHoldMs }, `sending an order failed: ${meaning}`);
     }
   }
 }

@@ -176,18 +176,18 @@ export class OrderInquiry {
       return;
     }
     if (finding.kind !== "unanswered") {
-      log.info(about, "a lookup has answered whether the gateway has the order");
+      log.info(about, "a lookup at the gateway showed whether the gateway has the order");
       return;
     }
     const { class: tryClass, httpStatus, description } = finding.verdict;
     const details = { ...about, class: tryClass, httpStatus, description };
     if (refusesUs(finding)) {
       const refused = { class: tryClass, httpStatus, description };
-      const what = `the order lookup: ${description}`;
+      const what = `the gateway refuses the lookup of orders: ${description}`;
       log.error({ alarm: "gateway-lookup-refused", ...refused }, what);
     }
     if (!blind) {
-      log.warn({ ...details, waitMs }, "the lookup of an order gave no answer");
+      log.warn({ ...details, waitMs }, "the gateway did not answer the lookup of an order");
       return;
     }
     // The alarm is raised with the first send that may make a duplicate, and again each day.

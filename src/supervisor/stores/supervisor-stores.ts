@@ -84,7 +84,7 @@ export function storeMessages(
       const added = transaction(database, () => items.filter((item) => storeAgain(item, parts)));
       if (last) losses.end();
       const about = { items: items.length, added: added.length, last };
-      log.info(about, "resync: the journal handed off some of its transactions");
+      log.info(about, "resync: tp-manager handed off transactions once more");
       for (const { transaction: one, state } of added) {
         if (state === "pending") forwarder.tryAtOnce(one.transactionId);
       }
@@ -173,7 +173,7 @@ function storeAgain(
     prepared(database, sql).run(id);
   }
   if (isOver && store.delivery(id)?.state === "pending") {
-    throw new Error(`${id} is being sent at this moment; ask again`);
+    throw new Error(`${id} is being sent to the gateway; ask again later`);
   }
   return missing;
 }

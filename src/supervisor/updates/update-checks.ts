@@ -21,12 +21,12 @@ export function startUpdateChecks(
 ): void {
   if (!isDelivery) return;
   if (config.UPDATE_URL === undefined) {
-    log.info("there are no checks for updates: UPDATE_URL is not set");
+    log.info("the connector looks for no updates, because UPDATE_URL is not set");
     return;
   }
   const { dataDirectory } = installation;
   const at = timeOfChecks(config.UPDATE_TIME, dataDirectory, log);
-  log.info({ channel: config.UPDATE_CHANNEL }, `updates are checked for each day at ${at}`);
+  log.info({ channel: config.UPDATE_CHANNEL }, `the connector looks for updates each day at ${at}`);
   const check = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
   // An unreadable state of updates counts as no earlier check.
   const lastMs = (): number | null => readOr(null, () => readState(dataDirectory).checkedMs);
@@ -39,7 +39,7 @@ export function timeOfChecks(updateTime: string, dataDirectory: string, log: Ala
   try {
     return checkTime(updateTime, installationId(dataDirectory));
   } catch (error) {
-    log.warn({ err: error }, "the installation's id cannot be kept: checks come at UPDATE_TIME");
+    log.warn({ err: error }, "could not store an installation id; updates are due at UPDATE_TIME");
     return updateTime;
   }
 }
@@ -65,7 +65,7 @@ export async function checkInItsOwnProgram(
     log.info(`update: ${stdout.trim()}`);
   } catch (error) {
     const { code, stderr, message } = error as { code?: number; stderr?: string; message: string };
-    if (code === exitCodes.alreadyRunning) log.info("update: another program is at work");
+    if (code === exitCodes.alreadyRunning) log.info("another program checks for updates");
     else logLines(stderr?.trim() || message, log);
   } finally {
     if (end) process.off("exit", end);

@@ -37,7 +37,7 @@ export function updateFacts(parts: FactParts): () => Figures | undefined {
     try {
       return figuresOf(dataDirectory, config, clock.now());
     } catch (error) {
-      if (!isLogged) log.warn({ err: error }, "the state of updates cannot be read");
+      if (!isLogged) log.warn({ err: error }, "the stored state of updates cannot be read");
       isLogged = true;
       return undefined;
     }

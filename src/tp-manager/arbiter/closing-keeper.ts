@@ -91,9 +91,9 @@ export class ClosingKeeper {
       // Checked again: an operator may have run the end of day, or a payment may have begun.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return CHECK_MS;
-      log.info("the terminal demands an end of day, which begins now");
+      log.info("the end of day that the terminal demands begins now");
       const { applications } = await arbiter.upkeep.telecollect("terminal");
-      log.info({ applications }, "the end of day that the terminal demanded is done");
+      log.info({ applications }, "the end of day that the terminal demanded has succeeded");
       return CHECK_MS;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
@@ -131,7 +131,7 @@ export class ClosingKeeper {
     if (error instanceof TerminalUnavailable) {
       log.info(
         { reason: error.message },
-        "the terminal demands an end of day but is not ready for it",
+        "the terminal demands an end of day, but cannot run it at the moment",
       );
       return;
     }

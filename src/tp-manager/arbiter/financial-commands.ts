@@ -76,7 +76,7 @@ export class FinancialCommands {
         log.info(about, "the payment begins");
         const end = await this.#ended(begun, run.writer, finished, payment.ended);
         reconciler.sold(end);
-        log.info(about, `the payment ended as ${end.state.phase}`);
+        log.info(about, `the payment ended in the phase ${end.state.phase}`);
         return oneWay.decisiveAfter(end);
       },
       refused: payment.refused,

@@ -61,7 +61,7 @@ export class OneWay {
     if (answer.answer === "many") {
       this.#parts.log.warn(
         { transactionId, orderId: request.orderId, amountMinor: report.amountMinor },
-        `a result that can be another order's decides nothing: ${answer.because}`,
+        `a result was not used, as another order may have made it: ${answer.because}`,
       );
     }
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
@@ -140,7 +140,7 @@ export class OneWay {
       const answer = lateResult({ ...rest, report }, this.#parts, this.#line);
       if (answer.answer === "known") {
         const { orderId } = answer;
-        log.warn({ orderId }, "the terminal reported a stored result again");
+        log.warn({ orderId }, "the terminal reported a result again that is already stored");
         return true;
       }
       const attempt = answer.answer === "one" ? answer.candidate.attempt : undefined;

@@ -95,7 +95,7 @@ export class Recovery {
       }
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      log.error({ err: error }, "the journal could not be read about attempts in doubt");
+      log.error({ err: error }, "could not read the attempts in doubt from the journal");
     }
   }
 

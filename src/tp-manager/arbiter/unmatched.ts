@@ -52,7 +52,7 @@ export class Unmatched {
     const { good, resultCode } = report;
     const row = this.#keep(report, terminal.state.identity, false);
     if (row === "repeated") {
-      log.warn(namesIn(report), "the terminal reported the same result again; no payment runs");
+      log.warn(namesIn(report), "the terminal repeated a result while no payment was running");
       return;
     }
     const answer = this.#whoseIfKnown(row);
@@ -110,7 +110,7 @@ export class Unmatched {
       return false;
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      log.error({ err: error }, "the journal could not be read about the terminal's last sale");
+      log.error({ err: error }, "could not look up the terminal's last sale in the journal");
       return false;
     }
   }
@@ -183,7 +183,7 @@ export class Unmatched {
       return read();
     } catch (error) {
       const { log } = this.#parts;
-      log.error({ err: error }, "the journal could not be read about an unmatched transaction");
+      log.error({ err: error }, "could not look up an unmatched transaction in the journal");
       return otherwise;
     }
   }

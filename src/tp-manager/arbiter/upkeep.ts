@@ -65,7 +65,7 @@ export class Upkeep {
         return { end: ended, id };
       },
     });
-    log.info({ end: end.end, askedBy }, "the end of day has ended");
+    log.info({ end: end.end, askedBy }, "the end of day on the terminal has ended");
     switch (end.end) {
       case "completed":
         return { ...end, reconciliation: reconciler.closed(id) ?? null };

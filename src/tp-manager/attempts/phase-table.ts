@@ -230,8 +230,8 @@ export function alarmReturnedTwice(log: AlarmLog, attempt: Attempt): void {
       : `${formatMajor(minor, currency.exponent)} ${currency.alpha}`;
   log.error(
     { alarm: RETURNED_TWICE, transactionId, orderId, atTerminal, atGateway: returnedMinor },
-    `money of order ${orderId} went back at the terminal, ${major(atTerminal)}, and at the ` +
-      `gateway, ${major(returnedMinor)}: right only when the gateway's own record was put right ` +
-      "after the reversal; else the customer has it twice",
+    `order ${orderId} was paid back at the terminal, ${major(atTerminal)}, and at the ` +
+      `gateway, ${major(returnedMinor)}: this is right only if the gateway's record was mended ` +
+      "after the reversal; otherwise the customer has the money twice",
   );
 }

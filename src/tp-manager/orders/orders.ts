@@ -328,7 +328,7 @@ export class Orders {
   #failed(transactionId: string, request: PaymentRequest, reason: AppError): Attempt {
     const { attempts, clock, log } = this.#parts;
     const { code, message } = reason;
-    log.warn({ transactionId, orderId: request.orderId }, `the payment was not begun: ${message}`);
+    log.warn({ transactionId, orderId: request.orderId }, `the payment did not begin: ${message}`);
     const status = code === "PAYMENT_CANCELLED" ? "cancelled" : "failed";
     const outcome = { status, error: code, message, terminalCode: null } as const;
     const failure = { transactionId, request, outcome, startedAtMs: clock.now() };

@@ -79,7 +79,7 @@ export class StoreGuard {
       try {
         gaps.ran(RAN_MS);
       } catch (error) {
-        log.warn({ err: error }, "could not write the age of the journal gap");
+        log.warn({ err: error }, "could not write to the journal how long its gap has lasted");
       }
       if (this.open) this.#count();
     });
@@ -232,7 +232,7 @@ export class StoreGuard {
     if (this.open?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
-    if (ended) log.warn("an operator closed the journal gap");
+    if (ended) log.warn("an operator declared the gap in the journal closed");
     this.#wakeAll();
     return ended;
   }
@@ -256,10 +256,10 @@ export class StoreGuard {
         // the supervisor learns that this loss is known here.
         const isSame = this.open?.because === gap.because;
         gaps.importOrders(orders, isSame ? { to: last, done: !more } : null, clock.now());
-        log.info({ orders: orders.length, more }, "imported a page of the supervisor's orders");
+        log.info({ orders: orders.length, more }, "orders were imported from the supervisor");
         this.#task.succeeded();
       } catch (error) {
-        log.warn({ err: error }, "the supervisor's orders could not be imported yet");
+        log.warn({ err: error }, "orders could not be imported from the supervisor yet");
         return this.#task.failed();
       }
     }

@@ -142,7 +142,7 @@ test("a crontab that cannot be read is never overwritten, and the reason is prin
   );
   const { code, err } = await machine.alwaysUp("--install");
   expect(code).toBe(69);
-  expect(err).toContain("crontab has refused: kiosk is not allowed to use it");
+  expect(err).toContain("crontab refused: kiosk is not allowed to use it");
   expect(err).toContain("cron.allow");
   expect(existsSync(machine.table)).toBe(false);
 });

@@ -91,7 +91,7 @@ test("a short absence raises no alarm, a long one raises one, a second one anoth
   expect(alarms()).toBe(1);
   facts.silent = false;
   await clock.advance(CHECK_EVERY_MS);
-  expect(lines.filter((line) => line.includes("a condition is over"))).toHaveLength(2);
+  expect(lines.filter((line) => line.includes("hindered the kiosk has ended"))).toHaveLength(2);
   facts.silent = true;
   await clock.advance(2 * ALARM_AFTER_MS);
   expect(alarms()).toBe(2);

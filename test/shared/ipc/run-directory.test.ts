@@ -131,7 +131,7 @@ test("a socket left by a dead process is removed, anything else in its place is 
 
   writeFileSync(path, "somebody's file");
   expect(() => claimAddress(run, "supervisor")).toThrow(
-    `${path} is in the way and is not a socket: remove it`,
+    `${path} is in the place of a program's socket: delete it`,
   );
   expect(readFileSync(path, "utf8")).toBe("somebody's file");
 });

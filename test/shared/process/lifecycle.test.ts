@@ -87,7 +87,7 @@ describe("an ordered stop", () => {
     expect((await program.exited).code).toBe(70);
     expect(program.stderr()).toContain("failed to close second");
     expect(log().find(({ level }) => level === "error")).toMatchObject({
-      msg: "second failed to close",
+      msg: "a part of the program failed to close: second",
       err: { message: "cannot be closed" },
     });
   });
@@ -99,7 +99,7 @@ describe("an ordered stop", () => {
     expect((await program.exited).code).toBe(70);
     expect(log().at(-1)).toMatchObject({
       level: "error",
-      msg: "not stopped after 400 ms, ending anyway",
+      msg: "the program has not stopped within 400 ms and is ended now",
     });
   });
 
@@ -120,7 +120,7 @@ test("SIGHUP is ignored: closing a window does not stop the program", async () =
   expect(await program.nextLine()).toBe("obeyed still there");
   program.kill("SIGTERM");
   expect((await program.exited).code).toBe(0);
-  expect(log().some(({ msg }) => msg.startsWith("SIGHUP ignored"))).toBe(true);
+  expect(log().some(({ msg }) => msg.startsWith("SIGHUP was ignored"))).toBe(true);
 });
 
 test("a reader of the foreground output that goes away does not stop the program", async () => {

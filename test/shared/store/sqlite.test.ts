@@ -77,7 +77,7 @@ test("a file of a newer program is refused and left as it is", () => {
   const path = newPath();
   open(path, [table, "SELECT 1", "SELECT 1"]).close();
   expect(() => openDatabase(path, [table])).toThrow(
-    "database has schema 3, this program knows 1: start the newer program that wrote it",
+    "database has schema 3, but this program knows only 1: start the newer program that wrote it",
   );
   expect(pragma(open(path, [table, "SELECT 1", "SELECT 1"]), "user_version")).toBe(3);
 });
@@ -89,7 +89,7 @@ test("a file of a newer program is taken that has left it readable for this sche
   older.exec("INSERT INTO item (name) VALUES ('by the older one')");
   expect(pragma(older, "user_version")).toBe(4);
   older.close();
-  expect(() => openDatabase(path, [table])).toThrow("schema 4, this program knows 1");
+  expect(() => openDatabase(path, [table])).toThrow("schema 4, but this program knows only 1");
   const newer = open(path, [table, "SELECT 1", column("note"), column("more")]);
   expect(newer.prepare("SELECT name, note, more FROM item").all()).toEqual([
     { name: "by the older one", note: null, more: null },

@@ -29,7 +29,7 @@ test("a full disk at a refused document ends the connection, and nothing else", 
   broker.habits.answer = 0x99;
   store.add("payment", clock.now(), { attempt: 1 });
   await clock.advance(FLEET_ROUND_MS);
-  await expect.poll(() => lines.some((line) => line.includes("cannot be used"))).toBe(true);
+  await expect.poll(() => lines.some((line) => line.includes("could not use"))).toBe(true);
   await expect.poll(() => broker.documents("state").at(-1)?.["connection"]).toBe("lost");
   await advanceUntil(clock, 1_000, () => broker.connects.length > 4);
   const fromMs = clock.monotonicMs();

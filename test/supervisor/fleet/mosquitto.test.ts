@@ -134,7 +134,7 @@ inMosquitto("down at the start, down for hours, killed and slow: each document c
   };
   await steady();
 
-  const online = () => lines.filter((line) => line.includes("connected to the broker")).length;
+  const online = () => lines.filter((line) => line.includes("connected to the fleet")).length;
   await broker.down();
   tpManager.payment("charged", { attempt: 2 });
   await clock.advance(FLEET_ROUND_MS);
@@ -146,7 +146,7 @@ inMosquitto("down at the start, down for hours, killed and slow: each document c
   await steady();
 
   // Stopped in the middle it takes what comes and answers nothing.
-  const losses = () => lines.filter((line) => line.includes("is not reached")).length;
+  const losses = () => lines.filter((line) => line.includes("there is no connection")).length;
   const before = losses();
   broker.signal("SIGSTOP");
   tpManager.payment("charged", { attempt: 3 });
@@ -166,7 +166,7 @@ inMosquitto("a twin that takes the session: an alarm, and a wait of minutes", as
   const alarmed = ({ lines }: (typeof rigs)[number]) =>
     lines.some((line) => line.includes('"alarm":"fleet-twin"'));
   const births = ({ lines }: (typeof rigs)[number]) =>
-    lines.filter((line) => line.includes("connected to the broker")).length;
+    lines.filter((line) => line.includes("connected to the fleet")).length;
   // They throw each other out, until one of them waits for five minutes at least.
   for (let steps = 0; !rigs.some(alarmed); steps++) {
     expect(steps).toBeLessThan(1_000);

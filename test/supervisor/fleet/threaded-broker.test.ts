@@ -206,7 +206,7 @@ test("a malformed packet and floods end a thread's connection", async () => {
   const ends = await Promise.all(attacks.map((attack) => attacked(connect, attack, true)));
   expect(ends).toEqual([
     expect.stringContaining("failed: "),
-    ...floods.map(() => "failed: the broker sends too much"),
+    ...floods.map(() => "failed: the broker floods us with data"),
   ]);
 });
 

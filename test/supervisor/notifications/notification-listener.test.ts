@@ -196,7 +196,8 @@ describe("a notification of our order", () => {
     expect(await notify()).toBe(200);
     const fields = { operation: "refund" };
     expect(await notify(fields, md5(resultOf(fields) + salt))).toBe(200);
-    const taken = rig.lines.filter(({ msg }) => msg === "the gateway notified an outcome");
+    const text = "the gateway notified the outcome of an order";
+    const taken = rig.lines.filter(({ msg }) => msg === text);
     expect(taken.map(({ signedWith }) => signedWith)).toEqual(["GATEWAY_PWD", setting]);
     expect(JSON.stringify(rig.lines)).not.toContain(salt);
     expect(JSON.stringify(rig.lines)).not.toContain(PASSWORD);

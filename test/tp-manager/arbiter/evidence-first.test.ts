@@ -133,7 +133,7 @@ describe.each(doubts)("%s", (_doubt, arises) => {
     await at.clock.advance(0);
     expect(left).toEqual([]);
     expect(at.journal.days.closings(0, Number.MAX_SAFE_INTEGER)).toEqual([]);
-    expect(at.lines.join()).toContain("the terminal demands an end of day, which begins now");
+    expect(at.lines.join()).toContain("the end of day that the terminal demands begins now");
     expect(at.lines.join()).not.toContain("end-of-day-failed");
     at.closing.close();
   });

@@ -151,7 +151,7 @@ async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
   const replies = repliesOf(socket);
   const next = async (): Promise<Reply> => {
     const { value, done } = await replies.next();
-    if (done) throw new Error("the mail server ended the conversation");
+    if (done) throw new Error("the mail server closed the connection before the mail was accepted");
     return value;
   };
   const say = (line: string): Promise<Reply> => {
@@ -186,12 +186,12 @@ async function* repliesOf(socket: Socket): AsyncGenerator<Reply, undefined> {
   for await (const chunk of socket) {
     unread += chunk;
     characters += String(chunk).length;
-    if (characters > REPLY_CHARACTERS_MAX) throw new Error("the mail server does not stop talking");
+    if (characters > REPLY_CHARACTERS_MAX) throw new Error("the mail server's replies are endless");
     const lines = unread.split("\n");
     unread = lines.pop() ?? "";
     for (const line of lines.map((one) => one.trimEnd())) {
       const [, code, more] = /^(\d{3})(-?)/.exec(line) ?? [];
-      if (code === undefined) throw new Error(`not a mail server: ${line.slice(0, 80)}`);
+      if (code === undefined) throw new Error(`the server speaks no SMTP: ${line.slice(0, 80)}`);
       if (more !== "-") yield { code: Number(code), answer: line };
     }
   }

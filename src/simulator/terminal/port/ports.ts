@@ -127,7 +127,7 @@ function setRaw(path: string): void {
   try {
     execFileSync("stty", [device, path, "raw", "-echo"], { stdio: "pipe" });
   } catch (error) {
-    throw new Error(`cannot set ${path} raw: the program stty is needed`, { cause: error });
+    throw new Error(`cannot set ${path} raw: stty failed or is missing`, { cause: error });
   }
 }
 
@@ -284,7 +284,7 @@ export class Connections {
   }
 
   async close(): Promise<void> {
-    this.#over.abort(new Error("the simulator is closing"));
+    this.#over.abort(new Error("the terminal simulator is being closed"));
     await this.#opening;
     await this.#shut();
   }
@@ -298,7 +298,7 @@ export class Connections {
       this.#opening = this.open().then(
         () => true,
         (error: Error) => {
-          this.#input.note(`the lines cannot be opened again: ${error.message}`);
+          this.#input.note(`the simulator cannot open its lines again: ${error.message}`);
           return false;
         },
       );

@@ -150,7 +150,7 @@ export function note(charactersMax: number): z.ZodString {
 /** Returns the schema of a note that must be plain text with a letter or digit. */
 export function legible(charactersMax: number): z.ZodString {
   return note(charactersMax)
-    .regex(plainForm, "must be plain text")
+    .regex(plainForm, "must be plain text without control characters")
     .regex(readableForm, "must have a letter or a digit");
 }
 

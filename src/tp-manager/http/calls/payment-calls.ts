@@ -206,7 +206,7 @@ function whenWritten(
     try {
       orders.answerRead(orderId);
     } catch (error) {
-      log.error({ orderId, err: error }, "the journal did not take that an answer was read");
+      log.error({ orderId, err: error }, "could not store that the kiosk has read an answer");
     }
   });
 }
@@ -230,7 +230,7 @@ function followCharge(
     try {
       orders.chargeAnswered(orderId, arrived);
     } catch (error) {
-      log.error({ orderId, err: error }, "the journal did not take whether a charge was read");
+      log.error({ orderId, err: error }, "could not store whether the kiosk has read a charge");
     }
   });
 }

@@ -29,7 +29,7 @@ export async function listenOnLoopback(
     () => true,
     (error: unknown) => {
       if (!isMissing(error)) throw error;
-      log.info("this machine has no ::1, listening on 127.0.0.1 only");
+      log.info("the server listens on 127.0.0.1 only, because this machine has no ::1");
       return false;
     },
   );

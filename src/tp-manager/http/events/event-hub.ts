@@ -26,7 +26,7 @@ export class EventHub {
       try {
         listener(event);
       } catch (error) {
-        this.#log.error({ err: error, event: event.name }, "a listener of events failed");
+        this.#log.error({ err: error, event: event.name }, "the program failed to handle an event");
       }
     }
   };

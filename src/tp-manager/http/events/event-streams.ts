@@ -119,7 +119,7 @@ class EventReader {
     try {
       this.#send();
     } catch (error) {
-      this.#log.error({ err: error }, "a stream of events was ended by a fault");
+      this.#log.error({ err: error }, "a client's event stream was closed because of a fault");
       this.#response.destroy();
     }
   }

@@ -78,7 +78,7 @@ export class Maintenance {
         const args = ["doctor", "--json", "--bundle", file];
         const { stderr } = await this.#launcher(args, DOCTOR_LIMIT_MS);
         return await readFile(file).catch((cause: unknown) => {
-          throw new Error(`no support bundle was written: ${stderr.trim()}`, { cause });
+          throw new Error(`the support bundle could not be written: ${stderr.trim()}`, { cause });
         });
       } finally {
         await rm(folder, { recursive: true, force: true });

@@ -93,7 +93,7 @@ function splitInTwo(json: z.core.JSONSchema.BaseSchema, names: readonly [string,
 function addTexts(schema: Json, texts: Texts): void {
   for (const [name, text] of Object.entries(texts)) {
     const member = name === "" ? schema : memberOf(schema, name);
-    if (!member) throw new Error(`no schema for the text of ${name}: ${JSON.stringify(text)}`);
+    if (!member) throw new Error(`the schema lacks ${name} of the text ${JSON.stringify(text)}`);
     if (typeof text === "string") member["description"] = text;
     else addTexts(member, text);
   }

@@ -177,7 +177,7 @@ type ApiError = NonNullable<PaymentAnswer["error"]>;
 /** Returns the schema of one of several errors, which their codes distinguish. */
 export function oneOfErrors(codes: readonly ErrorCode[]): z.ZodType<ApiError, ApiError> {
   const [first, ...others] = [...new Set(codes)].map((code) => apiErrors[code]);
-  if (!first) throw new Error("an error has a code");
+  if (!first) throw new Error("a schema of errors needs at least one error code");
   const one = others.length === 0 ? first : z.discriminatedUnion("code", [first, ...others]);
   return one as unknown as z.ZodType<ApiError, ApiError>;
 }

@@ -107,7 +107,7 @@ export class HourWatch {
       days.addHour(this.#counted, nowMs - keptDays * DAY_MS);
       this.#counted = { atMs: hourOf(nowMs), ...nothing };
     } catch (error) {
-      log.warn({ err: error }, "the journal did not take how the hour was");
+      log.warn({ err: error }, "could not write the figures of the past hour to the journal");
     }
     this.#writtenMs = clock.monotonicMs();
   }

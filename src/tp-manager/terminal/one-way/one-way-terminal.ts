@@ -209,7 +209,7 @@ export class OneWayTerminal implements Terminal {
     let limit: Timer | undefined;
     try {
       const sent = await sendRequest(request, paying, dialogue, clock);
-      log.info({ sent }, "an attempt to send the payment request has ended");
+      log.info({ sent }, "sending the payment request to the terminal has ended");
       if (sent === "not-sent" || sent === "refused") {
         this.#silence.takeBack();
         return notBegun(sent, paying.fault || (dialogue.problem ?? ""));
@@ -260,7 +260,7 @@ export class OneWayTerminal implements Terminal {
     if (this.#storedAtMs === undefined || (this.#paying && !isEarly)) return false;
     const agoMs = clock.monotonicMs() - this.#storedAtMs;
     if (agoMs > REPEAT_MS || this.#isAgain(reply) !== true) return false;
-    log.warn({}, "the terminal repeated its newest result");
+    log.warn({}, "the terminal repeated the result that it reported last");
     return true;
   }
 
@@ -374,14 +374,14 @@ export class OneWayTerminal implements Terminal {
     const isNews = paying !== undefined && paying.fault !== text;
     if (isNews) paying.fault = text;
     if (this.#isTooNoisy()) return;
-    this.#options.log.warn({}, `the terminal sent bytes that form no result: ${text}`);
+    this.#options.log.warn({}, `the terminal sent a message that is no valid result: ${text}`);
     this.#emit({ type: "protocol", text });
     if (!isNews || !paying.isSent) return;
     try {
       // The journal gets an empty report, as evidence that the terminal sent something.
       paying.observer.report({ ...emptyReport(), resultText: text });
     } catch (error) {
-      this.#options.log.warn({ err: error }, "a malformed message could not be stored as evidence");
+      this.#options.log.warn({ err: error }, "could not store a malformed message of the terminal");
     }
   }
 

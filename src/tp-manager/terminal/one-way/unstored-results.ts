@@ -43,7 +43,7 @@ export class UnstoredResults {
   /** Adds a result that must wait until the outcome of the running payment is on disk. */
   hold(result: UnstoredResult): void {
     if (!this.#add(result)) return;
-    this.#log.warn({}, "a result of the terminal waits until the running payment has ended");
+    this.#log.warn({}, "a result of the terminal is stored once the running payment has ended");
   }
 
   #add(result: UnstoredResult): boolean {

@@ -55,13 +55,13 @@ export class Housekeeping {
     const command = this.#command(demand);
     if (!command) return;
     const beganMs = clock.monotonicMs();
-    log.info({ demand }, "maintenance that the terminal demands was started");
+    log.info({ demand }, "maintenance that the terminal demands has begun");
     const end = await run(command);
     const problem = this.#problemOf(end);
     const how = end.end === "lost" ? "lost" : problem === null ? "met" : "failed";
     if (end.end !== "not-sent") this.#tried(demand, how, beganMs);
-    if (problem === null) log.info({ demand }, "maintenance that the terminal demands is done");
-    else log.warn({ demand, problem }, "maintenance that the terminal demands has failed");
+    if (problem === null) log.info({ demand }, "maintenance that the terminal demanded is done");
+    else log.warn({ demand, problem }, "maintenance that the terminal demanded has failed");
     emit({ type: "housekeeping", job: demand, problem });
   }
 

@@ -189,7 +189,7 @@ export class PaymentExchange implements ExchangeListener {
     try {
       call();
     } catch (error) {
-      this.#zvt.log.error({ err: error }, `the receiver of payment events failed at: ${what}`);
+      this.#zvt.log.error({ err: error }, `could not handle an event of the payment: ${what}`);
     }
   }
 }

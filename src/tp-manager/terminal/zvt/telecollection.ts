@@ -29,7 +29,7 @@ export async function telecollection(
     // A terminal that does not know the question answers 84 83. A locked terminal, which the end of
     // day may unlock, answers with the code of its lock (docs/zvt.md 5.3).
     const code = codeText(codeOf(asked.message));
-    log.info({ code }, "the terminal refused the question about open pre-authorisations");
+    log.info({ code }, "the terminal refused to list its open pre-authorisations");
   }
   const prints = new PrintCollector();
   let settlement: Message | undefined;

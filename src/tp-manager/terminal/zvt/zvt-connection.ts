@@ -132,7 +132,7 @@ export class ZvtConnection {
     const idle = this.#link === "connected" && this.asks.status?.cr !== "1";
     if (!idle || this.#resync || this.#wire.held) return;
     const asked = this.withWire({ waitMs: 0 }, (run) => run(logOff())).catch((error: unknown) =>
-      log.info({ err: error }, "the Log-Off was not carried out"),
+      log.info({ err: error }, "the terminal did not carry out the command Log-Off"),
     );
     await within(clock, "zvt log-off", LOG_OFF_LIMIT_MS, asked);
   }
@@ -266,7 +266,7 @@ export class ZvtConnection {
     const session = new Session(options, {
       unmatched: (message) => this.#unmatched(message),
       note: (text) => {
-        this.#zvt.log.info({ text }, "the session with the terminal reported an irregularity");
+        this.#zvt.log.info({ text }, "the terminal deviated from the protocol");
         this.#zvt.emit({ type: "protocol", text });
       },
       down,

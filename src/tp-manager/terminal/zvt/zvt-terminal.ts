@@ -235,7 +235,7 @@ export class ZvtTerminal implements Terminal {
     try {
       payment.stored(await this.#connection.asks.lastTransaction(run));
     } catch (error) {
-      this.#zvt.log.error({ err: error }, "the partly charged amount could not be confirmed");
+      this.#zvt.log.error({ err: error }, "could not read how much the terminal charged");
     }
   }
 
@@ -247,7 +247,7 @@ export class ZvtTerminal implements Terminal {
   decideGoods(decision: GoodsDecision): void {
     const { session } = this.#connection;
     const payment = this.#payment;
-    if (!payment?.held) throw new Error("no sale waits for its goods");
+    if (!payment?.held) throw new Error("no sale on the terminal waits for goods");
     payment.decision = decision;
     // Without a session the line is lost, and the payment ends as lost.
     session?.decideGoods(decision);
@@ -353,7 +353,7 @@ export class ZvtTerminal implements Terminal {
     try {
       await this.#connection.asks.relearn(run);
     } catch (error) {
-      this.#zvt.log.info({ reason: textOf(error) }, "the terminal is absent after its end of day");
+      this.#zvt.log.info({ reason: textOf(error) }, "the terminal is silent after its end of day");
     }
   }
 
@@ -375,7 +375,7 @@ export class ZvtTerminal implements Terminal {
         listener(event);
       } catch (error) {
         // A failing listener must not change the dialogue with the terminal.
-        this.#zvt.log.error({ err: error }, `a listener of terminal events failed: ${event.type}`);
+        this.#zvt.log.error({ err: error }, `could not handle the terminal's event ${event.type}`);
       }
     }
   }

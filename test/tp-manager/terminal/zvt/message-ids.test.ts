@@ -119,7 +119,7 @@ describe.each(bothLines)("numbered messages over %s", (_kind, makePeer) => {
     expect(await checking).toMatchObject({ cr: "0" });
     expect(driver.events).toContainEqual({
       type: "protocol",
-      text: `a late answer to message 00000${accepted}: negative-acknowledgement`,
+      text: `the terminal answered message 00000${accepted} too late: negative-acknowledgement`,
     });
   });
 });

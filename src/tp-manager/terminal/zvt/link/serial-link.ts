@@ -42,7 +42,7 @@ export class SerialLink extends ApduLink {
   send(apdu: Apdu, done: (outcome: SendOutcome) => void): void {
     const before = this.#outgoing;
     if (before && !(isAnswer(apdu) && !isAnswer(before.apdu))) {
-      throw new Error("a message is under way on this link");
+      throw new Error("another message is still being sent on this serial link");
     }
     // The terminal waits for this answer, so our own command gives way (docs/zvt.md 2.5).
     if (before) this.#finish({ outcome: "collided", copies: before.sends });

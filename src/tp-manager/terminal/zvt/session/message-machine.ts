@@ -161,7 +161,7 @@ export function unsolicited(
   switch (arrived.name) {
     case "status-information":
       if (problem !== null || !isSettlement(arrived)) return unmatchedReport(state, arrived);
-      return stay(state, note("totals of an end of day that was not asked for"), answer(accept));
+      return stay(state, note("totals came of an end of day nobody requested"), answer(accept));
     case "intermediate-status":
     case "print-line":
     case "print-text-block":
@@ -244,7 +244,7 @@ function isApproval({ fields, parts }: Message): boolean {
 function hold(state: Served, report: Message, bytes: string): Step {
   const { goods } = state.command;
   if (!goods) {
-    return stay(state, note("held without a window for goods"), answer(processingError));
+    return stay(state, note("this payment does not wait for goods"), answer(processingError));
   }
   const asked = state.goods?.asked ?? 0;
   return {

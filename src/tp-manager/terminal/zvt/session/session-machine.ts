@@ -143,7 +143,7 @@ function answerArrived(state: SessionState, reply: Message, context: SessionCont
   if (!due) {
     const late = state.at === "served" && state.abort.unanswered;
     const next = late ? { ...state, abort: { ...state.abort, unanswered: false } } : state;
-    return stay(next, note(`an answer without a command: ${reply.name}`));
+    return stay(next, note(`the terminal answered without a command: ${reply.name}`));
   }
   const code = reply.control & 0xff;
   return abortAnswered(state, good ? { answer: "taken" } : { answer: "refused", code });

@@ -177,7 +177,7 @@ export class Session implements LinkListener {
     const id = this.#ids.of(message);
     if (isAnswer(apdu)) {
       if (!this.#ids.isLate(id)) return false;
-      this.#listener.note(`a late answer to message ${id}: ${message.name}`);
+      this.#listener.note(`the terminal answered message ${id} too late: ${message.name}`);
       return true;
     }
     const before = this.#ids.repeated(id, bytes);
@@ -187,7 +187,7 @@ export class Session implements LinkListener {
       this.#ids.heard(id, bytes);
       return false;
     }
-    this.#listener.note(`message ${id} again: ${message.name}`);
+    this.#listener.note(`the terminal sent message ${id} again: ${message.name}`);
     if (before.answer) this.#transmit("answer", before.answer);
     return true;
   }
@@ -307,7 +307,7 @@ export class Session implements LinkListener {
     try {
       verdict = this.#exchange?.listener.judge?.(message) ?? "refuse";
     } catch (error) {
-      this.#options.log.error({ err: error }, "a report could not be stored and is refused");
+      this.#options.log.error({ err: error }, "a report was refused, as it could not be stored");
     }
     // The verdict goes into the machine before all inputs that arrived meanwhile.
     this.#inputs.unshift({ input: "verdict", verdict, message, bytes });

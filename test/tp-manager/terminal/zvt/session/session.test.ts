@@ -279,7 +279,7 @@ describe("an abort", () => {
     void session.abort();
     await clock.advance(5_000);
     line.arrive("848300 061e016c");
-    expect(told).toEqual(["an answer without a command: negative-acknowledgement"]);
+    expect(told).toEqual(["the terminal answered without a command: negative-acknowledgement"]);
   });
 
   test("may be called twice, is sent once, and gives both calls its answer", async () => {
