@@ -34,7 +34,7 @@ export const cursor = z
     return { archived, before: Number(archived ? text.slice(ARCHIVE.length) : text) };
   })
   .refine(({ before }) => before <= Number.MAX_SAFE_INTEGER, cursorMessage)
-  .meta({ description: "The next-cursor of the page before." });
+  .meta({ description: "The next-cursor of the previous page." });
 
 /** Returns the text of a cursor, which {@link cursor} reads. */
 export function cursorOf({ archived, before }: SearchPosition): string {
