@@ -168,18 +168,18 @@ describe.skipIf(!haveChromium)("payments and the day in the console", () => {
     expect(await body(page)).not.toMatch(/5413330000004444/);
     const way = await page.locator("#gateway-title ~ .steps").innerText();
     expect(way.split("\n").filter((line) => !/^\W*\d.*\d$|AM$|PM$/.test(line))).toEqual([
-      "It was kept to be sent.",
-      "Try 1: the gateway did not take it. amount invalid",
-      "It was parked: it is not sent until a person decides. the gateway refused: amount invalid",
-      "Ada (operator) had it sent again. corrected",
-      "Try 2: no sure answer; the gateway may have it. no answer in time",
-      "A person closed it without sending. booked by hand",
-      "Try 3: the gateway took it.",
+      "The order was stored to be sent to the gateway.",
+      "Attempt 1: the gateway did not accept the order. amount invalid",
+      "The order is not sent until an operator decides. the gateway refused: amount invalid",
+      "Ada (operator) had the order sent again. corrected",
+      "Attempt 2: no clear answer; the gateway may have the order. no answer in time",
+      "A person closed the order without sending it. booked by hand",
+      "Attempt 3: the gateway accepted the order.",
     ]);
     await page.getByLabel(/Part to refund/).fill("1.20");
     await page.keyboard.press("Enter");
     const dialogue = page.getByRole("dialog");
-    await expect.poll(() => dialogue.innerText()).toMatch(/gives back EUR\s1.20 of order A-1001/);
+    await expect.poll(() => dialogue.innerText()).toMatch(/pays back EUR\s1.20 of order A-1001/);
     await dialogue.getByLabel("Your name").fill("Anna");
     await dialogue.getByLabel("Reason").fill("goods were cold");
     await page.keyboard.press("Enter");
