@@ -79,7 +79,7 @@ test.each([
   const { data } = windows(does, user);
   const line = await closeDataFolder(data);
   expect(line).toMatch(says);
-  expect(line?.startsWith(`${data} was not closed to other users: `)).toBe(true);
+  expect(line?.startsWith(`could not close ${data} to other users: `)).toBe(true);
   windows("exit 0");
   expect(await closeDataFolder(data)).toBeUndefined();
   expect(calls("icacls")).toContain("/inheritance:r");

@@ -132,7 +132,7 @@ test("no file is touched while a program runs", async () => {
   const copies = readdirSync(join(folder, "backup")).sort();
   for (const store of [undefined, "journal", "supervisor"] as const) {
     await expect(restore(site, { subject: store, from: undefined })).rejects.toThrow(
-      "supervisor runs: ./launch.sh stop comes first",
+      "supervisor runs: first run ./launch.sh stop",
     );
   }
   expect(readdirSync(join(folder, "backup")).sort()).toEqual(copies);

@@ -137,7 +137,7 @@ async function finishUpdateFirst(context: CommandContext): Promise<void> {
   const elsewhere = await finishUpdate(context);
   if (isCutOff || elsewhere !== undefined) await stopHere(context, true);
   if (elsewhere === undefined) return;
-  throw new ProgramExit(exitCodes.unavailable, "another version is named: it runs next");
+  throw new ProgramExit(exitCodes.unavailable, "another version was installed and runs next");
 }
 
 function startChild(spec: ProgramSpec) {

@@ -115,7 +115,7 @@ class Repair {
     } catch (error) {
       // On a full disk the pauses are lost, and the probes go on.
       const storage = storageFault(error, dataDirectory);
-      this.#report(storage ?? `not kept: ${(error as Error).message}`);
+      this.#report(storage ?? `could not store the failures: ${(error as Error).message}`);
     }
     return outcomes.find(({ exitCode }) => exitCode !== exitCodes.ok)?.exitCode ?? exitCodes.ok;
   }
@@ -139,12 +139,12 @@ class Repair {
     const missed = before.missed + 1;
     const wait = { record: { ...before, missed }, exitCode: exitCodes.unavailable };
     if (missed < MISSED_MAX) {
-      const then = "replaced when it does not at the next check either";
+      const then = "it is restarted if it does not answer the next check either";
       this.#report(`${spec.name} does not answer; ${then}`);
       return wait;
     }
     if ((await stopProcess(spec, clock)) === "still-running") {
-      this.#report(`${spec.name} is hung and cannot be ended; is it another user's process?`);
+      this.#report(`${spec.name} hangs and cannot be ended; it may belong to another user`);
       return wait;
     }
     const record = this.#failed(before, "hung", clock.now());

@@ -41,7 +41,7 @@ async function restoreHere(
   const running = programSpecs(dataDirectory).filter((spec) => findProcesses(spec).length > 0);
   if (running.length > 0) {
     const names = running.map(({ name }) => name).join(" and ");
-    throw new ProgramExit(exitCodes.alreadyRunning, `${names} runs: ./launch.sh stop comes first`);
+    throw new ProgramExit(exitCodes.alreadyRunning, `${names} runs: first run ./launch.sh stop`);
   }
   const wanted = stores.filter((store) => subject === undefined || subject === store);
   const copies = wanted.map((store) => copyOf(dataDirectory, store, from));

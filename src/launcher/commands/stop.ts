@@ -22,12 +22,12 @@ export function stop(context: CommandContext): Promise<number> {
 /** How each outcome of a stop is printed. */
 export const stopTexts = {
   stopped: { mood: "good", state: "stopped", details: "" },
-  killed: { mood: "warn", state: "killed", details: "it did not end by itself" },
+  killed: { mood: "warn", state: "killed", details: "the program did not end by itself in time" },
   "was-not-running": { mood: "plain", state: "was not running", details: "" },
   "still-running": {
     mood: "bad",
     state: "still running",
-    details: "it cannot be ended: is it another user's process?",
+    details: "the program cannot be ended; it may belong to another user",
   },
 } as const satisfies Record<Stopped, object>;
 
@@ -47,7 +47,7 @@ export async function stopHere(
   };
   for (const spec of programSpecs(dataDirectory)) {
     const onSlow = (): void =>
-      output.row(spec.name, "plain", "is stopping", "what is running is brought to its end");
+      output.row(spec.name, "plain", "is stopping", "running work is brought to its end");
     report(spec.name, await stopProgram(spec, clock, onSlow));
   }
   const simulators = simulatorSpecs(dataDirectory).map(async (spec) => {

@@ -20,7 +20,7 @@ export async function stores(
     const answer = await client.call("stores", request, ANSWER_WITHIN_MS);
     const gap = answer.doubt;
     if (answer.ended) {
-      output.row("journal.db", "good", "accepted", "orders are no longer looked up first");
+      output.row("journal.db", "good", "accepted", "new orders are paid without a lookup");
     } else if (!gap) output.row("journal.db", "good", "whole");
     else {
       const since = `since ${isoTime(gap.sinceMs)}: ${gap.because}`;
@@ -30,7 +30,7 @@ export async function stores(
       for (const sale of gap.ofNoOrder) output.row("sale of no order", "warn", "open", sale);
     }
     if (answer.handingAgain)
-      output.row("supervisor.db", "warn", "lost", "is being handed everything again");
+      output.row("supervisor.db", "warn", "lost", "tp-manager hands off everything again");
     return exitCodes.ok;
   } catch (error) {
     if (!(error instanceof IpcError)) throw error;

@@ -85,7 +85,7 @@ async function checkForVersion(context: CommandContext, how: "ask" | "fetch"): P
   const { config } = loadConfig(configFile, "supervisor");
   try {
     const found = await checkNow(context, config, how, (message) => output.note(message));
-    if (!found) throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
+    if (!found) throw new ProgramExit(exitCodes.alreadyRunning, "another update is running here");
     output.row("update", "good", found.version ?? "none", checkText(found));
     return exitCodes.ok;
   } catch (error) {

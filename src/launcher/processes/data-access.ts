@@ -35,7 +35,7 @@ export async function closeDataFolder(dataDirectory: string): Promise<string | u
     writeFileSync(done, "");
     return undefined;
   } catch (error) {
-    return `${dataDirectory} was not closed to other users: ${toolFault(error)}`;
+    return `could not close ${dataDirectory} to other users: ${toolFault(error)}`;
   }
 }
 

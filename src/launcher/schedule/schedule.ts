@@ -35,7 +35,7 @@ export async function changeSchedule(
   refuseOtherUser(dataDirectory);
   const change = await schedule[what](entry);
   const line = await schedule.find(entry);
-  output.row("keep-alive", "good", change, line ?? `nothing of it in the ${schedule.name}`);
+  output.row("keep-alive", "good", change, line ?? `the ${schedule.name} has no entry for it`);
   return exitCodes.ok;
 }
 

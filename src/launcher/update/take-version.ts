@@ -95,7 +95,7 @@ export async function withUpdateLock(
     if (elsewhere !== undefined) return elsewhere;
   }
   const lock = await takeUpdateLock(dataDirectory, context.clock);
-  if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, "another update is at work here");
+  if (!lock) throw new ProgramExit(exitCodes.alreadyRunning, "another update is running here");
   return await work().finally(() => lock.release());
 }
 

@@ -142,8 +142,8 @@ export class WriteProof {
     this.#busySinceMs ??= this.#triedMs ?? 0;
     if ((this.#triedMs ?? 0) - this.#busySinceMs < BUSY_FOR_MS) return;
     this.#failed =
-      `another program keeps the database in ${this.#folder} locked: end it; ` +
-      "it goes on when it lets go";
+      `another program keeps the database in ${this.#folder} locked: end that program; ` +
+      "the connector goes on when the lock is released";
   }
 
   /** Returns the fault of a failed write; undefined: the database refused only the row. */

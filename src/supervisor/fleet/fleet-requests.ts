@@ -86,9 +86,9 @@ export class FleetRequests {
     for (const hold of over) store.setHold(hold.version, ended(hold, nowMs));
     const running = store.runningHolds.map(({ untilMs }) => untilMs ?? 0);
     const isOurs = updates?.holdUntil(running.length === 0 ? null : Math.max(...running));
-    const then = isOurs === false ? "an operator holds updates on" : "it is switched to as usual";
+    const then = isOurs === false ? "an operator still holds updates" : "it is installed as usual";
     for (const { version } of over) {
-      const says = `the fleet's hold of version ${version} is over: ${then}`;
+      const says = `the fleet's hold of version ${version} has ended: ${then}`;
       log.error({ alarm: "update-hold-ended", about: version }, says);
     }
   }

@@ -218,7 +218,7 @@ class MqttConnection implements BrokerConnection {
         if (!error) return end("taken");
         const code = "code" in error ? Number(error.code) : 0;
         if (REFUSED_FOR_GOOD.includes(code)) return end("refused");
-        this.#lose("failed", `the broker takes nothing: ${error.message}`);
+        this.#lose("failed", `the broker accepts no message: ${error.message}`);
       });
     });
   }

@@ -64,7 +64,7 @@ export function checkedOrderFields(given: OrderValues) {
       problems.push(`${name} ${fault}`);
     } else if (misfit === "cut") {
       values[name] = cut(cleanText(value), lengthMax);
-      notes.push(`${name} ${fault}: cut or cleaned`);
+      notes.push(`${name} ${fault}: shortened or cleaned`);
     } else {
       notes.push(`${name} ${fault}: left out`);
     }

@@ -229,7 +229,7 @@ export class PaymentRun {
 
   #windowIsOver(): void {
     try {
-      this.decide({ goods: "not-issued" }, "no word about the goods in time");
+      this.decide({ goods: "not-issued" }, "the kiosk did not say in time whether goods came out");
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       // No decision is needed: the terminal reverses the sale by itself later (docs/zvt.md 8.2).

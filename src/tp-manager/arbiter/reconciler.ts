@@ -167,7 +167,7 @@ function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transaction
 function textOfDifference({ terminal, journal, ...difference }: Difference): string {
   const { currency, exponent, differenceMinor, because, suspects, isSole } = difference;
   const major = (minor: number): string => `${formatMajor(minor, exponent)} ${currency}`;
-  const sums = `${major(terminal.sumMinor)} there, ${major(journal.sumMinor)} here`;
+  const sums = `terminal ${major(terminal.sumMinor)}, journal ${major(journal.sumMinor)}`;
   const found = suspects.length === 0 ? "no order explains it" : namesOf(suspects);
   const sure = isSole || suspects.length === 0 ? "" : "one or some of ";
   const next = "ask the bank or look at the terminal, then settle the order";

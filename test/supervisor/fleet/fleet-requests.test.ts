@@ -217,7 +217,7 @@ test("the alarm of a hold's end says that an operator's hold goes on", async () 
   await clock.advance(5_000);
   const alarms = lines.filter((line) => line.includes('"alarm":"update-hold-ended"'));
   expect(alarms).toHaveLength(1);
-  expect(alarms[0]).toContain("an operator holds updates on");
+  expect(alarms[0]).toContain("an operator still holds updates");
 });
 
 test("the end of one version's hold does not end the hold of another version", async () => {

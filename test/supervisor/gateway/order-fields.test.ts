@@ -81,7 +81,7 @@ test.each(lengths)("%s with more than %i characters is never sent unchanged", (n
       break;
     case "cut":
       expect(values?.[name]).toBe(ofLength(name, length));
-      expect(notes).toEqual([`${said}: cut or cleaned`]);
+      expect(notes).toEqual([`${said}: shortened or cleaned`]);
       break;
     case "leave-out":
       expect(values).not.toHaveProperty(name);

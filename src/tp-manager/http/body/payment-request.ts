@@ -60,7 +60,7 @@ const wantedAmount = ({ input }: { readonly input?: unknown }): string =>
 /** The body of a payment (docs/design.md 5.6, 12.3). */
 export const paymentRequest = z.strictObject({
   amount: amount(wantedAmount),
-  orderId: newOrderId.nullish().describe("The key of the sale, for ever. Made when missing."),
+  orderId: newOrderId.nullish().describe("Names the sale for ever; made if missing."),
   currency: z
     .string(currencyMessage)
     .regex(/^[A-Z]{3}$/, currencyMessage)
@@ -69,7 +69,7 @@ export const paymentRequest = z.strictObject({
     .nullish(),
   basket: taken(basket)
     .optional()
-    .describe("One cart object or a list of them; one that does not add up is echoed only."),
+    .describe("One cart object or a list of them; a cart with a wrong sum is only echoed."),
   customer: customer.nullish(),
   customData: customData.nullish(),
   delivery: judged(
@@ -77,7 +77,7 @@ export const paymentRequest = z.strictObject({
     `must be {"withinSeconds": 1 to ${DELIVERY_SECONDS_MAX}}`,
   )
     .nullish()
-    .describe("Two-phase sale: answered at the approval, ended by POST /delivery."),
+    .describe("Whether the sale has two phases: answered when approved, ended by POST /delivery."),
 });
 
 /** Checks a payment request and names every fault. Throws REQUEST_INVALID or CARD_DATA_REFUSED. */

@@ -53,7 +53,7 @@ const operating: readonly ErrorCode[] = [
 const keyed = {
   idempotencyKey: orderId
     .optional()
-    .describe("The caller's own: with the same key and body nothing is sent again."),
+    .describe("A key of the caller's choice: with the same key and body nothing is sent again."),
 };
 
 /** The calls about the gateway (docs/design.md 5.14), which need OPERATOR_LOGIN if that is set. */
@@ -169,7 +169,7 @@ function operation(kind: GatewayOperationKind): AnyCall {
   // A cancel is always for the whole amount.
   const part = kind === "cancel" ? {} : { amount: amount().nullish() };
   const isRefund = kind === "refund";
-  const again = yesOrNo.optional().describe("A part that was refunded just now, once more.");
+  const again = yesOrNo.optional().describe("Whether an equal refund is to be made once more.");
   return call({
     path: `/gateway/${kind}`,
     gatewayId,

@@ -16,7 +16,7 @@ import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
  * The order id in a path. It is not searched for card numbers, because an order must be found even
  * if the digits of its id look like one.
  */
-const params = z.object({ orderId: newOrderId.describe("The key of the sale.") });
+const params = z.object({ orderId: newOrderId.describe("The order id of the sale.") });
 
 export const paymentCalls: readonly AnyCall[] = [
   call({

@@ -74,7 +74,7 @@ export const programCalls: readonly AnyCall[] = [
     document: () => ({
       type: "text/event-stream",
       answer: z.string(),
-      description: "See x-events for the vocabulary.",
+      description: "A stream of the events that x-events describes.",
       errors: ["TOO_MANY_READERS"],
     }),
     /** Prefers the header: an EventSource that reconnects updates the header, not the query. */

@@ -15,7 +15,7 @@ const CHECK_LIMIT_MS = 10_000;
 const APPLICATION_TYPE = "tpa";
 
 const version = {
-  version: z.string().describe("The connector's: number, type and system."),
+  version: z.string().describe("The connector's version: number, type and system."),
   type: z.literal(APPLICATION_TYPE),
   os: z.string(),
 };

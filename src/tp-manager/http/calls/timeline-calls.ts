@@ -71,7 +71,7 @@ export const timelineCalls: readonly AnyCall[] = [
   call({
     path: "/story/{orderId}",
     reads: true,
-    params: z.object({ orderId: newOrderId.describe("The key of the sale.") }),
+    params: z.object({ orderId: newOrderId.describe("The order id of the sale.") }),
     document: ({ timeline }) => ({
       answer: timeline,
       errors: ["ORDER_NOT_FOUND", "STORES_DISAGREE", "TERMINAL_IN_DOUBT"],

@@ -11,9 +11,9 @@ import { amount, currency, jsonValue, orderId, success, time, transactionId } fr
 /** The answers about the gateway, and about what waits to be sent there. */
 
 export const publicId = z.string();
-const ownPublicId = publicId.describe("The gateway's own id.");
+const ownPublicId = publicId.describe("The gateway's own id of the transaction.");
 export const operationId = z.string();
-const code = z.int().nullable().describe("The gateway's; 0 is good.");
+const code = z.int().nullable().describe("The gateway's result code; 0: success.");
 
 const sendingStep = z.object({
   at: time,

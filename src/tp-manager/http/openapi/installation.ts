@@ -132,7 +132,7 @@ export const doctor = z.object({
 
 const minor = z.int().describe("In minor units: 999 is 9.99 EUR.");
 const countAndSum = z.object({
-  count: z.int().nullable().describe("null: the terminal's field is too small for it."),
+  count: z.int().nullable().describe("Number of sales; null: the terminal's field is too small."),
   sumMinor: minor,
 });
 const cardSum = z.object({ name: z.string(), count: z.int(), sumMinor: minor });
@@ -191,8 +191,8 @@ export const reconciliation = z.object({
 
 const counts = z
   .object(Object.fromEntries(paymentStatuses.map((status) => [status, z.int()])))
-  .describe("How many payments ended so; Approved and Unknown have not ended.");
-const watched = z.number().nullable().describe("null: nothing was watched in this hour.");
+  .describe("How many payments have this status; Approved and Unknown have not ended.");
+const watched = z.number().nullable().describe("null: the connector did not run in this hour.");
 const seconds = z.number().nullable();
 
 const hour = z.object({

@@ -120,27 +120,27 @@ export const attemptEvent = z.object({
 const chargedAmount = z
   .number()
   .nullable()
-  .describe("By the terminal's or an operator's word; null: not known. Returns do not change it.");
+  .describe("As terminal or operator reported it; null: not known. Returns do not change it.");
 const period = { startedAt: time, endedAt: time.nullable() };
 const payment = {
   status: z.enum(paymentStatuses),
   error: outcomeError.nullable(),
   receipt,
   ticket: z.string().describe("Printable text, lines separated by |."),
-  amount: z.number().describe("As it was asked for, in major units."),
+  amount: z.number().describe("The requested amount, in major units."),
   chargedAmount,
   currency: z.string().length(3),
   orderId: z.string(),
   // The next three members are repeated as they came in the request, if they came.
-  basket: z.unknown().optional().describe("The kiosk's own, whatever it was."),
+  basket: z.unknown().optional().describe("The basket as the kiosk sent it."),
   customer: customer.nullish(),
   customData: customData.nullish(),
-  notificationGatewaySent: z.boolean().describe("The gateway has the order now."),
+  notificationGatewaySent: z.boolean().describe("Whether the gateway has received the order."),
   transactionId,
   warnings: z.array(z.string()),
 };
 const replay = {
-  replayed: z.literal(true).optional().describe("The order had been answered before."),
+  replayed: z.literal(true).optional().describe("Present if the order was answered before."),
   answeredAt: time.optional(),
 };
 export const paymentAnswer = z.object({ ...payment, ...replay });
@@ -179,7 +179,7 @@ const card = z
   .string()
   .nullable()
   .describe(
-    "Masked, as the terminal reported it; null: it reported none, or the archive has none.",
+    "The masked card number; null: the terminal reported none, or the archive has none.",
   );
 
 export const timeline = lookup.extend({

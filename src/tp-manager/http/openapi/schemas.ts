@@ -37,7 +37,7 @@ export const terminalIdentity = z.object({
 });
 
 export const declineAdvice = z.object({
-  hostCode: z.string().nullable().describe("The bank's own; null: the terminal decided by itself."),
+  hostCode: z.string().nullable().describe("The bank's code; null: the terminal decided itself."),
   tryAgain: z.enum(["same-card", "other-card", "no"]),
 });
 
@@ -77,7 +77,7 @@ const openReturn = z.object({
 const outcome = z
   .object({ terminalCode: z.string(), ...declineAdvice.shape })
   .partial()
-  .describe("Where the terminal ended the payment: its code, and what the customer can do.");
+  .describe("If the terminal ended the payment: its code, and what the customer can do.");
 /** An order other than the requested one, and whether it is charged. */
 const otherOrder = z.object({ orderId: z.string(), charged });
 const aboutOrder = otherOrder.partial();
@@ -101,7 +101,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
     faults: z
       .array(z.object({ field: z.string(), message: z.string() }))
       .optional()
-      .describe("Absent when the request could not be read so far."),
+      .describe("Absent if the request could not be read up to its fields."),
   }),
   CARD_DATA_REFUSED: z.object({ field: z.string() }),
   TERMINAL_BUSY: outcome.extend(aboutOrder.shape),
@@ -118,16 +118,16 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
     differs: z
       .array(z.enum(["basket", "customer", "customData"]))
       .optional()
-      .describe("With REPEAT_MUST_MATCH=all: what else differs."),
+      .describe("With REPEAT_MUST_MATCH=all: which members differ."),
   }),
   TERMINAL_SALE_UNMATCHED: z.object({
     receiptNumber: z.string().nullable(),
     amountMinor: z.number(),
-    sale: z.string().describe("In words."),
+    sale: z.string().describe("The sale in words, for people."),
   }),
   ANSWER_NOT_DELIVERED: otherOrder,
-  REVERSAL_REFUSED: z.object({ state: z.string().optional().describe("At the gateway.") }),
-  REVERSAL_NOT_SAFE: z.object({ because: z.string().describe("For people.") }),
+  REVERSAL_REFUSED: z.object({ state: z.string().optional().describe("Its state at the gateway.") }),
+  REVERSAL_NOT_SAFE: z.object({ because: z.string().describe("The reason, for people.") }),
   OPEN_PRE_AUTHORISATIONS: z.object({ receiptNumbers: z.array(z.string()) }),
   TELECOLLECTION_FAILED: z.object({ terminalCode: z.string(), end: z.string() }),
   GATEWAY_ID_UNKNOWN: z.object({ transactionPublicIds: z.array(z.string()).optional() }),
@@ -140,7 +140,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
       askedAt: time,
     })
     .partial()
-    .describe("The earlier refund; without members where the supervisor's database was lost."),
+    .describe("The earlier refund; it has no members if the supervisor's database was lost."),
   GATEWAY_REFUSED: operation,
   GATEWAY_NOT_SENT: operation,
   GATEWAY_OPERATION_UNKNOWN: operation,
@@ -152,7 +152,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
 };
 
 /** The details of error codes that have no details yet; a later version may add any member. */
-const noDetails = z.object({}).describe("None so far.");
+const noDetails = z.object({}).describe("No details yet.");
 
 /** The schema of the member `error` for each code. */
 export const apiErrors = Object.fromEntries(
@@ -161,10 +161,10 @@ export const apiErrors = Object.fromEntries(
     z
       .object({
         code: z.literal(code),
-        message: z.string().describe("For people; may change."),
-        charged: charged.describe("Whether the order that was asked for is charged."),
+        message: z.string().describe("A text for people; it may change."),
+        charged: charged.describe("Whether the order of the request is charged."),
         retry: (retry === "safe" ? z.enum([retry, "same_order"]) : z.literal(retry)).describe(
-          "What the kiosk's program may do. safe: of an order that is not charged only.",
+          "What the kiosk's program may do. safe: only for an order that is not charged.",
         ),
         details: details[code as ErrorCode] ?? noDetails,
       })
@@ -189,6 +189,6 @@ export const seenAt = time.nullable().describe("When a person acknowledged it; n
 /** A condition that is present, as an alarm names it. */
 export const condition = z.object({
   trouble: z.enum(conditionNames),
-  since: time.nullable().describe("null: not known."),
-  count: z.int().nullable().describe("How many are concerned; null: not countable."),
+  since: time.nullable().describe("Since when it lasts; null: not known."),
+  count: z.int().nullable().describe("How many items it concerns; null: not countable."),
 });

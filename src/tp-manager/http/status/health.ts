@@ -104,11 +104,11 @@ function noteOf(note: Note["note"], says: string, count: number | null = null): 
 function gapNotes({ open }: Watched["guard"]): Note[] {
   if (!open) return [];
   const says =
-    `${open.because}: each new order is looked up first, until the next end of day or ` +
+    `${open.because}: each new order is looked up before it is paid, until the gap ends or ` +
     "./launch.sh stores accept";
   const sales = open.ofNoOrder.length;
   if (sales === 0) return [noteOf("journal-doubted", says)];
-  const has = `the terminal has ${sales} ${sales === 1 ? "sale" : "sales"} that no order here has`;
+  const has = `the terminal has ${sales} ${sales === 1 ? "sale" : "sales"} of no known order`;
   return [noteOf("journal-doubted", says), noteOf("sales-unmatched", has, sales)];
 }
 
