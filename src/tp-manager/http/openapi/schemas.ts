@@ -126,7 +126,7 @@ const details: Partial<Record<ErrorCode, z.ZodObject>> = {
     sale: z.string().describe("The sale in words, for people."),
   }),
   ANSWER_NOT_DELIVERED: otherOrder,
-  REVERSAL_REFUSED: z.object({ state: z.string().optional().describe("Its state at the gateway.") }),
+  REVERSAL_REFUSED: z.object({ state: z.string().optional().describe("State at the gateway.") }),
   REVERSAL_NOT_SAFE: z.object({ because: z.string().describe("The reason, for people.") }),
   OPEN_PRE_AUTHORISATIONS: z.object({ receiptNumbers: z.array(z.string()) }),
   TELECOLLECTION_FAILED: z.object({ terminalCode: z.string(), end: z.string() }),
