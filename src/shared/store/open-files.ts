@@ -236,7 +236,7 @@ class Rescue {
 
   /** Copies the file by another program; meanwhile SQLite writes only into its log. */
   #saveElsewhere(copy: Copy, ended: (unsaved: string | undefined) => void): void {
-    if (!emptyLog(this.#database)) throw new Error("another program reads the database now");
+    if (!emptyLog(this.#database)) throw new Error("another program is reading the database");
     const program = startCopying(this.#file, copy.path);
     const pages = copyBackAt(this.#database, 0);
     const over = (): void => {
