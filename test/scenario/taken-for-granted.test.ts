@@ -62,9 +62,9 @@ const oneResult =
 const ownConnection =
   "own-connection: where each payment has its connection, a result comes on that of its request " +
   "alone";
-const echoes = (kind: string, shown: "has not shown yet that it gives" | "gives") =>
+const echoes = (kind: string, shown: "has not shown yet that it gives" | "has shown that it gives") =>
   `echoes-reference: this terminal ${shown} our reference back with ${kind}`;
-const register = (shown: "has not shown yet that it gives" | "gives") =>
+const register = (shown: "has not shown yet that it gives" | "has shown that it gives") =>
   `echoes-register: this terminal ${shown} our register number back`;
 
 test("each assumption about an own ZVT terminal is printed, with what it has not shown yet", () => {
@@ -98,7 +98,7 @@ test("a stored reversal is printed as learned once the terminal has shown one", 
   const reversed = await at.call("POST", "/reversal", { orderId: "B" });
   expect(reversed.one.status).toBe("Reversed");
   await at.firstPaid("C");
-  expect(printed().at(-1)).toBe(`stores-reversals: this terminal ${reversals}`);
+  expect(printed().at(-1)).toBe(`stores-reversals: this terminal has shown that it ${reversals}`);
 });
 
 test("TERMINAL_SHARED=yes: the assumption of a sole user is printed as off", async () => {
@@ -126,9 +126,9 @@ test("what a one-way terminal returns is learned for each kind of result", async
     ...ofOneWay,
     oneResult,
     ownConnection,
-    echoes("approvals", "gives"),
+    echoes("approvals", "has shown that it gives"),
     ...others,
-    register("gives"),
+    register("has shown that it gives"),
   ]);
 });
 

@@ -89,7 +89,7 @@ export class Sender {
     const { clock, closing, mail } = this.#parts;
     const overdue = new AbortController();
     const timer = clock.startTimer("notification answer", ANSWER_TIMEOUT_MS, () =>
-      overdue.abort(new Error(`the notification got no answer within ${ANSWER_TIMEOUT_MS} ms`)),
+      overdue.abort(new Error(`the notification got no answer in ${ANSWER_TIMEOUT_MS} ms`)),
     );
     try {
       const signal = AbortSignal.any([overdue.signal, closing]);

@@ -227,7 +227,7 @@ test("a mail server that hangs holds no notification up, and its mail is sent ag
     const list = await (await fetch(`${sandbox.url}/sandbox/notifications`)).json();
     return (list as { outcome: string }[]).map(({ outcome }) => outcome);
   };
-  await eventually(outcomes).toEqual(["the notification got no answer within 20000 ms", "HTTP 200"]);
+  await eventually(outcomes).toEqual(["the notification got no answer in 20000 ms", "HTTP 200"]);
   await eventually(() => clock.running).toEqual(["next notification"]);
   await clock.advance(2_000);
   await eventually(outcomes).toEqual(["SMTP 250 queued as 2", "HTTP 200"]);
