@@ -62,9 +62,10 @@ const oneResult =
 const ownConnection =
   "own-connection: where each payment has its connection, a result comes on that of its request " +
   "alone";
-const echoes = (kind: string, shown: "has not shown yet that it gives" | "has shown that it gives") =>
+type Shown = "has not shown yet that it gives" | "has shown that it gives";
+const echoes = (kind: string, shown: Shown) =>
   `echoes-reference: this terminal ${shown} our reference back with ${kind}`;
-const register = (shown: "has not shown yet that it gives" | "has shown that it gives") =>
+const register = (shown: Shown) =>
   `echoes-register: this terminal ${shown} our register number back`;
 
 test("each assumption about an own ZVT terminal is printed, with what it has not shown yet", () => {
