@@ -66,8 +66,8 @@ describe.skipIf(!haveChromium)("what waits for a person, and what runs", () => {
     await page.getByLabel("Sprache").selectOption("en");
     for (const [name, done] of [
       ["Accept the terminal", /Terminal 52500009 is accepted/],
-      ["Send again", /handed over again now/],
-      ["Close without sending", /will not be handed over/],
+      ["Send again", /handed off to the supervisor again now/],
+      ["Close without sending", /will not be handed off to the supervisor/],
       ["Acknowledge", /Nothing waits for a person/],
     ] as const) {
       await page.getByRole("button", { name }).click();

@@ -156,5 +156,5 @@ function hintFor(url: string): string | undefined {
     .replace(/\/+/g, "/")
     .replace(/(.)\/$/, "$1");
   if (known === path || allowedMethods(known).length === 0) return undefined;
-  return `There is no such call; paths are in lower case without a slash at the end: ${known}`;
+  return `The path must be in lower case without a slash at the end: ${known}`;
 }

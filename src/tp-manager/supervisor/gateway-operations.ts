@@ -68,7 +68,7 @@ export class GatewayOperations {
 
   constructor(parts: GatewayOperationsParts) {
     this.#parts = parts;
-    const failure = "the open returns could not be read";
+    const failure = "could not read the open cancels and refunds";
     const subject = { name: "open return poll", failure, round: this.#askOpen.bind(this) };
     this.openReturns = new Poll(subject, parts.clock, parts.log);
   }

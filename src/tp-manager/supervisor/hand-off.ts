@@ -118,7 +118,7 @@ export class HandOff {
       this.#store.setDelivery(transactionId, state, this.#clock.now());
       return state;
     } catch (error) {
-      this.#log.debug({ transactionId, err: error }, "the supervisor did not report the delivery");
+      this.#log.debug({ transactionId, err: error }, "the supervisor did not report what was sent");
       return row.delivery;
     }
   }

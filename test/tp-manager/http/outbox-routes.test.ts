@@ -201,7 +201,7 @@ test("a transaction that the supervisor refuses is listed and dropped here as we
   expect(one).toMatchObject({
     orderId: "A-1",
     amount: 9.99,
-    reason: "the supervisor refuses it: no",
+    reason: "the supervisor refuses the transaction: no",
   });
   const dropped = await call("POST", `/outbox/${id}/drop`, { note: "booked by hand" });
   expect([dropped.http, dropped.one.transactionId]).toEqual([200, id]);

@@ -168,7 +168,7 @@ export const acknowledgeCalls: readonly AnyCall[] = [
     handle({ body: { kind: asked, items, note } }, at) {
       const kind = asked === FORMER_KIND ? "unmatched" : asked;
       const marked = items.filter((item) => storage(() => mark(kind, item, note, at), "no")).length;
-      const message = `${marked} of ${items.length} waits for nobody any more.`;
+      const message = `${marked} of ${items.length} items no longer wait for a person.`;
       return { ...success, marked, message };
     },
   }),

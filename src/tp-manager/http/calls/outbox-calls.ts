@@ -66,14 +66,14 @@ export const outboxCalls: readonly AnyCall[] = [
     document: ({ outboxDone }) => ({ answer: outboxDone, errors: aboutItem }),
     async handle({ params: { id }, request }, { supervisor, refused }) {
       if (storage(() => refused.requeue(id), "unknown")) {
-        return done(id, "The transaction is handed over again now.");
+        return done(id, "The transaction is handed off to the supervisor again now.");
       }
       const { outcome } = await supervisor.ask("outbox-requeue", {
         transactionId: id,
         ...(request.person && { by: request.person.by, note: request.person.reason }),
       });
       if (outcome !== "queued") throw refusal(id, outcome);
-      return done(id, "The transaction is sent again now.");
+      return done(id, "The transaction is sent to the gateway again now.");
     },
   }),
 
@@ -88,7 +88,7 @@ export const outboxCalls: readonly AnyCall[] = [
     }),
     async handle({ params: { id }, body: { note }, request }, { supervisor, refused }) {
       if (storage(() => refused.drop(id, note), "unknown")) {
-        return done(id, "The transaction is closed and will not be handed over.");
+        return done(id, "The transaction is closed and will not be handed off to the supervisor.");
       }
       const { outcome } = await supervisor.ask("outbox-drop", {
         transactionId: id,
@@ -96,7 +96,7 @@ export const outboxCalls: readonly AnyCall[] = [
         ...(request.person && { by: request.person.by }),
       });
       if (outcome !== "dropped") throw refusal(id, outcome);
-      return done(id, "The transaction is closed and will not be sent.");
+      return done(id, "The transaction is closed and will not be sent to the gateway.");
     },
   }),
 ];
@@ -133,7 +133,7 @@ function refusedEntry({ transaction, why, refusedAtMs }: RefusedHandOff) {
     settledAt: null,
     tries: 0,
     ambiguous: false,
-    reason: `the supervisor refuses it: ${why}`,
+    reason: `the supervisor refuses the transaction: ${why}`,
     lastTry: null,
   };
 }

@@ -30,7 +30,7 @@ export const programCalls: readonly AnyCall[] = [
       arbiter.lease.close();
       reply.raw.once("close", () => requestStop("/stop"));
       const message = running
-        ? "Stops when the running payment has ended."
+        ? "The program stops when the running payment has ended."
         : "The terminal manager stops.";
       return { ...success, stopped: !running, message };
     },
