@@ -178,9 +178,7 @@ export const lookup = z.object({ ...payment, attempts, gateway: gatewayStanding 
 const card = z
   .string()
   .nullable()
-  .describe(
-    "The masked card number; null: the terminal reported none, or the archive has none.",
-  );
+  .describe("The masked card number; null: the terminal reported none, or the archive has none.");
 
 export const timeline = lookup.extend({
   card,
