@@ -135,7 +135,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     await page.getByRole("button", { name: "Examine everything" }).click();
     await expect.poll(main).toMatch(/wrong Setup file: There is a fault in \/data\/config.txt/);
     expect(await main()).toContain(hostile("setup"));
-    expect(await main()).toMatch(/Transactions are parked: 2/);
+    expect(await main()).toMatch(/not sent to the gateway until a person decides: 2/);
     await easyForAll(page, "care");
     await page.getByLabel("Language").selectOption("de");
     await expect.poll(main).toMatch(/Updates: Angehalten von Otto seit 15\.01\.26.*bis jemand/);

@@ -88,10 +88,10 @@ test.each([
 test("without icacls on Windows start and doctor say that access is not known", async () => {
   const { data } = windows("exit 0");
   vi.stubEnv("PATH", temporaryFolder());
-  expect(await closeDataFolder(data)).toMatch(/was not closed to other users: .*ENOENT/);
+  expect(await closeDataFolder(data)).toMatch(/could not close .* to other users: .*ENOENT/);
   const [finding] = await checkDataAccess(data);
   expect(finding).toMatchObject({ check: "access", verdict: "warn" });
-  expect(finding?.says).toMatch(/^not known who may use the data folder: .*ENOENT/);
+  expect(finding?.says).toMatch(/^it is not known who may use the data folder: .*ENOENT/);
 });
 
 test.each([

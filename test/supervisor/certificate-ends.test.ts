@@ -66,5 +66,7 @@ test("the end is a condition of the status, with its alarm and the doctor's line
   const [trouble, ...others] = conditionsOf({ supervisor, tpManager: undefined });
   expect(others).toEqual([]);
   expect(trouble?.row).toMatchObject({ alarm: "certificates-end", check: "certificates" });
-  expect(trouble && conditionText(trouble)).toMatch(/FLEET_CA_FILE ends on .* -> replace the file/);
+  expect(trouble && conditionText(trouble)).toMatch(
+    /FLEET_CA_FILE ends on .* -> replace the certificate file/,
+  );
 });

@@ -47,7 +47,9 @@ test("an installation that runs has one good line for each check but the gateway
   expect(lines.every((line) => /^[a-z -]{11} (ok {3}|warn |fail )\S/.test(line))).toBe(true);
   const failing = lines.filter((line) => /^.{11} fail /.test(line));
   expect(failing).toHaveLength(1);
-  expect(failing[0]).toMatch(/^gateway +fail +.* -> check GATEWAY_URL, network and firewall$/);
+  expect(failing[0]).toMatch(
+    /^gateway +fail +.* -> check GATEWAY_URL, the network and the firewall$/,
+  );
   const { of } = await examine(data);
   for (const check of ["tp-manager", "terminal", "supervisor", "queue", "local port", "config"]) {
     expect(of(check).map(({ verdict }) => verdict)).toEqual(["ok"]);
@@ -70,7 +72,7 @@ test("every fault of the setup file has its own line, and the exit code is 78", 
     "line 2: LOCAL_PORT m",
     "line 11: UPDATE_TIME",
   ]);
-  expect(of("tp-manager")[0]).toMatchObject({ verdict: "fail", says: "does not run" });
+  expect(of("tp-manager")[0]).toMatchObject({ verdict: "fail", says: "the program does not run" });
   expect(of("terminal")[0]).toMatchObject({ verdict: "warn" });
 });
 
@@ -205,7 +207,7 @@ test("a program that hangs is a failure", async () => {
     verdict: "fail",
     todo: `./launch.sh restart --data '${data}'`,
   });
-  expect(of("supervisor")[0]?.says).toContain(`pid ${pid} does not answer`);
+  expect(of("supervisor")[0]?.says).toContain(`process ${pid} does not answer`);
   const status = await checkout.launch("status", "--data", data);
   expect(status.out).toContain("./launch.sh doctor says what is wrong");
   process.kill(pid, "SIGCONT");
@@ -286,7 +288,7 @@ test("a clock far from the gateway's, or in the past, is reported", () => {
   expect(checkClock(still, nowMs).verdict).toBe("ok");
   expect(checkClock(still, nowMs - 300_000)).toMatchObject({
     verdict: "warn",
-    says: expect.stringMatching(/ 300 s away from the gateway's$/),
+    says: expect.stringMatching(/ differs by 300 s from the gateway's$/),
   });
   const old = { ...systemClock, now: () => 0 };
   expect(checkClock(old, undefined).verdict).toBe("fail");

@@ -28,7 +28,9 @@ test("conditions of a supervisor of the previous version are found from its coun
     ["queue-old", null],
     ["transactions-parked", null],
   ]);
-  expect(conditionText(troubles[2] as never)).toMatch(/^2 transactions parked: .* -> GET \/outbox/);
+  expect(conditionText(troubles[2] as never)).toMatch(
+    /^2 transactions parked: .* -> read .* GET \/outbox/,
+  );
 });
 
 test("exactly ten minutes are no condition, and a program that was not asked has none", () => {
