@@ -100,7 +100,7 @@ test.each([
   { rights: `D:AI${THREE}`, verdict: "fail", says: /the folder above/ },
   { rights: `D:AI${THREE}(A;OICIID;0x1301bf;;;AU)`, verdict: "fail", says: /everybody.*\(AU\)/ },
   { rights: `D:PAI${THREE}(A;OICI;FR;;;S-1-1-0)`, verdict: "fail", says: /everybody/ },
-  { rights: `D:PAI${THREE}(A;;FR;;;S-1-5-21-7)`, verdict: "warn", says: /also S-1-5-21-7$/ },
+  { rights: `D:PAI${THREE}(A;;FR;;;S-1-5-21-7)`, verdict: "warn", says: /so may S-1-5-21-7$/ },
   { rights: "D:PAI(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)", verdict: "warn", says: /do not name/ },
   { rights: "nothing", verdict: "warn", says: /icacls printed no access rights/ },
   { rights: "D:NO_ACCESS_CONTROL", verdict: "fail", says: /everybody/ },

@@ -84,7 +84,7 @@ test("a fleet.db that cannot be created does not keep the supervisor from starti
     onStop: () => {},
   } as unknown as ProgramContext;
   startFleet(context, log, full, full);
-  expect(lines.some((line) => line.includes("the fleet gets no state"))).toBe(true);
+  expect(lines.some((line) => line.includes("the link to the fleet"))).toBe(true);
 });
 
 test("a check for updates that cannot begin is logged, and the next one may begin", async () => {

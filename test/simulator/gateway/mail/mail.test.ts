@@ -115,7 +115,7 @@ describe("a server that", () => {
   const broken = [
     ["is none", polite, "HTTP/1.1 400 Bad Request", /speaks no SMTP/],
     ["does not stop talking", polite, `220-${"x".repeat(70_000)}`, /replies are endless/],
-    ["ends before the mail is taken", except("mail", ""), "220 here", /ECONNRESET|ended/],
+    ["ends before the mail is taken", except("mail", ""), "220 here", /ECONNRESET|closed/],
   ] as const;
   test.each(broken)("%s takes no mail", async (_, says, greeting, words) => {
     await expect(send(await mailServer(says, greeting))).rejects.toThrow(words);

@@ -132,7 +132,7 @@ describe("sending", () => {
 
   test("a second command while one is under way throws", () => {
     send(pay);
-    expect(() => send(status)).toThrow("under way");
+    expect(() => send(status)).toThrow("still being sent");
   });
 });
 
