@@ -133,7 +133,7 @@ describe.skipIf(!haveChromium)("the views of the console", () => {
     expect(await main()).toMatch(/TERMINAL_MANAGER_PWD = set, hidden/);
     expect(await page.content()).not.toContain("very-secret");
     await page.getByRole("button", { name: "Examine everything" }).click();
-    await expect.poll(main).toMatch(/wrong Setup file: The setup file \/data\/config.txt has a fault/);
+    await expect.poll(main).toMatch(/wrong Setup file: The setup file \/data\/config.txt has a/);
     expect(await main()).toContain(hostile("setup"));
     expect(await main()).toMatch(/not sent to the gateway until a person decides: 2/);
     await easyForAll(page, "care");
