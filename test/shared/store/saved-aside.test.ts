@@ -107,7 +107,7 @@ test("a file that another program reads is saved when it is all in one place", a
   reader.prepare("SELECT count(*) FROM sale").get();
   sell();
   rmSync(path);
-  expect(proof.proved?.says).toMatch(/cannot be saved \(another program reads it\)/);
+  expect(proof.proved?.says).toMatch(/cannot be saved \(another program is reading the database\)/);
   reader.close();
   const name = await saved();
   expect(salesIn(join(backup, name))).toBe(sales());
