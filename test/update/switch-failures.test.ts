@@ -186,7 +186,7 @@ describe("an update folder that cannot be written any more", () => {
     expect(await carrySwitchOut({ ...place, ...site }, at("stopping"))).toMatchObject({
       step: "undone",
     });
-    expect(words.join()).toMatch(/stopping is not written down: EISDIR/);
+    expect(words.join()).toMatch(/could not record the step stopping: EISDIR/);
     expect(namedVersion(root)).toBe(FROM);
     expect(ledger(root)).toHaveLength(2);
     // Each launcher that comes says so, and lets them run.
