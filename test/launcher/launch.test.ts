@@ -31,7 +31,7 @@ test("stop ends a program that hangs", async () => {
   expect(status.out).toMatch(new RegExp(`^tp-manager +not answering +pid ${manager}:`, "m"));
   const { code, out } = await checkout.launch("stop", "--data", data);
   expect(code).toBe(0);
-  expect(out).toMatch(/^tp-manager +killed +it did not end by itself$/m);
+  expect(out).toMatch(/^tp-manager +killed +the program did not end by itself in time$/m);
   expect(pids(data)).toEqual([[], []]);
 });
 
