@@ -253,7 +253,7 @@ const ofFold: readonly Mutation[] = [
   ),
   oneEdit(
     "the version of an event",
-    ["9.6", "Steps of a newer version are counted and not replayed."],
+    ["9.6", "The audit counts the steps that a newer version stored"],
     ["test/tp-manager/audit/audit.test.ts", "test/tp-manager/attempts/attempt-event.test.ts"],
     [
       events,
