@@ -2,9 +2,9 @@ import { code } from "currency-codes";
 
 /** A currency that can be paid in (ISO 4217). */
 export interface Currency {
-  /** Three capital letters. */
+  /** The alpha code: three capital letters. */
   readonly alpha: string;
-  /** Three digits. */
+  /** The numeric code: three digits. */
   readonly numeric: string;
   /** Digits after the decimal point: 2 for EUR, 0 for JPY. */
   readonly exponent: number;
@@ -16,7 +16,7 @@ const NO_COUNTRY = "Zz";
 /** The codes of funds and units of account of real countries, in which no sale is paid. */
 const funds = new Set("BOV CHE CHW CLF COU MXV USN USS UYI UYW XDR XSU XUA".split(" "));
 
-/** The currencies found so far, stored because the package searches its whole list each time. */
+/** The currencies found so far, kept because the package searches its whole list each time. */
 const known = new Map<string, Currency>();
 
 /** Returns the currency of an ISO 4217 alpha code; undefined: no sale can be paid in it. */
@@ -37,7 +37,7 @@ export class AmountError extends Error {
   override readonly name = "AmountError";
 }
 
-/** The longest text that is read as a number, so that one like 1e999999 is refused. */
+/** The longest text that is read as a number; longer texts, even zeros, are refused. */
 const NUMBER_CHARACTERS_MAX = 40;
 
 /**

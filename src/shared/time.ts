@@ -3,7 +3,7 @@
  * platform's calls elsewhere. All other code receives a {@link Clock}, which tests replace.
  */
 
-/** A pending call; its name says what the process waits for. */
+/** A timer that has not fired; its name says what the process waits for. */
 export interface Timer {
   readonly name: string;
   clear(): void;
@@ -12,7 +12,7 @@ export interface Timer {
 export interface Clock {
   /** Returns milliseconds since 1970 UTC, which may jump: for timestamps, not for durations. */
   now(): number;
-  /** Returns milliseconds that only grow, for durations and deadlines. */
+  /** Returns milliseconds of a clock that is never set back, for durations and deadlines. */
   monotonicMs(): number;
   /** Calls `fire` once after `delayMs` (at least 0, at most 2^31 - 1). */
   startTimer(name: string, delayMs: number, fire: () => void): Timer;
@@ -53,7 +53,7 @@ export function sleep(
   });
 }
 
-/** Settles as `promise` does, or resolves with undefined after `delayMs`; the promise goes on. */
+/** Settles as `promise` does, or resolves with undefined after `delayMs`; its work goes on. */
 export async function within<T>(
   clock: Clock,
   name: string,

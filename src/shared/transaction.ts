@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { parseJson } from "./json.ts";
 
-/** One line of a cart whose figures add up (docs/design.md 12.4). */
+/** One line of a cart; the figures of a cart add up (docs/design.md 12.4). */
 const cartLineSchema = z.object({
   european_article_numbering: z.union([z.number(), z.string()]).optional(),
   product_reference: z.string().optional(),
@@ -23,7 +23,7 @@ export const ORDER_ID_CHARACTERS_MAX = 64;
  * optional, but never removed or changed (docs/design.md 7.2).
  */
 export const transactionSchema = z.object({
-  /** The UUID that was made before anything was sent; the key of every later step. */
+  /** The attempt's UUID, made before anything was sent; the key of every later step. */
   transactionId: z.uuid(),
   orderId: z.string().min(1).max(ORDER_ID_CHARACTERS_MAX),
   /** How tp-manager learned that the transaction was charged. */

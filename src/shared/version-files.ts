@@ -1,8 +1,8 @@
 import { basename, dirname, extname, join, resolve, sep } from "node:path";
 
 /*
- * This file has the paths of the files of one version, for sources and bundles. The keep-alive
- * loads it every two minutes, so it stays small.
+ * This file has the paths of the files of one version, for sources and bundles. The keep-alive job
+ * loads this file every two minutes, so the file stays small.
  */
 
 /** Whether this code runs from a bundle, in which each program is one `.js` (`npm run bundle`). */

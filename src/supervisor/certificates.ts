@@ -46,15 +46,15 @@ type Settings = Pick<Config, "FLEET_URL" | "FLEET_CERT_FILE" | "FLEET_CA_FILE" |
 const WARN_MS = 30 * 86_400_000;
 
 /**
- * Returns a function that reports the certificate file that expires first, once that is near
- * (docs/fleet.md 2.2). The files are read once, so a new file counts from the next start.
+ * Returns a function that reports the certificate file that expires first, if it expires within
+ * WARN_MS (docs/fleet.md 2.2). The files are read once, so a new file counts from the next start.
  */
 export function certificateEnds(
   { FLEET_URL: fleet, FLEET_CERT_FILE: own, ...trusted }: Settings,
   clock: Clock,
 ): () => SupervisorAnswer<"status">["certificates"] {
   const ends = [
-    // A chain expires with the first of its certificates that expires.
+    // A chain of certificates is invalid as soon as the first of its certificates expires.
     ...endsOf("FLEET_CERT_FILE", fleet && own, Math.min),
     // A file of authorities expires with its last certificate, as it may still hold replaced ones.
     ...endsOf("FLEET_CA_FILE", fleet && trusted.FLEET_CA_FILE, Math.max),

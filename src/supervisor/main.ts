@@ -102,7 +102,7 @@ async function start(context: ProgramContext): Promise<void> {
     if (config.FLEET_URL !== undefined) await startTelemetry(context, messages, log);
     const daily = startDaily({
       at: config.UPDATE_TIME,
-      idle: () => true, // the database is copied while tries run
+      idle: () => true, // chores wait for nothing: the database can be copied while tries run
       chores: [
         backupChore(databasePath, clock, stores.store, proof),
         retentionChore(database, config.JOURNAL_DAYS, clock),

@@ -222,7 +222,7 @@ export const supervisorMigrations: readonly Migration[] = [
   ALTER TABLE outbox ADD COLUMN reversed INTEGER NOT NULL DEFAULT 0;
   UPDATE outbox SET reversed = 1 WHERE state = 'closed' AND dropped = 0;
   `,
-  // Drops the index of due items, because sends and lookups have an index each.
+  // Drops the common index of due items, because sends and lookups have an index each.
   `
   DROP INDEX outbox_due;
   `,
@@ -320,7 +320,7 @@ export const supervisorMigrations: readonly Migration[] = [
   `,
   },
   // Adds indexes so that no query takes longer the more items wait. Items without a delay are
-  // always due, and are found apart from delayed ones. An item that its first try sends is in none.
+  // always due, and are found apart from delayed ones. An item that is sent at once is in one only.
   {
     goesOn: `
   DROP INDEX outbox_send_due;
@@ -360,8 +360,8 @@ export const supervisorMigrations: readonly Migration[] = [
   `,
   },
   proofMigration,
-  // Adds the last loss before an order that no earlier database had; 0: that is not known.
+  // Adds the id of the last loss before an order; 0: none, or a lost database may have had it.
   { goesOn: "ALTER TABLE outbox ADD COLUMN after_loss INTEGER NOT NULL DEFAULT 0;" },
-  // Adds the newest notification at the time of an operation; NULL: an older program asked for it.
+  // Adds the id of the newest notification when an operation was requested; NULL: not recorded.
   { goesOn: "ALTER TABLE gateway_operations ADD COLUMN after_notification INTEGER;" },
 ];

@@ -73,11 +73,11 @@ export const KEEPS_PAYMENTS = "terminal";
 
 type Severity = "critical" | "warns";
 
-/** Returns the row of a condition whose alarm the watch raises; its name: the row's or `alarm`. */
+/** Returns the row of a condition whose alarm ConditionWatch raises; no `alarm`: the row's name. */
 const watched = (severity: Severity, check: CheckName, find: Row["find"], alarm?: AlarmName) =>
   ({ raised: "watch", critical: severity === "critical", check, find, alarm }) as const;
 
-/** Returns the row of a condition whose alarm is raised where a transaction or operation fails. */
+/** Returns the row of a condition whose alarm a failing transaction or operation raises. */
 const onTheSpot = (
   severity: Severity,
   check: CheckName,
@@ -184,7 +184,7 @@ export const conditionTable = {
     ),
     "lookup-refused": onTheSpot("warns", "gateway", "gateway-lookup-refused", ({ supervisor }) => {
       const { lookupRefused, ambiguous } = supervisor?.outbox ?? {};
-      // A lookup is only needed after a lost answer, so without one nothing is wrong.
+      // A lookup is only needed after a lost answer; while no order needs one, nothing is wrong.
       return ambiguous?.inDoubt === 0 ? null : lookupRefused;
     }),
     "queue-old": watched("warns", "queue", ({ supervisor }) => {
@@ -295,7 +295,7 @@ export const formerAlarms: ReadonlyMap<string, string> = new Map(
 
 /** Returns the condition of a lasting alarm; `finding`: a member of the alarm's event. */
 export function conditionOfAlarm(alarm: unknown, finding: unknown): ConditionName | undefined {
-  // While the terminal is still being probed, the transaction may prove to be an attempt's.
+  // While the terminal is still being probed, the transaction may prove to belong to an attempt.
   if (alarm === UNMATCHED && finding === undefined) return undefined;
   return lastingAlarms.get(String(alarm));
 }

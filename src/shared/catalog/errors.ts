@@ -16,7 +16,7 @@ interface ErrorRow {
 const row = (http: number, charged: Charged, retry: Retry) => ({ http, charged, retry });
 
 const rows = {
-  // Calls with these codes are refused before they begin, so that nobody is charged.
+  // Calls that fail with these codes are refused before they begin, so that nobody is charged.
   BODY_NOT_JSON: row(400, "no", "safe"),
   REQUEST_INVALID: row(400, "no", "safe"),
   CARD_DATA_REFUSED: row(400, "no", "safe"),
@@ -98,7 +98,7 @@ export const errorTable = Object.fromEntries(
 ) as Readonly<Record<ErrorCode, ErrorRow>>;
 
 interface AppErrorOptions extends ErrorOptions {
-  /** Replaces the table's value if more is known. */
+  /** Whether the order is charged, if that is known better than the error table has it. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** Whether an earlier request for the same order or operation may have been carried out. */

@@ -113,7 +113,7 @@ interface FindingRow {
   readonly says: string;
   /** The advice that the doctor prints, even if nothing is wrong; missing: nothing to do. */
   readonly todo?: string;
-  /** The text in the reference, if `says` consists of values or equals another code's text. */
+  /** The text for docs/reference.md, if `says` consists of values or occurs with another code. */
   readonly means?: string;
 }
 
@@ -139,7 +139,7 @@ export interface Finding {
   readonly says: string;
   /** The advice that the doctor prints, even if nothing is wrong; null: nothing to do. */
   readonly todo: string | null;
-  /** The values in the texts, for the texts in other languages. */
+  /** The values that are filled into the texts, so that pages can show other languages. */
   readonly values: FindingValues;
 }
 

@@ -5,10 +5,10 @@ import type { Program } from "../ipc/contract.ts";
 import type { Entry } from "./config-file.ts";
 
 interface Traits {
-  /** The programs that do not start without a value. */
+  /** The programs that do not start if the setting has no value. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
-  /** Whether the value is a login, after which people write the password by mistake. */
+  /** Whether the value is a login, to which people by mistake append the password. */
   readonly login?: boolean;
   /** Whether the value is a list with blanks between its elements. */
   readonly list?: boolean;
@@ -37,7 +37,7 @@ export interface ConfigPart<F extends ConfigFields = ConfigFields> {
   check?(values: Partial<ValuesOf<F>>): readonly ValueFault[];
 }
 
-/** A fault that is reported with the line of `name`. */
+/** A fault in the setup file, which is reported with the line of the setting `name`. */
 export interface ValueFault {
   readonly name: string;
   readonly message: string;

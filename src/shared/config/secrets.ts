@@ -4,7 +4,7 @@ import type { Entry } from "./config-file.ts";
 
 /** The text that replaces a secret in a support bundle. */
 export const REMOVED = "[removed]";
-/** The length from which a secret is removed inside words; shorter ones only as whole words. */
+/** The length from which a secret is removed even inside words; shorter secrets only as words. */
 const SECRET_ANYWHERE_LENGTH = 4;
 
 type Setting = Pick<Entry, "name" | "value">;
@@ -38,14 +38,14 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 /** Returns a function that masks card numbers and removes these secrets in all their forms. */
 export function secretMask(secrets: readonly string[]): (text: string) => string {
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "");
-  // Longest first, because one secret may be a part of another.
+  // The longest form comes first, because one secret may be a part of another secret.
   const pattern = forms
     .sort((a, b) => b.length - a.length)
     .map(patternOf)
     .join("|");
   const secret = new RegExp(pattern || "(?!)", "gu");
   return (text) => {
-    // Secrets are searched in the original text, because one may be part of a card number.
+    // Secrets are searched in the unmasked text, because a secret may be part of a card number.
     const withoutPans = maskPansInText(text);
     let safe = "";
     let from = 0;

@@ -11,7 +11,7 @@ export interface DeviceRoots {
 export const systemRoots: DeviceRoots = { sys: "/sys", dev: "/dev" };
 
 interface UsbIds {
-  /** Four hexadecimal digits, lower case. */
+  /** The vendor's USB id: four hexadecimal digits, lower case. */
   readonly vendorId: string;
   readonly productId: string;
   readonly serial: string | null;
@@ -76,7 +76,7 @@ function listSerialPorts(roots: DeviceRoots): SerialPortFound[] {
   return entriesOf(tty).flatMap((name) => {
     const path = join(roots.dev, name);
     const device = realPath(join(tty, name, "device"));
-    // Consoles and pseudo-terminals have no device; absent 8250 ports have type 0.
+    // Consoles and pseudo-terminals have no device; serial ports that do not exist have type 0.
     if (device === undefined || readLine(join(tty, name, "type")) === "0") return [];
     if (!existsSync(path)) return [];
     const real = realPath(path) ?? path;

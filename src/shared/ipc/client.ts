@@ -39,9 +39,9 @@ export class IpcError extends Error {
   }
 }
 
-/** The largest number of open connections; further messages wait for one of them. */
+/** The largest number of open connections; more messages wait until a connection is free. */
 const CONNECTIONS_MAX = 8;
-/** How long a connection is kept idle: shorter than servers keep one, which is 5 s. */
+/** How long a connection is kept idle: shorter than the 5 s for which servers keep one. */
 const IDLE_MS = 2_000;
 /** The length in characters to which the text of a refusal is cut. */
 const REASON_CHARACTERS_MAX = 500;
@@ -99,7 +99,7 @@ export function createIpcClient<M extends Messages>(
       const path = `/v${IPC_VERSION}/${name}`;
       const answer = await send({ path, body: text, timeoutMs, marks: stores?.outgoing() });
       const { status } = answer;
-      // The marks come first, because the answer may be of a database that was lost.
+      // The marks are checked before the answer is used, because its database may have been lost.
       stores?.receive(answer.marks);
       if (status !== 200) {
         const why = answer.text.slice(0, REASON_CHARACTERS_MAX);
@@ -155,7 +155,7 @@ interface Line {
   /** Ends the messages that are under way. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Whether the right process listens; checked before the first byte of a connection. */
+  /** Whether a process of ours listens; checked before the first byte is sent to it. */
   readonly isRight: (socketPath: string) => boolean;
   /** Whether a kept connection was idle for so long that the server may have closed it. */
   readonly isTooOld: (socket: Socket) => boolean;
@@ -170,7 +170,7 @@ function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
     agent,
     isTooOld(socket) {
       if (!isOld(socket)) return false;
-      // The message is repeated once, and must not meet another old connection then.
+      // The message is repeated once, which must not use another connection that is too old.
       for (const one of Object.values(agent.freeSockets).flat())
         if (one && isOld(one)) one.destroy();
       return true;
@@ -195,7 +195,7 @@ function post(
     /** Whether bytes of the message may have reached the other program. */
     let written = false;
     const timer = clock.startTimer("ipc answer", timeoutMs, () => {
-      // A request that waits for a connection would report its end only when it gets one.
+      // A destroyed request that still waits for a connection reports no error until it gets one.
       fail(new Error(`the other program gave no complete answer within ${timeoutMs} ms`));
       request.destroy();
     });
@@ -206,7 +206,7 @@ function post(
     };
     request.on("error", fail);
     request.on("socket", (socket) => {
-      // This listener runs before the first byte of the message is written.
+      // Node calls this listener before it writes the first byte of the message.
       const begin = (isGood: boolean, fault: string): void => {
         written = isGood;
         if (!written) socket.destroy(new Error(fault));

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 
 interface ConnectionLimits {
   readonly total: number;
-  /** The largest number of one source; missing: all connections count as one source. */
+  /** The largest number of connections of one source; missing: all count as one source. */
   readonly ofSource?: number;
 }
 

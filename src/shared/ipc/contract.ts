@@ -36,7 +36,7 @@ export type Program = (typeof programs)[number];
 const deliverySchema = z.object({
   known: z.boolean(),
   state: deliveryStateSchema.nullable(),
-  /** Whether the gateway has the transaction; the kiosk's answer: `notificationGatewaySent`. */
+  /** Whether the gateway has the transaction; the kiosk gets this as `notificationGatewaySent`. */
   sent: z.boolean(),
 });
 
@@ -86,7 +86,7 @@ export const OUTBOX_PAGE_MAX = 200;
 export const ALARMS_PAGE_MAX = 200;
 export const FLEET_REQUEST = "fleet-request";
 export const NOTE_CHARACTERS_MAX = 500;
-/** The longest text that names a person: a name and a login. */
+/** The longest text in characters that names a person, with a name and a login. */
 const PERSON_CHARACTERS_MAX = 500;
 
 const gatewayHistorySchema = z.object({
@@ -133,21 +133,21 @@ const personSchema = {
 const noteSchema = z.string().min(1).max(NOTE_CHARACTERS_MAX);
 const waitMsSchema = z.int().min(0).max(60_000);
 
-/** A transaction that is handed off. */
+/** A transaction that tp-manager hands off to the supervisor. */
 const handedOver = z.object({
   transaction: transactionSchema,
-  /** Whether this is the first hand-off, so that no lost database had it. Missing: uncertain. */
+  /** Whether the transaction was never handed off before. Missing: that is uncertain. */
   isFirst: z.boolean().optional(),
 });
 
-/** Since when and why conditions of the outbox are present; missing: an older supervisor. */
+/** Since when and why conditions of the outbox last; missing members: an older supervisor. */
 const outboxConditions = {
   oldestAtMs: z.int().nullable().optional(),
   pausedSinceMs: z.int().nullable().optional(),
   parkedSinceMs: z.int().nullable().optional(),
-  /** Why the gateway's certificate or address is wrong, or access denied; null: neither is. */
+  /** The present fault of the gateway's certificate, address or access; null: there is none. */
   misconfigured: reasonSince.nullable().optional(),
-  /** Why the gateway's lookup refuses the credentials; null: the last answered one did not. */
+  /** Why the gateway's order lookup refuses our credentials; null: it does not refuse them. */
   lookupRefused: reasonSince.nullable().optional(),
 };
 
@@ -171,7 +171,7 @@ export const supervisorMessages = {
     request: handedOver,
     response: z.object({ outcome: z.enum(["closed", "sent"]) }),
   },
-  /** Waits at most `waitMs` until the transaction has left "pending" or its first try has ended. */
+  /** Waits at most `waitMs` until the transaction is not "pending" or its first try has ended. */
   "transaction-delivery": {
     request: z.object({ transactionId: z.uuid(), waitMs: waitMsSchema }),
     response: deliverySchema,
@@ -187,8 +187,8 @@ export const supervisorMessages = {
     response: z.object({ items: z.array(outboxItemSchema), more: z.boolean() }),
   },
   /**
-   * Makes an item due now, parked and dropped ones included, and ends a pause of the queue: the
-   * next refusal of the credentials brings it back.
+   * Makes an item of the outbox due now, even a parked or dropped item, and ends a pause of the
+   * queue. The next refusal of the credentials by the gateway pauses the queue again.
    */
   "outbox-requeue": {
     request: z.object({ transactionId: z.string(), ...personSchema }),
@@ -210,8 +210,8 @@ export const supervisorMessages = {
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
   /**
-   * Records that an operator found no more transactions of an order at the gateway than it has
-   * named, or one if it has named none. `settled` is false if nothing is open or a send is due.
+   * Records that an operator found no duplicates of an order at the gateway: no transaction that
+   * the gateway has not named here. `settled` is false if nothing is open or a send is due.
    */
   "gateway-copies": {
     request: z.object({ orderId: z.string(), note: noteSchema }),
@@ -227,7 +227,7 @@ export const supervisorMessages = {
     request: z.object({ limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: openAtGatewaySchema,
   },
-  /** Reads a transaction by the gateway's lookup (v3), and keeps what it proves of operations. */
+  /** Looks up a transaction at the gateway (v3) and stores what that proves about operations. */
   "gateway-lookup": {
     request: z.object({ id: z.string() }),
     response: z.object({
@@ -258,8 +258,8 @@ export const supervisorMessages = {
   },
   /**
    * Lists the alarms after the id `after`, oldest first. Requests of the fleet are among them, with
-   * the name {@link FLEET_REQUEST}. `origin` names the database of the ids: a sender that names
-   * another one gets all alarms.
+   * the name {@link FLEET_REQUEST}. `origin` names the database of the id: a sender that names
+   * another database than this one gets all alarms.
    */
   alarms: {
     request: z.object({
@@ -318,7 +318,7 @@ export const supervisorMessages = {
       updates: updateFigures.optional(),
       /** Which certificate expires soon or has expired. Missing: an older supervisor. */
       certificates: reasonSince.nullable().optional(),
-      /** Why its database cannot be written. Missing: an older supervisor. */
+      /** Why the supervisor's database cannot be written. Missing: an older supervisor. */
       unwritable: reasonSince.nullable().optional(),
     }),
   },

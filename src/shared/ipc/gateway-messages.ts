@@ -57,7 +57,7 @@ export const openAtGatewaySchema = z.object({
       mayBeSent: z.boolean(),
     }),
   ),
-  /** Whether there are more operations or duplicates than are listed. */
+  /** Whether there are more operations or duplicates than this list has. */
   more: z.boolean(),
 });
 export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
@@ -76,7 +76,7 @@ export const sendingStepSchema = z.object({
   outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
   /** The kind of end of a try: the name of a row of the supervisor's fault table. */
   class: z.string().nullable(),
-  /** The gateway's text, the reason, or the operator's note. */
+  /** A text for people: the gateway's answer, the reason of an end, or the operator's note. */
   description: z.string(),
   /** The operator who decided; null: not known, or no decision. */
   by: z.string().nullable(),
@@ -173,13 +173,13 @@ export const operationsOfSupervisor = {
       operation: gatewayOperationSchema.nullable(),
       orderReturnedMinor,
       isThereOnce,
-      /** The refund that this request repeats; null: earlier ones may be lost. Missing: none. */
+      /** The refund that this request repeats; null: its record may be lost. Missing: no refund. */
       repeats: gatewayOperationSchema.nullable().optional(),
     }),
   },
   /**
-   * Finds the last operation with a caller's key, after its end; `known` is null if there is none.
-   * `mayBeLost`: this database was lost, perhaps with the record of the operation.
+   * Finds the last operation with a caller's key and waits for the operation's end; `known` null:
+   * none is stored. `mayBeLost`: a loss of this database may have taken the operation's record.
    */
   "gateway-key": {
     request: z.object({ idempotencyKey: z.string(), target: gatewayTarget }),

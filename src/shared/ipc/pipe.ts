@@ -32,8 +32,8 @@ export function isPipeOfLiving(runDirectory: string, program: Program, address: 
 }
 
 /**
- * Whether a living process of an older version, whose pipe has a fixed name, made the pipe: such a
- * process started before the address was written.
+ * Whether a living process of an older version may have made the pipe. Older versions use a fixed
+ * pipe name, so any process that started before the address was written counts.
  */
 function isOfOlderVersion(base: string): boolean {
   const writtenMs = statSync(`${base}.address`).mtimeMs;

@@ -1,11 +1,11 @@
 import type { OnReadOpts } from "node:net";
 
-/** The size of the buffer; a message of a program or a terminal nearly always fits. */
+/** The size of the buffer; nearly every message of a program or a terminal fits. */
 const READ_BYTES_MAX = 8 * 1024;
 
 /**
- * Returns a socket's option `onread`: it reads into one buffer and gives copies to `take`, which
- * saves 64 KiB and a stream's work for each piece. The socket emits no "data" and has no pipe.
+ * Returns the socket option `onread`, with which the socket reads into one buffer and passes copies
+ * to `take` instead of emitting "data". That saves 64 KiB and a stream's work for each piece.
  */
 export function readInto(take: (bytes: Buffer) => void): OnReadOpts {
   return {

@@ -82,7 +82,7 @@ export function claimAddress(runDirectory: string, program: Program): string {
 
 /** Returns the address that a program listens at; undefined: it was never started. */
 export function addressOf(runDirectory: string, program: Program): string | undefined {
-  // After a power cut the file may be empty, which counts as missing.
+  // After a power cut the file with the address may be empty, which counts as missing.
   return readIfThere(join(runDirectory, `${program}.address`)) || undefined;
 }
 
@@ -92,7 +92,7 @@ function chooseAddress(runDirectory: string, program: Program): string {
   if (isShortEnough(near)) return near;
   const earlier = addressOf(runDirectory, program);
   if (earlier && isShortEnough(earlier) && isOwnFolder(dirname(earlier))) return earlier;
-  // TMPDIR may be too long as well; /tmp is short.
+  // The path of TMPDIR may be too long for a socket as well; then /tmp is used.
   const parent = [tmpdir(), "/tmp"].find((folder) =>
     isShortEnough(join(folder, "utc-123456", `${program}.sock`)),
   );

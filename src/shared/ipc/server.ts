@@ -15,7 +15,7 @@ import { claimAddress, ipcToken } from "./run-directory.ts";
 /** The largest body of a message; a transaction with a basket of 64 KiB is far smaller. */
 export const IPC_BODY_BYTES_MAX = 1024 * 1024;
 export const IPC_TOKEN_HEADER = "x-connector-token";
-/** The header with the marks of the two databases as JSON (docs/rules/17-loss.md). */
+/** The header with the marks of both databases, which show a loss (docs/rules/17-loss.md). */
 export const IPC_STORES_HEADER = "x-connector-stores";
 const MESSAGE_PATH = new RegExp(`^/v${IPC_VERSION}/([a-z-]+)$`);
 /** The time within which a request must arrive completely; its sender is on this machine. */
@@ -41,7 +41,7 @@ interface IpcServerOptions<M extends Messages> {
   readonly messages: M;
   readonly handlers: Handlers<M>;
   readonly log: Logger;
-  /** The marks of a program that has a database. */
+  /** What exchanges the marks of the two databases; missing: this program has no database. */
   readonly stores?: StoreExchange;
   /** Why senders have to repeat a message later; undefined: the message is answered now. */
   readonly putOff?: (name: keyof M) => string | undefined;
@@ -86,7 +86,7 @@ export async function startIpcServer<M extends Messages>(
       };
     }
     const standing = stores?.receive(storeMarksOf(request.headers[IPC_STORES_HEADER]));
-    // The mark is read after the handler's work, so that it includes what the answer reports.
+    // The database's mark is read after the handler's work, so that it includes that work.
     const done = await handle(parsed.data);
     return { status: 200, body: done, stores: stores?.outgoing(standing) };
   }
@@ -106,7 +106,7 @@ export async function startIpcServer<M extends Messages>(
   return {
     close: () => {
       isClosing = true;
-      // A server that is closed already ends again.
+      // On a second call the server, which is closed already, calls back with an error: no matter.
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       connections.end();
       return closed;
@@ -130,7 +130,7 @@ function send(
   response.writeHead(status, {
     ...(stores && { [IPC_STORES_HEADER]: JSON.stringify(stores) }),
     "content-type": "application/json",
-    "content-length": Buffer.byteLength(text), // one write to the socket
+    "content-length": Buffer.byteLength(text), // so that Node writes head and body in one piece
     ...(isLast && { connection: "close" }),
   });
   response.end(text);
@@ -147,7 +147,7 @@ function faultOf(error: unknown, { url, socket }: IncomingMessage, log: Logger):
   return { status: 500, body: { error: "failed, see the log" } };
 }
 
-/** Returns a check of tokens; one that was right is right as long as its connection stays open. */
+/** Returns a check of tokens. A token that was right stays right while its connection is open. */
 function tokenCheck(read: () => string) {
   const tokens = new WeakMap<Socket, string>();
   return (socket: Socket, given: string | string[] | undefined): boolean => {

@@ -20,14 +20,14 @@ export const updateFigures = z.object({
   checkedMs: z.number().nullable(),
   /** Why the last check failed; null: it did not. */
   fault: z.string().nullable(),
-  /** When the metadata of updates were last verified as fresh, and when the first expires. */
+  /** When the update metadata were last verified as fresh, and when the first of them expires. */
   freshMs: z.number().nullable(),
   expiresMs: z.number().nullable(),
   /** The version that waits to be installed; null: none. */
   ready: z.string().nullable(),
-  /** Who holds updates; null: nobody. */
+  /** Who delays updates by a hold; null: nobody does. */
   heldBy: z.string().nullable(),
-  /** Since and until when updates are held; null: they are not, or without an end. */
+  /** Since and until when updates are held; null: updates are not held, or the hold has no end. */
   heldSinceMs: z.number().nullable().optional(),
   heldUntilMs: z.number().nullable().optional(),
   /** Why checks or installations have failed for three nights; null: they have not. */
@@ -80,11 +80,11 @@ export const conditionFigures = z.object({
     .array(z.object({ orderId: z.string(), amount: z.string() }))
     .readonly()
     .optional(),
-  /** Unmatched transactions that are not acknowledged; null: there is none. */
+  /** Unmatched transactions that no operator has acknowledged; null: there is none. */
   unmatched: waiting.nullable().optional(),
   /** Unmatched transactions under the name that the previous version uses. */
   strays: waiting.nullable().optional(),
-  /** Unacknowledged differences of a reconciliation and missing receipt numbers. */
+  /** Differences of reconciliations and missing receipt numbers, if not acknowledged. */
   differences: waiting.nullable().optional(),
   /** Orders that were charged although the kiosk got another answer, or no answer. */
   unreadCharges: z

@@ -10,7 +10,7 @@ const knownOrderSchema = z.object({
   reversed: z.boolean(),
   /** The sum that was certainly paid back at the gateway, in minor units. */
   returnedMinor: z.int().min(0),
-  /** A cancel or refund with an unknown outcome; null: there is none. */
+  /** A cancel or refund of the order with an unknown outcome; null: there is none. */
   openReturn: gatewayOperationSchema.nullable(),
 });
 export type KnownOrder = z.infer<typeof knownOrderSchema>;
@@ -40,7 +40,7 @@ export const storesOfSupervisor = {
     }),
     response: z.object({
       orders: z.array(knownOrderSchema),
-      /** The `after` of the next page. */
+      /** The value of `after` with which to request the next page. */
       last: z.int().min(0),
       more: z.boolean(),
       whole: z.boolean(),

@@ -1,6 +1,6 @@
 /*
- * This file finds the digits that count as a card number (docs/design.md 6.2): prefix, length and
- * check digit are those of a card scheme, and the number is not certainly something else.
+ * This file finds the digits that count as a card number (docs/design.md 6.2): their prefix, length
+ * and check digit are those of a card scheme, and the number is not certainly something else.
  */
 
 export const PAN_DIGITS_MIN = 12;
@@ -20,7 +20,7 @@ export interface Stretch {
   readonly length: number;
 }
 
-/** Yields every part of a run that counts as a card number. */
+/** Yields every part of a run of digits that counts as a card number. */
 export function* cardNumbersIn(run: Run): Generator<Stretch> {
   const { digits } = run;
   const [plainFromEven, plainFromOdd] = luhnSums(digits);
@@ -29,7 +29,7 @@ export function* cardNumbersIn(run: Run): Generator<Stretch> {
     for (let length = PAN_DIGITS_MAX; lengths !== 0 && length >= PAN_DIGITS_MIN; length--) {
       const end = first + length;
       if ((lengths & (1 << length)) === 0 || end > digits.length) continue;
-      // In the Luhn sum the check digit and every second digit before it count as they are.
+      // The Luhn sum doubles every second digit, beginning with the one before the check digit.
       const sums = (end - 1) % 2 === 0 ? plainFromEven : plainFromOdd;
       if (((sums[end] as number) - (sums[first] as number)) % 10 !== 0) continue;
       if (!isKnownOtherNumber(run, first, length)) yield { first, length };
@@ -68,7 +68,7 @@ const schemes: ReadonlyArray<readonly [from: number, to: number, min: number, ma
   [9792, 9792, 16, 16], // Troy
 ];
 
-/** For each prefix of four digits, a bit set of the lengths that a card number with it may have. */
+/** A bit set for each prefix of four digits: the lengths of the card numbers with this prefix. */
 const lengthsByPrefix = new Uint32Array(10_000);
 for (const [from, to, min, max] of schemes) {
   for (let prefix = from; prefix <= to; prefix++) {
@@ -102,7 +102,7 @@ function isKnownOtherNumber(run: Run, first: number, length: number): boolean {
   );
 }
 
-/** Whether a group of adjacent digits starts at this index, or the run has ended before it. */
+/** Whether a group of adjacent digits starts at this index, or the run of digits has ended. */
 export function startsGroup({ positions }: Run, index: number): boolean {
   return index === 0 || positions[index] !== (positions[index - 1] as number) + 1;
 }
@@ -118,7 +118,7 @@ function isInUuid({ text, positions }: Run, first: number, length: number): bool
   const from = positions[first] as number;
   const to = positions[first + length - 1] as number;
   for (let start = Math.max(0, to - UUID_CHARACTERS + 1); start <= from; start++) {
-    if (text[start + UUID_FIRST_HYPHEN] !== "-") continue; // spares the search in plain digits
+    if (text[start + UUID_FIRST_HYPHEN] !== "-") continue; // a quick check before the pattern
     uuid.lastIndex = start;
     if (from - start !== UUID_CARD_OFFSET && uuid.test(text)) return true;
   }
@@ -151,7 +151,7 @@ function isTelephoneNumber(run: Run, first: number, length: number): boolean {
   return begins && apart !== undefined && first < apart && length <= TELEPHONE_DIGITS_MAX;
 }
 
-/** Whether a number of up to 15 digits (Maestro) belongs to one like 20261121-0001234. */
+/** Whether up to 15 digits (as of Maestro) are part of a number with a date: 20261121-0001234. */
 function isInDatedNumber(run: Run, first: number, length: number): boolean {
   if (length > 15 || ![5, 6].includes(run.digits[first] as number)) return false;
   for (let start = Math.max(0, first - 7); start < first; start++) {

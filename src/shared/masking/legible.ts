@@ -4,5 +4,5 @@ export const plainForm = /^[^\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u
 /** The form of a text with at least one letter or digit. */
 export const readableForm = /[\p{L}\p{N}]/u;
 
-/** The longest name of a person in lists and logs. */
+/** The longest name of a person in lists and logs, in characters. */
 export const NAME_CHARACTERS_MAX = 80;

@@ -19,7 +19,7 @@ const secretNames = new Set([
   "redirecturl",
 ]);
 
-/** The ending of names of passwords and shared secrets, such as wsPassword and GATEWAY_PWD. */
+/** The endings of names of passwords and shared secrets, such as wsPassword and GATEWAY_PWD. */
 const secretEnding = /(password|passwd|pwd|secrets?)$/i;
 
 const REMOVED = "[removed]";
@@ -40,7 +40,7 @@ export function withoutSecrets(logged: object): Record<string, unknown> {
   }
 }
 
-/** The members whose serializers in logger.ts choose what is logged. */
+/** Members of a log entry of which logger.ts logs only chosen parts. */
 const requestNames: readonly string[] = ["req", "res"];
 
 function cleanEntries(

@@ -9,7 +9,7 @@ import { type Form, nothing, numbersOf, type Region, readingsOf, walk } from "./
 const KEPT_FIRST = 6;
 const KEPT_LAST = 4;
 
-/** Masks a card number, of which any characters may mask some digits already. */
+/** Masks a card number, some digits of which may be masked already, by any character. */
 export function maskPan(pan: string): string {
   const length = pan.length;
   if (length <= KEPT_FIRST + KEPT_LAST) return "X".repeat(length);
@@ -35,7 +35,7 @@ export function maskPansInUrl(url: string): string {
   return hidden(url, url.replaceAll("+", " "));
 }
 
-/** The depth from which a value is replaced by null; no answer of the gateway is so deep. */
+/** The nesting depth from which a value becomes null; no answer of the gateway is so deep. */
 const NESTING_MAX = 20;
 
 /** Masks the card numbers in a JSON value's texts; `withNumbers`: in its whole numbers too. */
@@ -52,7 +52,7 @@ export function maskPansInValue(value: unknown, withNumbers = false, depth = 0):
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
 }
 
-/** Masks `text`; `read` is the same text with each character as it is to be read. */
+/** Masks the card numbers in `text`; `read`: the same text, in a URL with a blank for each plus. */
 function hidden(text: string, read: string): string {
   const walked = walk(read);
   if (walked === nothing) return text;
@@ -96,7 +96,7 @@ function* restOfTrack(text: string, end: number): Generator<number> {
 interface CardNumber {
   readonly run: Run;
   readonly number: Stretch;
-  /** Whether the number consists of whole groups of digits that are not entries of a list. */
+  /** Whether the card number is written alone: not inside longer digits or as entries of a list. */
   readonly isOwn: boolean;
 }
 
@@ -112,7 +112,7 @@ function* numbersIn(text: string, regions: readonly Region[]): Generator<CardNum
   }
 }
 
-/** Yields the card numbers of a form; a list counts only if all of it is one card number. */
+/** Yields the card numbers at the start of grouped digits; a list has to be one as a whole. */
 function* numbersOfForm({ run, isList, ...form }: Form): Generator<CardNumber> {
   for (const number of cardNumbersIn(run)) {
     const isAll = number.length === run.digits.length;

@@ -52,13 +52,13 @@ interface Position {
 interface Joined {
   readonly digits: number[];
   readonly positions: Position[];
-  /** Whether a line without digits came after these digits. */
+  /** Whether a line without any digits came after these digits. */
   isInterrupted: boolean;
 }
 
 /**
- * Masks card numbers that are broken across lines among other digits. Only digits at the end of one
- * line and at the beginning of the next count, so that neighbouring amounts and dates do not.
+ * Masks card numbers that are broken across lines among other digits. Only digits at the end of a
+ * line and at the beginning of the next line count, because other digits are amounts and dates.
  */
 function withoutStuckPans(lines: readonly string[]): string[] {
   const masked = [...lines];
@@ -87,7 +87,7 @@ interface Part {
   readonly isAll: boolean;
 }
 
-/** Returns the digits at a line's beginning; null: none, or an amount, a date or a time. */
+/** Returns the digits at a line's beginning; null: no digits, or an amount, a date or a time. */
 function headOf(text: string): Part | null {
   const found = /^(?<before>\s*=?)(?<digits>\d+)(?!\d|[.,:/-]\d)/.exec(text);
   const { before = "", digits = "" } = found?.groups ?? {};
@@ -111,10 +111,10 @@ function addDigits(joined: Joined, line: number, { at, digits }: Part): Joined {
   return joined;
 }
 
-/** The shortest card number that is found across lines; shorter ones would match by accident. */
+/** The fewest digits of a card number that is found across lines; fewer match by accident. */
 const DIGITS_MIN = 13;
 const LINES_MAX = 3;
-/** The fewest digits of it in the first and last line; two digits would match by accident. */
+/** The fewest digits of a broken card number in its first and last line; 2 match by accident. */
 const PART_MIN = 3;
 
 function hide(lines: string[], { digits, positions }: Joined): void {

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { PAN_DIGITS_MIN, type Run } from "./card-numbers.ts";
 
 /*
- * This file finds the digits that people or programs read as one number (docs/design.md 6.2). One
- * search finds the regions with enough digits close together; only regions are read further.
+ * This file finds the digits that people or programs read as one number (docs/design.md 6.2). First
+ * it finds regions with enough digits close together; only these regions are read further.
  */
 
 /** The separators within a number: the full stop, and Unicode's blanks and hyphens. */
@@ -17,7 +17,7 @@ const joints = "/_:";
 /** Characters that may stand in a number, and also between entries, columns and lines. */
 const listMarks = ",;|\t\n\r\u2028\u2029";
 
-/** The ranges of invisible characters, and of the frame of a keycap (20E3). */
+/** The ranges of invisible characters, with the frame around a digit on a keycap (U+20E3). */
 const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xad, 0xad],
   [0x34f, 0x34f],
@@ -62,13 +62,13 @@ const kindAt = (text: string, at: number): number => kinds[text.charCodeAt(at)] 
 /** The widest gap in a card number, which a receipt may spread over its width or two lines. */
 const GAP_MAX = 40;
 
-/** The largest number of separators within a number; only groups of a card may be wider apart. */
+/** The most separators between two digits of a number; the groups of a card may be wider apart. */
 const SEPARATORS_MAX = 2;
 
-/** Digits of a text with only separators, marks and invisible characters between them. */
+/** A part of a text: digits with only separators, marks and invisible characters between them. */
 export interface Region {
   readonly start: number;
-  /** The position after the last digit. */
+  /** The position after the last digit of the region. */
   readonly end: number;
 }
 
@@ -79,7 +79,7 @@ interface Walk {
 }
 
 const none: readonly Region[] = [];
-/** The result for most texts, which have no region. */
+/** The result for most texts, which have no region with enough digits for a card number. */
 export const nothing: Walk = { regions: none, isEncoded: false };
 
 /** Returns the regions of a text that have at least as many digits as the shortest card number. */
@@ -112,7 +112,7 @@ export function walk(text: string): Walk {
   return regions === none && !isEncoded ? nothing : { regions, isEncoded };
 }
 
-/** Adds a region; the list is made with its first region, because most texts have none. */
+/** Adds a region to a list, which is made with its first region, because most texts have none. */
 function withRegion(regions: readonly Region[], start: number, last: number): Region[] {
   const list = regions === none ? [] : (regions as Region[]);
   list.push({ start, end: last + 1 });
@@ -132,11 +132,11 @@ interface Group {
 interface Numbers {
   /** Digits with few separators between them; a card number may be anywhere in a run. */
   readonly runs: readonly Run[];
-  /** Digits in the groups of a card, or one by one. */
+  /** Digits written in the groups of a card, or one by one. */
   readonly forms: readonly Form[];
 }
 
-/** Digits in the groups of a card, or one by one; only the first digit may begin a card number. */
+/** Digits in a card's groups, or one by one; a card number can begin only at their first digit. */
 export interface Form {
   readonly run: Run;
   readonly beginsGroup: boolean;
@@ -158,12 +158,12 @@ function forms(whole: Run, groups: readonly Group[]): Form[] {
   return groups.flatMap(({ length }, i) => {
     const ends = length >= 4 ? endsOfCardGroups(groups, i) : endsOfSingles(groups, i);
     const found = ends.map((to) => formOf(whole, groups, i, to));
-    // The longest form includes the shorter ones, except in a list.
+    // The longest digits from this group on include the shorter ones, except in a list.
     return found.flatMap((form, at) => (form && (form.isList || at === 0) ? [form] : []));
   });
 }
 
-/** Returns the form from group `i` to the digit `to`; undefined: too short, or part of a list. */
+/** Returns the digits from group `i` to `to` as a form; undefined: too few, or part of a list. */
 function formOf(whole: Run, groups: readonly Group[], i: number, to: number): Form | undefined {
   const { first, length } = groups[i] as Group;
   const from = first + Math.max(length - 4, 0);
@@ -206,7 +206,7 @@ function endsOfCardGroups(groups: readonly Group[], i: number): number[] {
 
 const DIGITS_MAX = 19;
 
-/** Returns where digits that stand one by one end; another number may follow. */
+/** Returns where digits that are written one by one end; another number may follow them. */
 function endsOfSingles(groups: readonly Group[], i: number): number[] {
   const singles = groups.slice(i, i + DIGITS_MAX);
   const other = singles.findIndex(({ length }) => length > 1);
@@ -302,7 +302,7 @@ function copy(read: Characters, text: string, from: number, to: number): void {
   }
 }
 
-/** Adds one character, as exactly one unit of the decoded text. */
+/** Adds one character, which becomes exactly one UTF-16 unit of the decoded text. */
 function add(read: Characters, character: string, start: number, end: number): void {
   read.text += plainOf(character);
   read.starts.push(start);
@@ -315,7 +315,7 @@ function plainOf(character: string): string {
   return digit === undefined ? "?" : String(digit);
 }
 
-/** Returns the value of a digit of any script, by its ASCII form or its block's zero. */
+/** Returns the value of a digit of any script: its ASCII form, or its distance from the zero. */
 function digitOf(character: string): number | undefined {
   const compatible = character.normalize("NFKC");
   if (/^\d$/.test(compatible)) return Number(compatible);

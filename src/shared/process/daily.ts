@@ -28,7 +28,7 @@ interface DailyOptions {
 const AFTER_START_MS = 100;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
-/** How many copies of each database are kept; the older one may be from before a damage. */
+/** How many nightly copies of each database are kept; one may hold a damage that is new. */
 const BACKUPS_KEPT = 2;
 const DAY_MS = 24 * 3_600_000;
 
@@ -47,7 +47,7 @@ export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   };
 }
 
-/** Deletes the chores' leftovers; a program starts even if that fails. */
+/** Deletes the files that interrupted chores left; a program starts even if that fails. */
 function clearLeftovers({ chores, log }: DailyOptions): void {
   for (const { name, clear } of chores) {
     try {
@@ -101,7 +101,7 @@ export function backupChore(
   const folder = join(dirname(databasePath), "backup");
   const name = basename(databasePath, ".db");
   const unfinished = join(folder, `${name}.unfinished`);
-  // An unfinished copy may be the reason why the disk is full.
+  // Deletes the unfinished copy of an interrupted run, which may be what fills the disk.
   const clear = (): void => {
     for (const ending of ["", "-journal"]) rmSync(`${unfinished}${ending}`, { force: true });
   };
@@ -112,7 +112,7 @@ export function backupChore(
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       clear();
       try {
-        // This throws if the path no longer leads to the open database.
+        // `assertKept` throws if the path no longer leads to the open database.
         proof?.assertKept();
         await copyDatabase(databasePath, unfinished);
         proof?.assertKept();

@@ -33,7 +33,7 @@ export function useTicket(runDirectory: string, brought: string, now: number): b
     const isYoung = Math.abs(now - mtimeMs) <= TICKET_GOOD_MS;
     const isGood = same(readFileSync(path, "utf8"), brought);
     if (!isPrivate || !isOwn || !isYoung || !isGood) return false;
-    // After its removal, a ticket cannot be used a second time.
+    // The ticket is removed first, so that it cannot be used a second time.
     rmSync(path);
     return true;
   } catch {

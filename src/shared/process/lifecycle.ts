@@ -32,7 +32,7 @@ export interface ProgramContext {
 }
 
 interface ProgramExtras {
-  /** The settings of the terminal drivers. */
+  /** The section of the setup file with the settings of the terminal drivers. */
   readonly added?: ConfigPart;
   /** Opens and migrates the database, checks that it is not damaged, and closes it. */
   readonly checkStore?: (installation: Installation) => void;
@@ -150,7 +150,7 @@ async function runUntilStopped(
   };
   await Promise.race([start(context), broken]);
   if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
-  // Node.js itself writes the compile cache only at an ordered end, and a kiosk may lose power.
+  // Node.js writes its compile cache only at an ordered end, and a kiosk may lose power before.
   flushCompileCache();
   keepHeapSmall();
   await Promise.race([stopRequested, broken]);

@@ -9,7 +9,7 @@ export const logLevels = ["debug", "info", "warn", "error", "fatal"] as const;
 
 /** The file mode of a log, which its group may read, because a log holds no secrets. */
 const LOG_FILE_MODE = 0o640;
-/** The size from which a log is renamed before its day is over. */
+/** The size in bytes from which a log file is renamed even before the end of the day. */
 const LOG_FILE_BYTES_MAX = 20 * 1024 * 1024;
 const DAY_MS = 24 * 3_600_000;
 
@@ -30,7 +30,7 @@ export function openLogFile(path: string, clock: Clock = systemClock): Destinati
       const count = writeSync(file.descriptor, bytes, written);
       written += count;
       file.bytes += count;
-      // After a line that was written only in part, the next line begins with a line break.
+      // When a line was written only in part, the next line begins with a line break.
       rest = written < bytes.length ? "\n" : "";
     }
   };
@@ -70,7 +70,7 @@ function rename(path: string, file: OpenFile, clock: Clock): OpenFile {
   try {
     renameSync(path, `${path}.${stamp}`);
   } catch {
-    // Another program has the file open (Windows), or the disk is full: the file is used further.
+    // Another program has the log open (Windows), or the disk is full: it is not renamed today.
     return { descriptor: file.descriptor, day: dayOf(clock.now()), bytes: 0 };
   }
   const next = open(path, clock);

@@ -57,7 +57,7 @@ export function createLogger(options: {
   const streams: Array<{ level: Config["LOG_LEVEL"]; stream: DestinationStream }> = [];
   if (options.file) streams.push({ level: options.level, stream: openLogFile(options.file) });
   if (options.stream) streams.push({ level: options.level, stream: options.stream });
-  // All streams have the level of the logger.
+  // A single stream needs no multistream, because all streams have the level of the logger.
   const [only] = streams.length === 1 ? streams : [];
   const log = pino(
     {

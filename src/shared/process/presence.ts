@@ -20,7 +20,7 @@ const CONTENTION_MS = 2_000;
 /** Announces this process until it ends. `base`: a path in an existing folder. */
 export function announcePresence(base: string): void {
   const file = `${base}.${process.pid}.alive`;
-  // This is repeated if another process removed the file before it was locked.
+  // Another process may remove the file before it is locked; then a new file is locked.
   do {
     const lock = takeExclusiveLock(file, CONTENTION_MS);
     invariant(lock !== undefined, `${file} bears the pid of this process alone`);
@@ -61,7 +61,7 @@ function isHeld(file: string): boolean {
   if (!lock) return true;
   const removed = remove(file);
   lock.release();
-  // Windows does not remove an open file, so this cannot remove the file of a new process.
+  // Windows removes no file that is open, so the file of a new process cannot be removed here.
   if (!removed) remove(file);
   return false;
 }

@@ -45,7 +45,7 @@ export class Retrying {
     this.#timer = this.#clock.startTimer(this.#name, delayMs, () => this.nudge());
   }
 
-  /** Returns the pause after a failure: at first the shortest, then twice the previous pause. */
+  /** Returns the pause after a failure: first the shortest pause, then twice the previous one. */
   failed(): number {
     const pauseMs = this.#nextMs;
     this.#nextMs = Math.min(pauseMs * 2, RETRY_MAX_MS);

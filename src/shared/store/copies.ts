@@ -20,7 +20,7 @@ export function daysOfCopies(folder: string, store: string, nowMs: number): stri
 
 /**
  * Returns the names of nightly copies and of saved copies (docs/design.md 1.3), the oldest first.
- * Of one day's files the last written one counts as the newest, because a day has no time.
+ * Of the files of one day, the one written last counts as the newest: a name may lack the time.
  */
 export function copiesOf(folder: string, store: string, nowMs: number): string[] {
   return namesOf(new RegExp(`^${store}-(${DAY}(?:-saved-\\d{6})?)\\.db$`), folder, nowMs);
@@ -47,7 +47,7 @@ export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 
-/** Returns the name of the copy of a database whose file was lost while the database was open. */
+/** Returns the name for a copy of a database whose file was lost while the database was open. */
 export function savedName(ms: number): string {
   return `${dayOf(ms)}-saved-${fileTime(ms).slice(11, 19).replaceAll("-", "")}`;
 }
@@ -59,7 +59,7 @@ export function fileTime(ms: number): string {
 
 /**
  * Writes a snapshot of an open database into another file, checks the whole copy and syncs it.
- * Throws if the copy is damaged; the file then stays.
+ * Throws if the copy is damaged; the damaged copy is then not deleted.
  */
 export function copyChecked(database: DatabaseSync, copyPath: string): void {
   database.prepare("VACUUM INTO ?").run(copyPath);
@@ -75,7 +75,7 @@ export function saveChecked(file: number, copyPath: string): void {
   try {
     copySynced(file, unfinished);
     const copy = new DatabaseSync(unfinished);
-    // A copy has no write-ahead log.
+    // The copy is one file, without a write-ahead log next to it.
     copy.exec("PRAGMA journal_mode = DELETE");
     copy.close();
     check(unfinished);

@@ -24,9 +24,9 @@ interface Known {
   readonly cookie: number;
   readonly offset: number;
   content: Buffer;
-  /** The number of the last proof in the page. */
+  /** The number in the page's only row, which each test write (proof) raises by one. */
   number: number;
-  /** The length of the file. */
+  /** The length of the file in bytes. */
   bytes: number;
 }
 
@@ -38,7 +38,7 @@ const COOKIE_AT = 40;
  * Checks whether another program has cut or overwritten the file of an open database
  * (docs/design.md 1.3). SQLite would not notice that, because it works with its memory and its log,
  * so the file is read directly: the head, and the page with the database's identity and the number
- * of the last proof. SQLite only ever replaces a page in the file by a newer committed page.
+ * of the last test write. SQLite only replaces a page in the file by a newer committed page.
  */
 class FileContent {
   /**
@@ -50,7 +50,7 @@ class FileContent {
   readonly #identity: string;
   readonly #pageBytes: number;
   readonly #read: Buffer;
-  /** The page as last checked; undefined: the file does not contain the page yet. */
+  /** The checked page as last read; undefined: the file does not contain the page yet. */
   #known: Known | undefined;
 
   constructor(database: DatabaseSync, path: string) {
@@ -66,7 +66,7 @@ class FileContent {
     this.#learn();
   }
 
-  /** Whether the file, of this length, still holds the database; false only if that is certain. */
+  /** Whether the file, `bytes` long, still holds the database; true also if that is uncertain. */
   isKept(bytes: number): boolean {
     try {
       return this.#isKept(bytes);
@@ -86,7 +86,7 @@ class FileContent {
       return true;
     }
     if (known?.cookie === this.#cookie) return false;
-    // Another program has compacted the database, so its pages have moved or will move.
+    // Another program has compacted the database, so the checked page has moved or will move.
     this.#learn();
     return true;
   }
@@ -96,7 +96,7 @@ class FileContent {
     closeSync(this.file);
   }
 
-  /** Adds 1 to the number of the proof; the file gets the number when the log is copied. */
+  /** Makes a test write: adds 1 to a number, which reaches the file when the log is copied. */
   count(): void {
     prepared(this.#database, "UPDATE store_proof SET number = number + 1").run();
   }
@@ -132,17 +132,17 @@ class FileContent {
 
 const rootSql = "SELECT rootpage FROM sqlite_schema WHERE name = 'store_proof'";
 
-/** The type of a page with a whole table, and the offset of its first row's offset. */
+/** The type of a page that holds a whole table, and where such a page has its first row's start. */
 const LEAF = 0x0d;
 const FIRST_ROW_AT = 8;
-/** The offsets in a row of the types of its text and number, and of the text (fileformat2). */
+/** Where a row has the type of its text, the type of its number, and its text (fileformat2). */
 const TEXT_TYPE_AT = 3;
 const NUMBER_TYPE_AT = 4;
 const TEXT_AT = 5;
-/** The length in bytes of a number by its type; the types 8 and 9 are the numbers 0 and 1. */
+/** A number's length in bytes by SQLite's type of it; the types 8 and 9 are the numbers 0 and 1. */
 const numberBytes = [0, 1, 2, 3, 4, 6];
 
-/** Returns the number in the row with this text; undefined: the page has no such row. */
+/** Returns the number of a page's first row; undefined: the row does not begin with `text`. */
 function numberWith(text: string, page: Buffer): number | undefined {
   const row = page.subarray(page.readUInt16BE(FIRST_ROW_AT));
   const numberAt = TEXT_AT + text.length;
@@ -157,7 +157,7 @@ function numberWith(text: string, page: Buffer): number | undefined {
   return bytes && numberAt + bytes <= row.length ? row.readIntBE(numberAt, bytes) : undefined;
 }
 
-/** The largest file that this process copies itself, in about 30 ms; others need a program. */
+/** The largest file that this process copies itself, in 30 ms; a program copies larger files. */
 const AT_ONCE_BYTES = 4 * 1024 * 1024;
 /** A copy in this process stops all other work, so copies may take at most 1/20 of the time. */
 const AT_ONCE_SHARE = 20;
@@ -176,9 +176,9 @@ class Rescue {
   readonly #path: string;
   readonly #file: number;
   #saved: Copy | undefined;
-  /** Stops the program that is making the next copy; undefined: no program is. */
+  /** Stops the program that is making the next copy; undefined: no such program runs. */
   #saving: { readonly stop: () => void } | undefined;
-  /** Why the last try to copy failed; undefined: it did not. */
+  /** Why the last try to copy the database failed; undefined: it did not fail. */
   #unsaved: string | undefined;
   /** When the next copy may begin, on the monotonic clock. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
@@ -190,7 +190,7 @@ class Rescue {
     this.#file = file;
   }
 
-  /** Returns for an operator whether the content is saved, and what to do. */
+  /** Returns a text for an operator: whether the lost file's content is saved, and what to do. */
   says(steps: string): string {
     if (this.#unsaved !== undefined) {
       const why = this.#unsaved;
@@ -201,7 +201,7 @@ class Rescue {
     return "what it holds is saved as soon as nothing runs";
   }
 
-  /** Makes a new copy if there were writes; on the last occasion, in this process at once. */
+  /** Makes a new copy if the database has changed; at a stop ("last"), in this process at once. */
   save(clock: Clock, occasion: "next" | "last"): void {
     const changes = Number(prepared(this.#database, "SELECT total_changes() AS n").get()?.["n"]);
     if (this.#saved?.changes === changes) return;
@@ -227,7 +227,7 @@ class Rescue {
     }
   }
 
-  /** Forgets the copies after the file was found again. */
+  /** Forgets the copies after the lost file was found in its place again. */
   forget(): void {
     this.#saving?.stop();
     this.#saved = this.#unsaved = undefined;
@@ -287,7 +287,7 @@ class Rescue {
 
 const logEndings = ["-wal", "-shm"] as const;
 
-/** How the files under the database's names differ from the files that are open. */
+/** How the files that have the database's names now differ from the files that are open. */
 type Change = "missing" | "replaced" | "cut" | "log-gone";
 
 /**
@@ -298,7 +298,7 @@ type Change = "missing" | "replaced" | "cut" | "log-gone";
 export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  /** The path of the log without its ending; the log is next to the file that a link leads to. */
+  /** The path of the write-ahead log without its ending: of the file that a link leads to. */
   readonly #log: string;
   readonly content: FileContent;
   readonly #rescue: Rescue;
@@ -313,12 +313,12 @@ export class OpenFiles {
     this.#rescue = new Rescue(database, path, this.content.file);
     this.#log = process.platform === "win32" ? path : realpathSync(path);
     this.#onMended = onMended;
-    // SQLite opens its log at the first read.
+    // SQLite opens its write-ahead log only when something is read.
     schemaOf(database);
     this.#own = this.#found();
   }
 
-  /** Why the next start would not find what is written now; undefined: it would. */
+  /** Why the next start would not find what is written now; undefined: it would find all. */
   get fault(): string | undefined {
     const change = this.#database.isOpen ? this.#change() : undefined;
     if (change === undefined) return undefined;
@@ -391,11 +391,11 @@ export class OpenFiles {
       this.#own = new Map([...this.#found(), ["", this.#own.get("")]]);
       this.#onMended(`${this.#logGone}, and was made anew with all that it held`);
     } catch {
-      // While another program reads the database, the fault stays until the next check.
+      // Another program reads the database; the next check tries again to renew the log.
     }
   }
 
-  /** Renames the log, because the next start would apply it to the wrong database file. */
+  /** Renames the log, because the next start would apply the log to the wrong database file. */
   #renameLog(change: "replaced" | "cut", clock: Clock): void {
     const now = this.#found();
     const own = logEndings.filter((end) => isSame(now.get(end), this.#own.get(end)));
@@ -409,7 +409,7 @@ export class OpenFiles {
         renameSync(`${this.#log}${end}`, `${this.#log}${end}.orphan-${at}`);
       }
     } catch {
-      // While the folder cannot be written, the fault stays and the next check tries again.
+      // The folder cannot be written; the next check tries again to rename the log.
     }
   }
 }

@@ -6,8 +6,8 @@ import { copySynced, declareRestored, readStoreFile, syncFolder } from "./store-
 
 /*
  * This file replaces a database by a copy (docs/rules/17-loss.md). The copy is written next to the
- * database; then an entry in the store's file decides, and only after the entry files are moved. A
- * power cut before the entry changes nothing; after the entry, the next start moves the files.
+ * database; then an entry in the store's file decides, and only after this entry files are moved.
+ * A power cut before the entry changes nothing; after the entry, the next start moves the files.
  */
 
 /** Writes a copy next to the database, on disk when it returns; nothing is replaced yet. */
@@ -40,14 +40,14 @@ export function finishPutBack(databasePath: string): void {
     const file = `${databasePath}${ending}`;
     if (existsSync(file)) renameSync(file, join(aside, basename(file)));
   }
-  // The old log's removal must be on disk first: SQLite would apply it to the new database.
+  // The old log's removal must be on disk first, or SQLite could apply that log to the copy.
   syncFolder(aside);
   syncFolder(folder);
   renameSync(copy, databasePath);
   syncFolder(folder);
 }
 
-/** Returns the folder with the files that were replaced. */
+/** Returns the folder with the files that a restore at the time `at` replaced. */
 export function keptIn(databasePath: string, at: string): string {
   return join(dirname(databasePath), "backup", `before-restore-${at}`);
 }

@@ -74,9 +74,9 @@ function sizeOf(path: string): number {
 function makeDurable(database: DatabaseSync): void {
   const mode = database.prepare("PRAGMA journal_mode = WAL").get()?.["journal_mode"];
   database.exec("PRAGMA synchronous = FULL");
-  // With this limit a log that grew while a copy was made shrinks again.
+  // With this limit a write-ahead log that grew while a copy was made shrinks again.
   database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
-  // The setting may have been 0 before the log was renewed.
+  // From now on commits copy the log into the database; `copyBackAt` may have switched that off.
   database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
   if (mode !== "wal" || synchronous !== 2) {
@@ -125,7 +125,7 @@ export function readableFrom(database: DatabaseSync): number | undefined {
   return numberOf(database, READABLE_FROM) || undefined;
 }
 
-/** Returns the number of the last migration that makes the database unreadable for earlier ones. */
+/** Returns the number of the last migration after which older programs cannot use the database. */
 function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
@@ -157,7 +157,7 @@ export function renewLog(database: DatabaseSync): void {
     const mode = database.prepare("PRAGMA journal_mode = DELETE").get()?.["journal_mode"];
     if (mode !== "delete") throw new Error(`SQLite stays in the journal mode ${mode}`);
     makeDurable(database);
-    schemaOf(database); // SQLite opens its log at the first read
+    schemaOf(database); // SQLite opens its write-ahead log only when something is read
   });
 }
 
@@ -186,7 +186,7 @@ type Reader<T> = (...values: Given[]) => T;
 
 const statements = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
-/** Returns a statement, which is prepared at its first use and reused as long as the database. */
+/** Returns a statement, prepared at its first use and reused until the database is closed. */
 export function prepared(database: DatabaseSync, sql: string): StatementSync {
   let kept = statements.get(database);
   if (!kept) {
@@ -202,8 +202,8 @@ export function prepared(database: DatabaseSync, sql: string): StatementSync {
 }
 
 /**
- * Makes the row objects of a statement here, which is twice as fast as in node:sqlite. There each
- * object gets a hidden class of its own, which takes 72 bytes until V8 clears its old space.
+ * Makes the row objects of a statement here, which is twice as fast as in node:sqlite, where each
+ * object gets a hidden class of its own: 72 bytes until V8 clears its old space.
  */
 function lightRows(statement: StatementSync): StatementSync {
   const names = statement.columns().map(({ name }) => name);

@@ -21,7 +21,7 @@ export const sqlite = {
 
 /** Returns the result code of an error of SQLite; 0: the error has another source. */
 export function resultOf(error: unknown): number {
-  // The upper bits hold the extended code.
+  // The upper bits of SQLite's error number hold the extended code, which is cut off here.
   return ((error as { readonly errcode?: number }).errcode ?? 0) % 256;
 }
 
@@ -61,7 +61,7 @@ export function fullDisk(folder: string): string {
 export function isFull(folder: string): boolean {
   try {
     const { bavail, bsize, blocks, files, ffree } = statfsSync(folder);
-    // Some file systems report 0 for their size and number of files.
+    // Some file systems report 0 as their size or as their number of files; they are not full.
     return (blocks > 0 && bavail * bsize < FREE_BYTES_MIN) || (files > 0 && ffree < 1);
   } catch {
     return false;

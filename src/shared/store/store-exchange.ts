@@ -2,13 +2,13 @@ import { z } from "zod";
 import type { Store } from "./store.ts";
 import { type StoreMark, storeMarkSchema } from "./store-file.ts";
 
-/** The marks of both databases that each message between the programs carries. */
+/** The marks (identity, session, count) of both programs' databases, carried by each message. */
 export const storeMarksSchema = z.object({
-  /** The sender's own mark; null: its database has not begun. */
+  /** The mark of the sender's own database; null: this start has not opened the database yet. */
   mine: storeMarkSchema.nullable(),
   /** The last mark of the receiver's database that the sender remembers; null: none. */
   yours: storeMarkSchema.nullable(),
-  /** The last `yours` that the sender received and judged, with the result on disk. */
+  /** The `yours` that the sender received last and has checked its database by, result on disk. */
   answered: storeMarkSchema.nullable(),
   /** Whether the sender's database lacks a part of what `answered` names, after a loss. */
   lacks: z.boolean(),
@@ -19,22 +19,22 @@ function sameMark(a: StoreMark | null, b: StoreMark | null): boolean {
   return a?.store === b?.store && a?.session === b?.session && a?.count === b?.count;
 }
 
-/** This database's mark that the peer remembers, and whether a part of it is missing here. */
+/** This database's mark as the other program remembers it, and whether data up to it is lost. */
 type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
 interface ExchangeParts {
   readonly store: Store;
-  /** Records that this database has less than the peer remembers, on disk when it returns. */
+  /** Records on disk that this database lacks data that it had at the mark. */
   readonly onMissing: (mark: StoreMark) => void;
-  /** Records that the peer's database lacks a part of what it had, on disk when it returns. */
+  /** Records on disk that the other program's database lacks a part of the data that it had. */
   readonly onOtherLacks?: () => void;
 }
 
 /**
  * Exchanges the marks of the two databases with every message (docs/rules/17-loss.md). Each program
- * checks its own database against the mark that the peer remembers. A program replaces the mark of
- * the peer's previous session only after the peer has checked itself against it, with the result on
- * disk, so that a crash in between hides no loss.
+ * checks its database against the mark that the other program remembers. The other program replaces
+ * the mark of an earlier session only after this check, with the check's result on disk, so that a
+ * crash in between hides no loss.
  */
 export class StoreExchange {
   readonly #parts: ExchangeParts;
@@ -53,7 +53,7 @@ export class StoreExchange {
     return { mine: this.#parts.store.mark, yours: this.#other, ...standing };
   }
 
-  /** Checks this database against the peer's marks; undefined: an older version sends none. */
+  /** Checks this database against the sender's marks; undefined: an older version sends none. */
   receive(marks: StoreMarks | undefined): Standing {
     const { store, onMissing, onOtherLacks } = this.#parts;
     if (!marks) return this.#standing;
@@ -67,7 +67,7 @@ export class StoreExchange {
     return this.#standing;
   }
 
-  /** Stores the peer's mark, inside a commit that the caller makes anyway. */
+  /** Stores the mark of the other program's database, in a commit that is made anyway. */
   remember(): void {
     if (!this.#other || sameMark(this.#other, this.#written)) return;
     this.#parts.store.rememberOther(this.#other);
@@ -80,7 +80,7 @@ export class StoreExchange {
     if (same && mine.count <= known.count) return;
     if (known && !same && !judged) return;
     this.#other = mine;
-    // A new session is stored at once; a new count is stored with the next commit.
+    // A mark of a new session is stored at once; a mark with a new count, with the next commit.
     if (!same) this.remember();
   }
 }

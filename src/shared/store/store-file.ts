@@ -13,27 +13,27 @@ import {
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 
-/** A mark: one point in the life of a database. */
+/** A mark: which database, in which session, and how many writes it had. */
 export const storeMarkSchema = z.object({
   /** The identity of the database, made when the database was created. */
   store: z.string(),
-  /** The id of the time since a start or a nightly copy; a copy has only earlier sessions. */
+  /** The session's id. Each start and nightly copy begins a session that older copies lack. */
   session: z.string(),
   /** A count that grows with each write and is sent only after the write is on disk. */
   count: z.int().min(0),
 });
 export type StoreMark = z.infer<typeof storeMarkSchema>;
 
-/** The file by which the loss of a database is noticed (docs/rules/17-loss.md). */
+/** The store's file, whose mark shows a loss of the database (docs/rules/17-loss.md). */
 const storeFileSchema = storeMarkSchema.extend({
   /** Why the database was restored on purpose. */
   restored: z.string().optional(),
-  /** When the database was restored; until the copy replaces it, the copy's name has this time. */
+  /** When the database was restored; the copy's file name has this time until it is in place. */
   restoredAt: z.string().optional(),
 });
 type StoreFile = z.infer<typeof storeFileSchema>;
 
-/** Returns the file's path, in another folder, so that the file outlives a deleted database. */
+/** Returns the path of the store's file, whose own folder survives a deletion of the databases. */
 function storeFileOf(databasePath: string): string {
   const name = `${basename(databasePath, ".db")}.json`;
   return join(dirname(databasePath), "stores", name);
@@ -55,13 +55,13 @@ export function readJsonIfWhole<T>(path: string, schema: z.ZodType<T>): T | unde
   }
 }
 
-/** Records that the database was restored on purpose, on disk when it returns. */
+/** Records that the database was restored on purpose. On disk when this returns. */
 export function declareRestored(databasePath: string, restored: string, restoredAt: string): void {
   const known = readStoreFile(databasePath) ?? { store: "", session: "", count: 0 };
   writeStoreFile(databasePath, { ...known, restored, restoredAt });
 }
 
-/** Replaces the store's file, which is whole at any time. On disk when it returns. */
+/** Replaces the store's file, which is whole at any time. On disk when this returns. */
 export function writeStoreFile(databasePath: string, content: StoreFile): void {
   const path = storeFileOf(databasePath);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -102,7 +102,7 @@ export function copySynced(from: string | number, to: string, mode = 0o600): voi
   }
 }
 
-/** Replaces a file, which is the old or the new file at any time. On disk when it returns. */
+/** Replaces a file: at any time there is the whole old or new file. On disk when this returns. */
 export function replaceSynced(path: string, text: string, mode = 0o600): void {
   const unfinished = `${path}.unfinished`;
   writeSynced(unfinished, text, { mode });

@@ -34,7 +34,7 @@ export const proofMigration = {
 
 /**
  * Whether the database is the one of the last start, and complete. "lost": the file was missing or
- * empty. "other": the file holds another database. "older": the file is an older copy of it.
+ * empty. "other": the file holds another database. "older": the file holds an older copy.
  */
 type StoreFinding =
   | { readonly kind: "whole" }
@@ -42,15 +42,15 @@ type StoreFinding =
 
 /**
  * Knows the identity and sessions of a database, and the mark of the other program's database
- * (docs/rules/17-loss.md). A restored database lacks the session before the restore, whatever was
- * written into it since, so that the loss shows however late the two programs exchange marks.
+ * (docs/rules/17-loss.md). Each start begins a session. A restored copy lacks the lost database's
+ * last session for ever, so the loss shows however late the two programs exchange marks.
  */
 export class Store extends Tables {
   readonly identity: string;
   readonly #path: string;
   readonly #count: () => number;
   #session: string | undefined;
-  /** The number of writes when last read. */
+  /** The number of writes on disk when that number was last read. */
   #countedLast = 0;
 
   /** `count` returns the number of writes on disk, which only grows. */
@@ -68,7 +68,7 @@ export class Store extends Tables {
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
     this.#session = this.together(() => {
-      // The database of another installation has a mark of that installation's other database.
+      // The mark that another installation's database remembers is of no database here.
       if (finding.kind === "other") this.run("DELETE FROM other_store");
       const session = this.#newSession();
       record(finding);
@@ -89,7 +89,7 @@ export class Store extends Tables {
     return { store: this.identity, session: this.#session, count: this.#counted };
   }
 
-  /** Whether the database has everything that it had when `mark` was sent. */
+  /** Whether the database still has everything that it had at the time of this mark. */
   contains({ store, session, count }: StoreMark): boolean {
     if (store !== this.identity) return false;
     if (session === this.#session) return count <= this.#countedLast || count <= this.#counted;

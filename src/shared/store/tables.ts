@@ -4,8 +4,8 @@ import { prepared, transaction } from "./sqlite.ts";
 type Values = (SQLInputValue | Record<string, SQLInputValue>)[];
 
 /**
- * The base of classes with tables of one database. The columns of a row are named as the members of
- * the row's type. A change is on disk when its call returns.
+ * The base of classes with tables of one database. A row's type has members with the names of the
+ * columns. A change is on disk when its call returns.
  */
 export class Tables {
   protected readonly database: DatabaseSync;

@@ -7,7 +7,7 @@ import { fullDisk, isFull, resultOf, sqlite, storageFault } from "./storage-faul
 
 /** How long a proof that the database can be written counts. */
 const PROVED_FOR_MS = 60_000;
-/** The pause before another proof after a failed write. */
+/** The pause after a failed write before a test write proves whether writes succeed again. */
 const FAILED_FOR_MS = 5_000;
 
 /** How long another program may lock the database before that is a fault. */
@@ -35,13 +35,13 @@ export class WriteProof {
   onMended: (says: string) => void = () => {};
   /** Why the last write failed; undefined: it succeeded. */
   #failed: string | undefined;
-  /** When the last proof was tried, on the monotonic clock; undefined: the next call tries one. */
+  /** When a test write was last tried (monotonic clock); undefined: the next call makes one. */
   #triedMs: number | undefined;
   #sinceMs: number | undefined;
   /** Since when another program has locked the database at each try, on the monotonic clock. */
   #busySinceMs: number | undefined;
 
-  /** Without `clock` no proofs are written. */
+  /** Without `clock` no test writes are made. */
   constructor(database: DatabaseSync, path: string, clock: Clock | undefined) {
     this.#database = database;
     this.#folder = dirname(path);
@@ -53,7 +53,7 @@ export class WriteProof {
   watch<T>(write: () => T): T {
     try {
       const result = write();
-      // A write may have changed nothing, so a fault is over only when a proof says so.
+      // A write may have changed nothing, so a fault is over only after a good test write.
       if (!this.#isProved) this.#triedMs = undefined;
       return result;
     } catch (error) {
@@ -66,7 +66,7 @@ export class WriteProof {
     }
   }
 
-  /** The last known fault; undefined: none. Reading it writes nothing. */
+  /** The last known fault that prevents writes; undefined: none. This makes no test write. */
   get known(): WriteFault | undefined {
     return this.#faultWith(this.#files.fault);
   }
@@ -82,7 +82,7 @@ export class WriteProof {
     return { says, sinceMs: this.#sinceMs };
   }
 
-  /** The present fault; undefined: none. Reading it writes a proof if the last proof is old. */
+  /** The fault that prevents writes; undefined: none. Makes a test write if the last one is old. */
   get proved(): WriteFault | undefined {
     const ofFiles = this.#attend();
     const triedMs = this.#triedMs ?? Number.NEGATIVE_INFINITY;
@@ -91,7 +91,7 @@ export class WriteProof {
     return this.#faultWith(ofFiles);
   }
 
-  /** The fault before a write; undefined: none. Reading it writes a proof after a failed write. */
+  /** The fault that would prevent a write. After a failed write this makes a test write first. */
   get standing(): WriteFault | undefined {
     const ofFiles = this.#attend();
     if (this.#failed !== undefined) this.#prove();
@@ -114,7 +114,7 @@ export class WriteProof {
     return this.#clock ? this.#files.attend(this.#clock, occasion) : this.#files.fault;
   }
 
-  /** Whether the last try, a write or a proof, succeeded. */
+  /** Whether the last write or test write succeeded. */
   get #isProved(): boolean {
     return this.#failed === undefined && this.#busySinceMs === undefined;
   }
@@ -136,7 +136,7 @@ export class WriteProof {
     this.#triedMs = this.#clock?.monotonicMs();
   }
 
-  /** Records that another program holds the lock, which is a fault only if it lasts. */
+  /** Records that another program holds the database's lock, which is a fault only if it lasts. */
   #busy(): void {
     this.#triedMs = this.#clock?.monotonicMs();
     this.#busySinceMs ??= this.#triedMs ?? 0;

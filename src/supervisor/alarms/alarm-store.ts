@@ -9,7 +9,7 @@ import type { Clock } from "../../shared/time.ts";
 
 /** How many alarms are stored: the alarms of months, even at a kiosk with many faults. */
 const ALARMS_KEPT = 1_000;
-/** How long the same alarm is not stored again; a condition's alarm is never stored twice. */
+/** How long an equal alarm is not stored again; a lasting condition's alarm is stored only once. */
 const REPEATED_AFTER_MS = 24 * 3_600_000;
 /** The alarms about an order that each repeated hand-off, notification or send raises again. */
 const repeating: readonly string[] = [
@@ -43,7 +43,7 @@ export class AlarmStore extends Tables {
     this.#insert({ alarm: FLEET_REQUEST, message, ...about }, this.#clock.now(), false);
   }
 
-  /** Returns the alarms after the id `after`, oldest first; all if `origin` is another database. */
+  /** Returns alarms after the id `after`, oldest first; all if that id is of another database. */
   after(origin: string | undefined, after: number, limit: number): Alarms {
     const sql = `SELECT id, at_ms AS atMs, alarm, message, order_id AS orderId,
         transaction_id AS transactionId, about
@@ -83,7 +83,7 @@ export class AlarmStore extends Tables {
     });
   }
 
-  /** Returns whether the same alarm was stored lately; most alarms about an order always count. */
+  /** Whether an equal alarm was stored lately; never, for most alarms about an order. */
   #isRepeated(raised: RaisedAlarm, nowMs: number): boolean {
     const { alarm, message, orderId, transactionId, about } = raised;
     const subject = [orderId, transactionId, about];
@@ -92,6 +92,6 @@ export class AlarmStore extends Tables {
       AND order_id IS ? AND transaction_id IS ? AND about IS ? ORDER BY id DESC LIMIT 1`;
     const before = this.get<{ atMs: number }>(sql, alarm, message, ...subject);
     const ageMs = nowMs - (before?.atMs ?? Number.NEGATIVE_INFINITY);
-    return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // negative after the clock was set back
+    return ageMs >= 0 && ageMs < REPEATED_AFTER_MS; // the age is negative if the clock was set back
   }
 }

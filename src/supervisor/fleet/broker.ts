@@ -31,7 +31,7 @@ export interface Outgoing {
 
 export interface Incoming {
   readonly payload: Buffer;
-  /** Whether the broker kept the message from an earlier time, so that it is no present request. */
+  /** Whether the broker had stored the message from an earlier time: it is no present request. */
   readonly retained: boolean;
 }
 
@@ -49,7 +49,7 @@ export interface BrokerConnection {
 }
 
 export interface BrokerListener {
-  /** Is called once, when the connection is lost; no call follows. */
+  /** Is called once, when the connection is lost; the listener is not called afterwards. */
   lost(because: LostBecause, text: string): void;
   received(message: Incoming): void;
 }

@@ -33,7 +33,7 @@ const head = {
   at: time,
 };
 
-/** The first members of documents that are queued until the broker has them. */
+/** The first members of each document that the kiosk queues until the broker has it. */
 const kept = {
   ...head,
   /** A number that grows by one; the document of a missing number was dropped or is on its way. */
@@ -108,7 +108,7 @@ interface FleetDocument {
 
 const DAY_SECONDS = 86_400;
 
-/** Returns the entry of a document about an event, which is queued until the broker has it. */
+/** Returns the entry of a document that reports an event and is queued until the broker has it. */
 const news = <S extends z.ZodObject>(meaning: string, schema: S) =>
   ({ from: "kiosk", retained: false, expirySeconds: 7 * DAY_SECONDS, meaning, schema }) as const;
 
@@ -123,7 +123,7 @@ export const fleetDocuments = {
     schema: z.strictObject({
       ...head,
       connection: z.enum(["online", "stopped", "lost"]),
-      /** When this connection to the broker began. */
+      /** When the kiosk's present connection to the broker began. */
       since: time,
       /** The state of the kiosk; null: the kiosk is not online. */
       now: stateNow.nullable(),
@@ -177,7 +177,7 @@ export const fleetDocuments = {
         "jump",
         "refuted",
       ]),
-      /** The number of transactions of all applications of an end of day. */
+      /** The number of an end of day's transactions, of all card applications together. */
       transactions: count.nullable(),
       sumMinor: minor.nullable(),
       /** The terminal's sum minus the journal's sum. */
@@ -230,7 +230,7 @@ export const fleetDocuments = {
       request: uuid,
       ask,
       outcome: z.enum(["done", "refused", "failed", "not-available"]),
-      /** Why the request was not carried out. */
+      /** Why the kiosk did not carry out the request. */
       because: z
         .enum([
           "no-upload-address",

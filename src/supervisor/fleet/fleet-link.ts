@@ -47,10 +47,10 @@ export class FleetLink {
   #connectedMs = 0;
   /** When the connection began, on the monotonic clock. */
   #onlineSinceMs = 0;
-  /** The number of consecutive connections that did not last. */
+  /** The number of consecutive connections that ended soon after they began. */
   #short = 0;
   #failures = 0;
-  /** How often the queue failed since its last progress; each failure doubles the wait. */
+  /** How often sending the queue has failed in a row; each failure doubles the wait. */
   #faults = 0;
   #retry: Timer | undefined;
   #now: StateNow | undefined;
@@ -104,7 +104,7 @@ export class FleetLink {
   #send(connection: BrokerConnection, { sequence, name, content, atMs }: QueuedDocument): boolean {
     const { store, clock } = this.#parts;
     this.#sentUpTo = sequence;
-    // Setting the clock back does not extend an expiry.
+    // A clock that was set back does not extend the time until a document expires.
     const ageSeconds = Math.max(Math.floor((clock.now() - atMs) / 1000), 0);
     const expirySeconds = name === undefined ? 0 : fleetDocuments[name].expirySeconds;
     const leftSeconds = expirySeconds === null ? null : expirySeconds - ageSeconds;
@@ -121,7 +121,7 @@ export class FleetLink {
         if (sent === "refused") store.count("dropped");
         this.#flying--;
         this.#done.push(sequence);
-        // Documents that are acknowledged together are deleted in one commit.
+        // Acknowledged documents wait here, so that one commit deletes several of them.
         if (this.#flying === 0 || this.#done.length >= connection.window / 2) this.#pump();
       });
     });
@@ -139,13 +139,13 @@ export class FleetLink {
       if (!connection || this.#stopped) return;
       this.#failures = this.#faults++;
       this.#lost("failed", "the queue of the kiosk cannot be used");
-      // After an orderly end the broker publishes no last will, so the kiosk sends it.
+      // After an orderly end the broker publishes no last will, so the kiosk sends "lost" itself.
       void connection.send(this.#state("lost", null));
       void connection.close();
     }
   }
 
-  /** Sends a document that is not queued; without a connection a reply waits for the next one. */
+  /** Sends a document that is not queued; a reply waits until there is a connection. */
   async publish<N extends "metrics" | "reply">(name: N, content: ContentOf<N>): Promise<void> {
     const { expirySeconds } = fleetDocuments[name];
     const message = this.#message(name, { ...this.#head(), ...content }, expirySeconds);
@@ -281,7 +281,7 @@ const FIRST_MS = 1_000;
 /** The time over which all kiosks of a broker spread their first tries after its restart. */
 const SPREAD_MS = 30_000;
 const LONGEST_MS = 15 * 60_000;
-/** The upper limit of the first waits while another client uses our name. */
+/** The longest of the first waits between tries to connect while another client uses our name. */
 const TWIN_MS = 10 * 60_000;
 
 /**

@@ -33,7 +33,7 @@ export class FleetNews {
     return this.#store.figure("event") ?? null;
   }
 
-  /** Queues the events of an answer; a new fleet or a replaced journal begins with the present. */
+  /** Queues the events that tp-manager answered; a new fleet or journal gets no earlier events. */
   take({ events, lastId }: FleetNewsAnswer): void {
     const { after } = this;
     if (after === null || lastId < after) {
@@ -51,7 +51,7 @@ export class FleetNews {
   /** Queues the alarms of conditions that have begun or ended. */
   takeConditions(conditions: readonly Condition[], nowMs: number): void {
     const raised = this.#store.raisedAlarms;
-    // An alarm that was raised under its former name also ends under that name.
+    // An alarm that an older version raised under its former name also ends under that name.
     const namesOf = ({ row: { alarm, formerly = alarm } }: Condition) => [alarm, formerly];
     const present = new Set(conditions.flatMap(namesOf));
     const over = raised.filter((alarm) => !present.has(alarm));
@@ -109,7 +109,7 @@ export class FleetNews {
     if (alarm === null) return;
     this.#store.count("alarms");
     const transactionId = allowed(shape.transactionId, data["transactionId"]);
-    // An alarm that lasts with its condition is queued by takeConditions.
+    // The alarm of a lasting condition is queued by takeConditions and not with its event.
     const lasts = conditionOfAlarm(alarm, data["finding"]) !== undefined;
     if (lasts && data["orderId"] === null && transactionId === null) return;
     if (alarm === PAYMENT_UNKNOWN && transactionId !== null) {
@@ -169,7 +169,7 @@ export class FleetNews {
     this.#queue(name, content, atMs, `event ${id} ${atMs}`);
   }
 
-  /** Queues a document; a document that its schema refuses is dropped, as it may hold a text. */
+  /** Queues a document; one that its schema refuses is dropped, as it may hold a person's text. */
   #queue(name: Queued, content: object, atMs: number, about: string): void {
     const id = idOf(`${this.#kiosk} ${about}`);
     const head = { version: FLEET_VERSION, id, kiosk: this.#kiosk, at: isoTime(atMs) };
@@ -182,7 +182,7 @@ export class FleetNews {
   }
 }
 
-/** Returns a document's id, made from its event, so that reading the event again repeats it. */
+/** Returns a document's id, made from its event: the same id if the event is read again. */
 function idOf(about: string): string {
   const hex = createHash("sha256").update(about).digest("hex").slice(0, 32);
   const id = hex.replace(/^(.{8})(.{4}).(...).(...)(.{12})$/, "$1-$2-8$3-a$4-$5");

@@ -43,7 +43,7 @@ const fleetMigrations: readonly Migration[] = [
 /** The largest number of queued documents, some 2 MB: a week of a busy kiosk. */
 const DOCUMENTS_MAX = 5_000;
 
-/** How long a request is remembered: longer than its validity, even if the clock is set. */
+/** How long a request is remembered: longer than it is valid, even if the clock is set. */
 const REMEMBERED_MS = 30 * 86_400_000;
 
 export interface QueuedDocument {
@@ -81,7 +81,7 @@ function renameUnusable(path: string, nowMs: number): void {
   try {
     renameSync(path, `${path}.unusable-${nowMs}`);
   } catch {
-    // There is no such file.
+    // The file to rename does not exist.
   }
 }
 
@@ -158,7 +158,7 @@ export class FleetStore extends Tables {
     return this.run("DELETE FROM raised WHERE alarm = ? AND subject = ?", alarm, subject) > 0;
   }
 
-  /** The raised alarms of conditions, which are about no transaction. */
+  /** The raised alarms about conditions, not about a transaction. */
   get raisedAlarms(): string[] {
     const sql = "SELECT alarm FROM raised WHERE subject = ''";
     return this.all<{ alarm: string }>(sql).map(({ alarm }) => alarm);
@@ -219,14 +219,14 @@ export function isHeld({ fromMs, untilMs }: Hold, nowMs: number): boolean {
   return fromMs !== null && untilMs !== null && fromMs <= nowMs && nowMs < untilMs;
 }
 
-/** Returns the holds after the present hold ends now; it lasted until now or its planned end. */
+/** Ends the present hold now: adds the time that it lasted, at most to its planned end. */
 export function ended({ usedMs, fromMs, untilMs }: Hold, nowMs: number): Hold {
   if (fromMs === null || untilMs === null) return { usedMs, fromMs: null, untilMs: null };
   const lasted = nowMs < fromMs ? untilMs - fromMs : Math.min(nowMs, untilMs) - fromMs;
   return { usedMs: usedMs + lasted, fromMs: null, untilMs: null };
 }
 
-/** Returns a hold of so many days from now, as far as days are left; undefined: no day is left. */
+/** Returns a hold of `days` days from now, or fewer if fewer are left; undefined: none is left. */
 export function held(before: Hold, days: number, nowMs: number): Hold | undefined {
   const { usedMs } = ended(before, nowMs);
   const leftMs = HOLDS_MS - usedMs;

@@ -45,7 +45,7 @@ export class Fleet {
   /** Begins the first round and the connection at once. */
   start(): void {
     const { clock, random } = this.#parts;
-    // With a random time, kiosks that start together do not publish figures together.
+    // The first time is random, so that kiosks that start together publish at different times.
     this.#metricsAtMs = clock.monotonicMs() + METRICS_EVERY_MS * random();
     this.#rounds.nudge();
     this.#link.start();
@@ -73,7 +73,7 @@ export class Fleet {
     if (answer) this.#news.take(answer);
     this.#requests.endHolds();
     const conditions = conditionsOf({ supervisor, tpManager: answer?.troubles });
-    // Without an answer of tp-manager, the end of its conditions is not known.
+    // If tp-manager did not answer, it is not known which of its conditions have ended.
     if (answer) this.#news.takeConditions(conditions, clock.now());
     const { dropped } = this.#queue;
     this.#link.set(stateOf({ tpManager, supervisor, conditions, dropped }));

@@ -11,7 +11,7 @@ import type {
 } from "./broker.ts";
 import { topicOf } from "./documents.ts";
 
-/** The keep-alive; after 1.5 times as long a kiosk is published as lost (docs/fleet.md 3.2). */
+/** The keep-alive; after 1.5 times as long the broker reports a kiosk lost (docs/fleet.md 3.2). */
 const KEEP_ALIVE_SECONDS = 30;
 /** The keep-alive that the kiosk announces, shorter because mosquitto 2.0.11 checks 6 s late. */
 const ANNOUNCED_SECONDS = KEEP_ALIVE_SECONDS - 6;
@@ -151,7 +151,7 @@ interface ConnectionParts {
 class MqttConnection implements BrokerConnection {
   readonly #parts: ConnectionParts;
   readonly #unanswered = new Set<(sent: Sent) => void>();
-  /** Each function lets one message continue that waits because the window is full. */
+  /** Each function sends one message that waits because too many are not acknowledged yet. */
   readonly #waiting: (() => void)[] = [];
   window = 1;
   #isOver = false;
@@ -177,7 +177,7 @@ class MqttConnection implements BrokerConnection {
     });
     if (!settings.commands) return;
     const answer = new Promise<string>((resolve) => {
-      // With rh 2 the broker sends no retained message at the subscription.
+      // With retain handling (rh) 2 the broker sends no retained message at the subscription.
       client.subscribe(requests, { qos: 1, rh: 2 }, (error) =>
         resolve(error ? `no subscription: ${error.message}` : ""),
       );
@@ -245,7 +245,7 @@ class MqttConnection implements BrokerConnection {
     client.stream?.destroy();
   }
 
-  /** Ends a lost connection after the package's callback that may be running. */
+  /** Ends a lost connection, but only after the package's callback that may be running. */
   #lose(because: LostBecause, text: string): void {
     if (this.#isOver) return;
     this.#end();

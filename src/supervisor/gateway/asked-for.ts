@@ -2,7 +2,7 @@ import { formatMajor } from "../../shared/money.ts";
 
 const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
 export type AnswerField = (typeof answerFields)[number];
-/** The compared fields of a refusal, whose amount may be 0 or the whole amount. */
+/** The fields of a refusal that are compared; its amount is not, as it may be 0 or the whole. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
 /** What an answer must be about (docs/rules/21-agree.md); a missing member is not compared. */
@@ -13,7 +13,7 @@ export interface AskedFor {
   readonly amountMinor?: number | null;
   readonly currency?: string;
   readonly exponent?: number;
-  /** The fields that a successful result must name; without them it may be another request's. */
+  /** The fields that a successful result must name, or it may be the result of another request. */
   readonly needed: readonly AnswerField[];
 }
 

@@ -21,9 +21,9 @@ export interface FaultRow {
   readonly ambiguous: boolean;
   /** Whether an operation with this end is unknown, because a proxy may have answered. */
   readonly ambiguousOnce: boolean;
-  /** Whether an item is parked after a day of answers of this kind only. */
+  /** Whether an item is parked after a day in which it got answers of this kind only. */
   readonly parkAfterADay: boolean;
-  /** Whether the fault stays until an operator corrects something. */
+  /** Whether the fault stays until an operator corrects a setting or the gateway's certificate. */
   readonly misconfigured: boolean;
   /** Whether nothing of the request has left this machine. */
   readonly unsent: boolean;
@@ -46,7 +46,7 @@ const retry =
   (meaning: string, ...marks: Mark[]): FaultRow =>
     row("retry", waits, meaning, ...marks);
 const [queue, item, both, nobody] = [retry("queue"), retry("item"), retry("both"), retry("nobody")];
-/** The marks of answers after which the gateway may have carried out the request. */
+/** The columns of the table for answers after which the gateway may have carried out a request. */
 const processed = ["ambiguous", "parkAfterADay"] as const;
 
 /** What each possible end of a try means (docs/design.md 8.3). */

@@ -84,7 +84,7 @@ export function unsendable(why: string): Verdict {
   return verdict("unsendable", { description: why });
 }
 
-/** The class of each failure before and after bytes of the request may have been written. */
+/** The class of each failure: before any byte of the request, and after bytes may be written. */
 const classesOfFailure: Readonly<Record<FailureCause, readonly [TryClass, TryClass]>> = {
   certificate: ["certificate", "lost-answer"],
   socket: ["unreachable", "lost-answer"],
@@ -92,7 +92,7 @@ const classesOfFailure: Readonly<Record<FailureCause, readonly [TryClass, TryCla
   stopped: ["stopped", "interrupted"],
 };
 
-/** Returns the class of a SOAP result; code 0 with a failing HTTP status contradicts itself. */
+/** Returns the class of a SOAP result; code 0 (done) contradicts an HTTP status of a failure. */
 function classOfResult(httpStatus: number, code: number): TryClass {
   if (code === 1) return "credentials-refused"; // docs/gateway.md 2.6
   if (code !== 0) return "order-refused";

@@ -111,7 +111,7 @@ export function createGatewayClient(
   };
 }
 
-/** Returns the verdict on a request that could not become a message: nothing was sent. */
+/** Returns the verdict on a request that could not be written as SOAP, so that nothing was sent. */
 function unwritable(error: unknown): Verdict {
   return unsendable(`the request could not be written: ${(error as Error).message}`);
 }
@@ -119,8 +119,8 @@ function unwritable(error: unknown): Verdict {
 type Lookup = (what: "order" | "transaction", id: string, signal: AbortSignal) => Promise<Exchange>;
 
 /**
- * Returns the v3 lookup. It tries two paths: the plural of the page about events, then the singular
- * of the published interface (docs/gateway.md 4.3).
+ * Returns the lookup by the gateway's v3 interface. The lookup tries two paths, `/v3/orders` and
+ * then `/v3/order`, because the gateway documents each in another place (docs/gateway.md 4.3).
  */
 function createLookup(settings: GatewaySettings, transport: HttpTransport): Lookup {
   const headers = { ...ownHeaders, accept: "application/json", ...authentication(settings) };
@@ -139,7 +139,7 @@ function createLookup(settings: GatewaySettings, transport: HttpTransport): Look
 /** Our own answer to lookups of `.` and `..`, which would change the URL's path even if encoded. */
 const noAddress: Exchange = { kind: "answered", httpStatus: 400, retryAfter: null, body: null };
 
-/** Returns the description of a lookup, with the setting to check if credentials are refused. */
+/** Returns a lookup's result as text; if credentials are refused, with the setting to check. */
 function lookupText(
   { description, httpStatus }: Pick<Verdict, "description" | "httpStatus">,
   { GATEWAY_API_KEY: apiKey, GATEWAY_PWD }: GatewaySettings,
@@ -166,7 +166,7 @@ const ownHeaders = {
   "user-agent": `unattended-terminal-connector/${versionNumber}`,
 };
 
-/** Returns a text of the gateway as one line without password and card number. */
+/** Returns a text of the gateway as one line, without the password and card numbers. */
 function safeText(text: string, password: string): string {
   const line = text.replaceAll(password, "[removed]").replace(/\s+/g, " ").trim();
   return maskPansInText(line).slice(0, DESCRIPTION_CHARACTERS_MAX);

@@ -18,23 +18,23 @@ type HttpEnd =
   | {
       readonly kind: "answered";
       readonly httpStatus: number;
-      /** The one header that the sender wants. */
+      /** The value of the only header of the answer that the sender needs. */
       readonly header: string | null;
-      /** null: it was larger than any true answer, and its connection is closed. */
+      /** The body; null: the body was larger than any real answer, and the connection is closed. */
       readonly body: string | null;
     };
 
 interface Limits {
   readonly clock: Clock;
-  /** The name of the timer. */
+  /** The name of the timer of the time limit. */
   readonly name: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * One message on its way. Ends once: with an answer, a fault, at the time limit or with the stop of
- * the program.
+ * One request and its answer. An exchange ends once: with the answer, a fault, at the time limit or
+ * with the stop of the program.
  */
 export class HttpExchange {
   /** Whether bytes of the request were written, so that the other side may have read them. */
@@ -113,7 +113,7 @@ interface Settings {
   readonly answerBytesMax: number;
   /** The name of the answer's header that the sender wants, in lower case. */
   readonly header: string;
-  /** Reads an answer that is not plain, from its pieces; missing: such an answer is a fault. */
+  /** Reads an answer that plain-http.ts cannot read; missing: an answer of that form is a fault. */
   readonly readOther?: (
     exchange: HttpExchange,
     pieces: readonly Buffer[],
@@ -131,14 +131,14 @@ export const IDLE_MS = 2_000;
 const CHUNKED_PIECES_MAX = 16;
 
 /**
- * HTTP over connections that are kept, each with one message at a time; Node's own client takes
- * three times as long. A message is written once, in one piece, to an open connection, and never
- * again (docs/gateway.md 2.11).
+ * HTTP over connections that are kept open, each with one message at a time; Node's own client
+ * takes three times as long. A message is written once, in one piece, to an open connection, and
+ * never again (docs/gateway.md 2.11).
  */
 export class HttpConnections {
   readonly #settings: Settings;
   readonly #open = new Set<Connection>();
-  /** Idle connections, the last used one last; it is used first, so that the others can close. */
+  /** Idle connections; the one that was used last is used next, so that the others can close. */
   readonly #idle: Connection[] = [];
 
   constructor(settings: Settings) {
@@ -219,7 +219,7 @@ class Connection {
     return origin === this.#origin && isKept && !this.#socket.destroyed;
   }
 
-  /** Carries an exchange. The connection must be idle. */
+  /** Sends an exchange's request and reads its answer. The connection must be idle. */
   carry(bytes: Buffer, method: "GET" | "POST", exchange: HttpExchange): void {
     this.#idle?.clear();
     this.#exchange = exchange;
@@ -252,7 +252,7 @@ class Connection {
 
   #take(piece: Buffer): void {
     const exchange = this.#exchange;
-    // Bytes that no request asked for could be taken for the next answer.
+    // Bytes that come without a request could be taken for the answer to the next request.
     if (!exchange?.written || exchange.ended) {
       this.close();
       return;
@@ -273,7 +273,7 @@ class Connection {
     }
   }
 
-  /** Waits for the rest of the head, unless another reader takes such answers. */
+  /** Handles a head that is unfinished or not plain: waits for its rest, or leaves the answer. */
   #withoutHead(exchange: HttpExchange): void {
     const isOver = this.#received > HEAD_BYTES_MAX || this.#all().includes("\r\n\r\n");
     if (isOver || this.#settings.readOther) this.#leave(exchange);
@@ -314,7 +314,7 @@ class Connection {
     this.#listener.idle();
   }
 
-  /** Gives the connection to `readOther`; the connection ends with this answer. */
+  /** Leaves an answer and its connection to `readOther`, which ends the connection afterwards. */
   #leave(exchange: HttpExchange): void {
     const { readOther } = this.#settings;
     if (!readOther) {

@@ -10,7 +10,7 @@ import { trustedWith } from "../certificates.ts";
 import type { Exchange } from "./faults.ts";
 import { HttpConnections, HttpExchange, type HttpRequest, IDLE_MS } from "./http-connections.ts";
 
-/** The largest answer that is read; a result has 2 KB, the error page of a web server 100 KB. */
+/** The largest answer that is read; a result has 2 KB, a web server's error page up to 100 KB. */
 const ANSWER_BYTES_MAX = 256 * 1024;
 
 /** One HTTP request: a POST with a body, or a GET without one. */
@@ -26,8 +26,8 @@ interface TransportSettings {
 }
 
 /**
- * Sends HTTP requests over connections of our own, which cost a third of Node's client. Where the
- * environment names a proxy, Node's client is used.
+ * Sends HTTP requests over connections of our own, which take a third of the time of Node's client.
+ * If the environment names a proxy, Node's client is used.
  */
 export class HttpTransport {
   readonly #clock: Clock;
@@ -187,7 +187,7 @@ function readByNode(
 ): void {
   const carried = new Duplex({
     read() {
-      // Pieces are pushed as they come.
+      // Nothing is fetched on demand: the pieces of the answer are pushed as they come.
     },
     write: (_piece, _encoding, done) => done(),
   });
@@ -204,6 +204,6 @@ function readByNode(
   socket.on("end", () => void carried.push(null));
   socket.on("error", (error) => carried.destroy(error));
   socket.on("close", () => carried.destroy());
-  // The connection ends with the answer.
+  // After this answer the connection is closed and not used again.
   carried.on("close", () => socket.destroy());
 }

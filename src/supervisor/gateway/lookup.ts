@@ -30,7 +30,7 @@ export interface LookupAnswer {
 const TRANSACTION_UNKNOWN = 3_000_002; // docs/gateway.md 4.5
 const ORDER_UNKNOWN = 3_000_001;
 
-/** Reads the answer of the v3 lookup. Pure. */
+/** Reads the gateway's answer to the v3 lookup of a transaction. Pure. */
 export function readLookup(exchange: Exchange): LookupAnswer {
   const json = bodyOf(exchange);
   const { httpStatus, description } = judgeStatus(exchange);
@@ -54,7 +54,7 @@ function bodyOf(exchange: Exchange): unknown {
 /** The HTTP statuses of a server that does not know the address of a lookup. */
 const addressRefused: readonly number[] = [400, 404, 405];
 
-/** Returns whether the address of a lookup was understood (docs/gateway.md 4.3). */
+/** Returns whether the gateway knows the address of the lookup (docs/gateway.md 4.3). */
 export function isUnderstood(exchange: Exchange): boolean {
   if (exchange.kind === "failed" || !addressRefused.includes(exchange.httpStatus)) return true;
   const json = bodyOf(exchange);
@@ -125,7 +125,7 @@ export function readOrderLookup(exchange: Exchange, transaction: Transaction): O
   return (order && compared(order, transaction)) ?? unanswered;
 }
 
-/** Compares an order of the gateway with ours; undefined: the gateway's does not name our order. */
+/** Compares an order of the gateway with ours; undefined: it does not name our order. */
 function compared(
   { id, amount, currency, custom_data: custom }: z.infer<typeof orderSchema>,
   transaction: Transaction,

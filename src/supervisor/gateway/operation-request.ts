@@ -13,7 +13,7 @@ export type OperationRequest = Omit<
 >;
 export type OperationKind = OperationRequest["kind"];
 
-/** The SOAP service and operation of each kind (docs/design.md 12.14). */
+/** The SOAP service and operation for a confirm, a cancel and a refund (docs/design.md 12.14). */
 export const operationAddresses = {
   confirm: { service: "transaction-v2", operation: "confirm" },
   cancel: { service: "transaction-v2", operation: "cancel" },
@@ -64,8 +64,8 @@ export function operationParameters(
 export type OperationState = "sending" | "done" | "refused" | "not-sent" | "unknown";
 
 /**
- * Returns the state that the only exchange with the gateway gives an operation. "not-sent": nothing
- * left this machine, or the request itself was refused, so that nothing was done.
+ * Returns an operation's state after its request, which is sent only once. "not-sent": nothing left
+ * this machine, or the request itself was refused, so that nothing was done.
  */
 export function operationEnd(verdict: Verdict): Exclude<OperationState, "sending"> {
   const { action, ambiguous, ambiguousOnce } = faultTable[verdict.class];

@@ -7,7 +7,7 @@ interface OrderField {
   readonly mandatory: boolean;
   /**
    * What happens to a value with a wrong form or length. "refuse": the transaction is parked,
-   * because money, ids and references are never changed. "cut", "leave-out": the try gets a note.
+   * because money, ids and references are never changed. "cut", "leave-out": sent with a note.
    */
   readonly misfit: "refuse" | "cut" | "leave-out";
 }

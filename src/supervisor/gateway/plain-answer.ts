@@ -14,7 +14,7 @@ const opening = new RegExp(
     `<(${NAME}):Envelope${ATTRIBUTES}><\\1:Body${ATTRIBUTES}>` +
     `<(${NAME}):(${NAME})Response${ATTRIBUTES}><\\5Result${ATTRIBUTES}>`,
 );
-/** An element with a text. Matching takes linear time, as no text matches two parts of it. */
+/** An element with a text. Its parts exclude each other, so that matching takes linear time. */
 const leaf = new RegExp(
   `<(${NAME})${ATTRIBUTES}>(${TEXT}(?:&(?:amp|lt|gt|quot|apos);${TEXT})*)</\\1>`,
   "y",
@@ -61,7 +61,7 @@ function isDangerous(name: string): boolean {
 /** Returns whether an attribute is given twice, which XML does not allow. */
 function isRepeating(attributes: string | undefined): boolean {
   if (attributes === undefined || attributes === "") return false;
-  // The values are matched too, so that no name is found inside a value.
+  // The pattern takes each attribute with its value, so that no name is found inside a value.
   const names = [...attributes.matchAll(/ ([^=]+)="[^"]*"/g)].map(([, name]) => name);
   return new Set(names).size < names.length;
 }

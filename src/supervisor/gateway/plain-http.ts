@@ -7,15 +7,15 @@ export interface PlainHead {
   readonly httpStatus: number;
   readonly headers: ReadonlyMap<string, string>;
   readonly headBytes: number;
-  /** The length of the body; null: it comes in chunks. */
+  /** The length of the body in bytes; null: the body comes in chunks. */
   readonly bodyBytes: number | null;
-  /** How long the other side keeps the connection; 0: not at all. */
+  /** For how long the other side keeps the idle connection open; 0: not at all. */
   readonly keptMs: number;
 }
 
-/** The longest head, as in Node. */
+/** The longest head of an answer in bytes, as in Node. */
 export const HEAD_BYTES_MAX = 16 * 1024;
-/** How much earlier than announced a connection is given up, so that no request meets its end. */
+/** How long before the server's limit an idle connection is given up: a late request gets lost. */
 const EARLY_MS = 1_000;
 
 const statusLine = /^HTTP\/1\.1 ([2-5]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
@@ -41,7 +41,7 @@ export function readPlainHead(piece: Buffer, also?: string): PlainHead | undefin
   return { httpStatus: Number(status), headers, headBytes: end + 4, bodyBytes, keptMs };
 }
 
-/** Returns the headers that are used here; undefined: one is not plain, or stands there twice. */
+/** Returns the headers that are used here; undefined: a header is not plain, or occurs twice. */
 function headersOf(
   lines: readonly string[],
   also: string | undefined,
@@ -86,8 +86,8 @@ function keptMsOf(headers: ReadonlyMap<string, string>): number | undefined {
 const chunkHead = /^([0-9A-Fa-f]{1,7})\r\n/;
 
 /**
- * Returns the body out of its chunks, and the number of bytes that they took. "more": chunks are
- * still to come; undefined: the chunks are not plain.
+ * Returns the body out of its chunks, and the number of bytes that all chunks took. "more": chunks
+ * are still to come; undefined: the chunks have extensions, trailers or errors.
  */
 export function readChunks(
   coded: Buffer,

@@ -17,7 +17,7 @@ const NESTED_TAGS_MAX = 20;
 
 const parser = new XMLParser({
   ignoreAttributes: true,
-  removeNSPrefix: true, // prefixes differ between servers (docs/gateway.md 2.5)
+  removeNSPrefix: true, // servers choose different namespace prefixes (docs/gateway.md 2.5)
   parseTagValue: false,
   processEntities: true,
   htmlEntities: true, // numeric character references
@@ -34,7 +34,7 @@ export function readSoapAnswer(operation: string, text: string): SoapAnswer {
   return plain ? resultOf(plain) : readStrictly(operation, text);
 }
 
-/** Reads an answer of any form by the tree of its XML. */
+/** Reads an answer of any form by parsing its XML. */
 function readStrictly(operation: string, text: string): SoapAnswer {
   if (text.trim() === "") return unreadable("empty");
   if (/<!DOCTYPE/i.test(text)) return unreadable("has a document type");
@@ -44,7 +44,7 @@ function readStrictly(operation: string, text: string): SoapAnswer {
   if (roots.length !== 1) return unreadable("not one root element");
   const body = only(only(document, "Envelope"), "Body");
   if (!body) return unreadable("no SOAP envelope");
-  // A result next to a Fault or a second result would be contradictory.
+  // The body must have one element: a result with a Fault or a second result is contradictory.
   const answers = Object.keys(body).filter((name) => !name.startsWith("#"));
   if (answers.length !== 1) return unreadable("not one element in the body");
   const fault = only(body, "Fault");
@@ -84,7 +84,7 @@ export function parseXml(text: string, by: XMLParser): Element | undefined {
   }
 }
 
-/** Returns the only child element of that name; undefined: none, several, or only text. */
+/** Returns the only child element with a name; undefined: none, several, or only text. */
 function only(parent: Element | undefined, name: string): Element | undefined {
   const child = parent && Object.hasOwn(parent, name) ? parent[name] : undefined;
   return typeof child === "object" && child !== null && !Array.isArray(child)

@@ -9,7 +9,7 @@ export interface SoapMessage {
   readonly body: string;
 }
 
-/** The text of each element by its name, or its child elements; undefined: it is left out. */
+/** The text or the child elements of each element by its name; undefined: no such element. */
 export interface SoapParameters {
   readonly [name: string]: string | SoapParameters | readonly SoapParameters[] | undefined;
 }
@@ -34,8 +34,8 @@ export function createSoapWriter(service: string, gatewayUrl: string) {
       const client = await loading;
       let message: SoapMessage | undefined;
       const take = (headers: Record<string, string>, body: string): void => {
-        // This is the documented address of an operation (docs/design.md 12.14); the service
-        // address of the WSDL takes the same requests (docs/gateway.md 2.1).
+        // Each operation has its own documented address (docs/design.md 12.14); the address in
+        // the WSDL takes the same requests (docs/gateway.md 2.1).
         message = { url: `${base}/soap/${service}/${operation}`, headers, body };
       };
       await client[`${operation}Async`]({ parameters: protectCdata(parameters) }, { take });
@@ -71,7 +71,7 @@ async function loadClient(service: string, base: string): Promise<Client> {
 
 /**
  * Wraps a text that begins like a CDATA section into a CDATA section; undefined: another text. The
- * package would copy such a text unescaped, and a custom value could add elements of its own.
+ * package would copy that text unescaped, so that a custom value could add XML elements.
  */
 export function asCdata(text: string): string | undefined {
   if (!text.startsWith("<![CDATA[")) return undefined;

@@ -43,9 +43,9 @@ export class Intake {
     const mayBeSent = losses.mayHaveHad(transaction, isFirst);
     const how = { mayBeSent, isClaimed: forwarder.takesAtOnce };
     const claimed = store.add(transaction, clock.now(), how);
-    // Nothing may fail between claim and try, because nothing else could try a claimed item.
+    // Nothing may fail between the claim and this try, because nothing else tries a claimed item.
     forwarder.tryAtOnce(transactionId, claimed);
-    // For a claimed item, the end of its first try is logged as well.
+    // "debug" for a claimed item, because the end of its first try is logged soon as well.
     log[claimed ? "debug" : "info"]({ transactionId, orderId }, "a transaction is stored");
     const others = store.othersOfOrder(transaction);
     if (others.length > 0) {

@@ -68,7 +68,7 @@ export function supervisorHandlers(parts: HandlerParts): Handlers<typeof supervi
   };
 }
 
-/** Waits at most `waitMs` for the end of a first try; null: the transaction is unknown. */
+/** Waits at most `waitMs` for the end of a transaction's first try; null: it is unknown here. */
 async function deliveryOf(
   { store, watch, forwarder }: HandlerParts,
   transactionId: string,
@@ -79,7 +79,7 @@ async function deliveryOf(
     const delivery = store.delivery(transactionId);
     state = delivery?.state ?? null;
     const over = delivery?.state !== "pending" || delivery.firstTryEnded;
-    return over || forwarder.paused !== null; // a paused queue makes no first try
+    return over || forwarder.paused !== null; // while the queue is paused, no first try is made
   });
   return state;
 }

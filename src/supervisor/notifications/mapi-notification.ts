@@ -6,7 +6,7 @@ import { type Refusal, refusal } from "./notification-tally.ts";
 
 /** A notification whose digest is right. */
 export interface MapiNotification {
-  /** The texts of the leaves of `result`, by name. */
+  /** The texts of the elements inside `result` that have no child elements, by name. */
   readonly fields: Readonly<Record<string, string>>;
   /** The free data of the order, by key. */
   readonly freeData: Readonly<Record<string, string>>;
@@ -93,13 +93,13 @@ export function readMapi(document: Buffer, secrets: readonly DigestSecret[]) {
   }
   const signedWith = signerOf(signed, Buffer.from(digest, "hex"), secrets);
   if (signedWith !== undefined) return readSigned(signed, outline.slice(opening, end), signedWith);
-  // The gateway may have sent this document, because writers digest CDATA in different ways.
+  // A wrong digest of CDATA may still be the gateway's, because XML writers digest it differently.
   return document.includes(CDATA_OPENING)
     ? refusal("wrong-digest", "wrong digest of a result with CDATA", true)
     : refusal("wrong-digest", "wrong digest");
 }
 
-/** Returns the setting of the secret that made the digest; all secrets take the same time. */
+/** Returns the setting of the secret that made the digest; each comparison takes equally long. */
 function signerOf(
   signed: Buffer,
   digest: Buffer,

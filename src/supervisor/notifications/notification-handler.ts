@@ -28,7 +28,7 @@ export interface NotificationHandlerParts {
 const AMOUNT_DIGITS_MAX = 12;
 const LOGGED_EVERY_MS = 60_000;
 
-/** "taken": stored now or before; "refused": not genuine or not ours; "put-off": send it again. */
+/** "taken": stored now or before. "refused": not genuine or not ours. "put-off": to be repeated. */
 export type Reception = "taken" | "refused" | "put-off";
 
 /** Returns whether a genuine message may be stored now. */
@@ -37,7 +37,7 @@ type MayStore = () => boolean;
 /** Verifies notifications, compares them with our orders, and stores and logs each once. */
 export class NotificationHandler {
   readonly #parts: NotificationHandlerParts;
-  /** When each reason of a refusal was last logged, and how often it occurred since. */
+  /** For each reason of a refusal: when it was last logged, and how often it has occurred since. */
   readonly #refusals = new Map<string, { readonly loggedMs: number; count: number }>();
 
   constructor(parts: NotificationHandlerParts) {
@@ -110,7 +110,7 @@ export class NotificationHandler {
       transactionPublicId: agrees ? publicId : null,
       operation,
       status,
-      // An unreadable amount counts as 0, not as the whole: the customer may still be charged.
+      // An unreadable refunded amount counts as 0, because the customer may still be charged.
       amountMinor: refundedAmount && owner ? (minorOf(refundedAmount, currency) ?? 0) : null,
       parsed: masked({ ...fields, freeData }),
       raw: maskPansInText(raw),
@@ -152,7 +152,7 @@ export class NotificationHandler {
 
   #fraud({ orderId, amount, currency, body, fingerprint }: FraudEvent, raw: string): Reception {
     const { operations, log } = this.#parts;
-    // The published sample names no order; a document without an order is stored with an alarm.
+    // The gateway's own sample names no order; a fraud event without an order raises the alarm too.
     const isKnown = orderId !== null && operations.transactionsOf(orderId).length > 0;
     const amountMinor = minorOf(amount, currency ?? "");
     const owner = operations.agreeing({ orderId, amountMinor, currency });
@@ -188,7 +188,7 @@ export class NotificationHandler {
     return "put-off";
   }
 
-  /** Refuses a document; while orders may be missing here, the gateway has to send it again. */
+  /** Refuses a document that agrees with no order here; if an order may be lost, it is put off. */
   #mismatch(details: Readonly<Record<string, unknown>>, isNew: boolean): "refused" | "put-off" {
     const { log, losses, tally } = this.#parts;
     const what = "a verified notification does not agree with our order: not taken";
@@ -200,7 +200,7 @@ export class NotificationHandler {
 }
 
 /**
- * Returns an amount in minor units; the gateway writes two decimals even for currencies without
+ * Returns an amount in minor units; the gateway writes two decimals even for yen, which has none
  * (docs/gateway.md 3.1). null: the text is no amount of the currency.
  */
 function minorOf(amount: string | null | undefined, alpha: string): number | null {

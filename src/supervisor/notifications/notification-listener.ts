@@ -13,7 +13,7 @@ import type { NotificationHandler, Reception } from "./notification-handler.ts";
 const NOTIFICATION_BYTES_MAX = 64 * 1024;
 /** The largest number of connections of all senders together. */
 const CONNECTIONS_MAX = 256;
-/** The limit for one address, which all senders share behind a reverse proxy. */
+/** The limit for one address, which behind a reverse proxy is the address of all senders. */
 const CONNECTIONS_OF_SOURCE_MAX = CONNECTIONS_MAX / 2;
 /** How many connections the operating system queues until this program accepts them. */
 const BACKLOG = 1_024;
@@ -58,7 +58,7 @@ export async function startNotificationListener(parts: ListenerParts) {
     {
       requestTimeout: requestMs,
       headersTimeout: requestMs,
-      // The default lets a slow request go on for 30 s more.
+      // By default Node checks so rarely that a slow request goes on for 30 s more.
       connectionsCheckingInterval: requestMs / 5,
       maxHeaderSize: HEADER_BYTES_MAX,
     },
@@ -187,7 +187,7 @@ function sourceRate(clock: Clock): (source: string) => boolean {
   return (source) => {
     const nowMs = Math.floor(clock.monotonicMs());
     if (!buckets.has(source) && buckets.size >= SOURCES_MAX) {
-      // A full bucket is like a new one, so it can be deleted.
+      // A source whose token bucket is full again is like a new source, so it can be forgotten.
       for (const [one, fullMs] of buckets) if (fullMs <= nowMs) buckets.delete(one);
     }
     const isRoom = buckets.has(source) || buckets.size < SOURCES_MAX;

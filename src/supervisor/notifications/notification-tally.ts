@@ -112,7 +112,7 @@ export class NotificationTally extends Tables {
     const refused = this.#refused;
     if (!refused) return;
     const nowMs = this.#clock.now();
-    // Without this line the condition would last long after the clock was set back.
+    // A time in the future, from before the clock was set back, would make the condition last long.
     refused.lastMs = Math.min(refused.lastMs, nowMs);
     if (refused.acceptedMs === null || nowMs - refused.lastMs < QUIET_MS) return;
     this.#refused = null;

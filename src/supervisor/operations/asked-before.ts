@@ -17,7 +17,7 @@ export function recentOperations(clock: Clock) {
   const begunAtMs = new Map<string, number>();
   return {
     add: (operationId: string) => void begunAtMs.set(operationId, clock.monotonicMs()),
-    /** Returns whether an operation may be of the last day. Missing: one of a former process. */
+    /** Whether an operation may be of the last 24 hours; no id: any operation before the start. */
     mayHave: (operationId = ""): boolean =>
       clock.monotonicMs() - (begunAtMs.get(operationId) ?? startedAtMs) < DAY_MS,
   };
@@ -26,7 +26,7 @@ type RecentOperations = ReturnType<typeof recentOperations>;
 
 /**
  * Returns the refund of the last day that a request repeats (docs/rules/26-return-keys.md). null:
- * this database may lack refunds of that day. undefined: none, or the caller repeats it on purpose.
+ * this database may lack refunds of that day. undefined: no refund, or it is repeated on purpose.
  */
 export function repeatedBy(
   request: SupervisorRequest<"gateway-operation">,

@@ -67,7 +67,7 @@ function publicIdOf(of: { readonly transactionPublicId: string | null }): string
 
 /**
  * Returns the end that notifications prove for the unknown operation of a transaction: a capture, a
- * cancellation, or notified refunds of at least the known refunds and this one together. A notified
+ * cancellation, or notified refunds of at least the known refunds and `open` together. A notified
  * refusal counts only if the transaction has no other operation of the kind. A refund or refusal
  * that was notified before our request belongs to another operation, perhaps of the gateway itself.
  */
@@ -90,7 +90,7 @@ export function notifiedEnd(
         refundedBefore(open, amountMinor, store) + (open.amountMinor ?? amountMinor)
       : isNotified("ok").length > 0;
   if (isCarriedOut) return { open, state: "done" };
-  if (open.class === LOST) return undefined; // the lost database may have had more of this kind
+  if (open.class === LOST) return undefined; // the lost database may have had others of the kind
   const ofKind = store.operationsOf([publicId]).filter((one) => one.kind === kind);
   const isRefused =
     ofKind.length === 1 && isNotified("nok").some((one) => !store.isBefore(one, open));
@@ -153,14 +153,14 @@ export function returnedOfOrder(transactionId: string, store: OperationStore): n
   return returnedOfKnown(transaction, store);
 }
 
-/** Returns how much was paid back, if the gateway has no more transactions than it has named. */
+/** Returns how much of our transaction was paid back, if the gateway has no unnamed duplicates. */
 export function returnedOfKnown(transaction: Transaction, store: OperationStore): number {
   const publicIds = store.copiesOf(transaction.transactionId);
   const sums = publicIds.map((publicId) => returnedOfCopy(publicId, transaction, store));
   return sums.length === 0 ? 0 : Math.min(...sums);
 }
 
-/** Returns whether the gateway has, or may still make, more transactions than it has named. */
+/** Returns whether the gateway may have, or still make, more transactions than it has named. */
 export function hasOrMayHaveOthers(transactionId: string, store: OperationStore): boolean {
   return store.copiesOf(transactionId).length < store.copiesPossible(transactionId);
 }
@@ -179,24 +179,24 @@ export function returnedOfCopy(
   const notified = notifiedOf(transactionPublicId, store.transactionsOf(orderId), store);
   const operations = store.operationsOf([transactionPublicId]);
   const done = operations.filter(isDone);
-  // A cancellation and a chargeback return the whole amount.
+  // A cancellation and a chargeback pay back the whole amount.
   const effects = notified.map(effectOf);
   const isWhole = effects.includes("cancelled") || effects.includes("reversed");
   if (isWhole || done.some(({ kind }) => kind === "cancel")) return amountMinor;
-  // A notified refund without an amount is of the whole, unless we requested a partial refund.
+  // A notified refund without an amount is a full refund, unless we requested a partial refund.
   const inPart = operations.some((one) => one.kind === "refund" && one.amountMinor !== null);
   const clear = inPart ? notified.filter((one) => one.amountMinor !== null) : notified;
   return Math.min(refundedSum(amountMinor, clear, done), amountMinor);
 }
 
-/** Returns our transactions of which money was paid back, as notified after document `after`. */
+/** Lists our transactions about which a notification after `after` reports money paid back. */
 export function gatewayReturns(
   after: number,
   limit: number,
   store: OperationStore,
 ): SupervisorAnswer<"gateway-returns"> {
   const { notifications } = store;
-  // A caller that has read another database before gets all documents.
+  // An `after` above the newest id is of another database; that caller gets all documents.
   const from = after > notifications.newest() ? 0 : after;
   const found = notifications.returnsAfter(from, limit + 1);
   const page = found.slice(0, limit);

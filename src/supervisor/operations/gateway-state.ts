@@ -9,13 +9,13 @@ import type { OperationKind } from "../gateway/operation-request.ts";
 export interface Notified {
   readonly operation: string;
   readonly status: string;
-  /** The amount of a refund; null: the notification names none and means all of it. */
+  /** The amount of a refund; null: the notification names no amount and means the whole. */
   readonly amountMinor: number | null;
 }
 
 type Done = Pick<GatewayOperation, "kind" | "amountMinor">;
 
-/** The order's state by notified operation and status; null: none (docs/design.md 12.18). */
+/** An order's state after a notified operation and status; null: none (docs/design.md 12.18). */
 const effects = {
   authorization: { ok: "authorized", nok: "declined", cancel: "aborted", waiting: "waiting" },
   capture: { ok: "captured", nok: null, cancel: null, waiting: null },
@@ -40,7 +40,7 @@ export const notifiedNames: Readonly<Record<OperationKind, NotifiedOperation>> =
 
 const ranks = gatewayStateSchema.options;
 
-/** Returns the order's state by a notification; undefined: its operation or status is unknown. */
+/** Returns the order's state after a notification; undefined: unknown operation or status. */
 export function effectOf({ operation, status }: Notified): GatewayState | null | undefined {
   const rows = new Map<string, object>(Object.entries(effects));
   const row = new Map<string, GatewayState | null>(Object.entries(rows.get(operation) ?? {}));

@@ -117,7 +117,7 @@ export class OperationExecutor {
     return this.#answer(this.#store.operation(operationId));
   }
 
-  /** Returns the end of an operation; an operation that never arrived is forbidden from now on. */
+  /** Returns the outcome of an operation; one that never arrived here may not begin any more. */
   async end(request: Request<"gateway-operation-end">): Promise<Answer<"gateway-operation-end">> {
     const { operationId, asked } = request;
     const { clock, losses } = this.#parts;
@@ -134,7 +134,7 @@ export class OperationExecutor {
       this.#alarmUnknown(operationId);
       this.#lookups.begin(open.transactionPublicId);
     }
-    // While another operation of the transaction is open, the requested one is unknown.
+    // While another operation of the transaction is open, the outcome of this one is unknown.
     return this.#answer(open && { ...open, operationId, state: "unknown" });
   }
 
@@ -177,7 +177,7 @@ export class OperationExecutor {
     return { settled: true, transactionId, transactionPublicIds, orderReturnedMinor };
   }
 
-  /** Returns false and stores nothing while the outbox may still send the order. */
+  /** Stores that the gateway has no duplicates of an order; false: it may still be sent. */
   #keepNoCopies({ transactionId, orderId }: Transaction, note: string): boolean {
     const { clock, log } = this.#parts;
     if (this.#store.copiesPossible(transactionId) === Number.POSITIVE_INFINITY) return false;
@@ -246,7 +246,7 @@ export class OperationExecutor {
     if (orderId !== null && this.#store.transactionsOf(orderId).length > 0) {
       return none("its amount, currency or order does not agree with our order");
     }
-    // Our own order may be missing here after a loss, while a refund of it is under way.
+    // After a loss an order of ours may be missing here, while a refund of that order is under way.
     if (!losses.isWhole) return none("supervisor.db was lost, and not all orders are back yet");
     if (currency === null) return none("the lookup names no currency");
     const of = { orderId: null, transactionId: null, currency, exponent };
@@ -320,12 +320,12 @@ export class OperationExecutor {
     log.info(about, "an operation at the gateway ended with this state");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
-    this.notified(transactionPublicId); // the notification may have come before the answer
+    this.notified(transactionPublicId); // a notification may have come before the lost answer
     if (state !== "unknown") return;
     if (this.#store.openOf(transactionPublicId)) this.#lookups.begin(transactionPublicId);
   }
 
-  /** Raises the alarm if, after a refund, a second transaction still charges the customer. */
+  /** Raises an alarm if, after a refund, a second transaction still charges the customer. */
   #alarmTwice(publicId: string): void {
     const owner = this.#store.ownerOf(publicId);
     if (!owner) return;

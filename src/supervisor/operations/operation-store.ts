@@ -38,7 +38,7 @@ export class OperationStore extends Tables {
     return this.all<Content>(sql, orderId).flatMap((row) => transactionOf(row) ?? []);
   }
 
-  /** Returns our only transaction that agrees with the order; undefined: none or several agree. */
+  /** Returns the one transaction of ours that agrees with the order; undefined: none or several. */
   agreeing({ orderId, amountMinor, currency, transactionId }: NamedOrder): Transaction | undefined {
     const [agreeing, another] = this.transactionsOf(orderId ?? "").filter(
       (one) =>
@@ -75,7 +75,7 @@ export class OperationStore extends Tables {
     return this.#ids(sql, transactionId);
   }
 
-  /** Returns how many transactions the gateway may have made; Infinity: the item may be sent. */
+  /** Returns how many transactions the gateway may have made of ours; Infinity: it may be sent. */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
     if (this.get(settled, transactionId)) return this.copiesOf(transactionId).length;
@@ -93,7 +93,7 @@ export class OperationStore extends Tables {
     return sendingSteps(this.database, orderId);
   }
 
-  /** Returns how many orders of a transaction the gateway may have; 0: the number is certain. */
+  /** Returns how many orders the gateway may have for a transaction; 0: the number is certain. */
   possibleOrders(transactionId: string): number {
     const sql = `SELECT orders_possible AS n FROM outbox
       WHERE transaction_id = ? AND ${copiesOpen}`;
@@ -106,7 +106,7 @@ export class OperationStore extends Tables {
     this.run(sql, transactionId, nowMs, note);
   }
 
-  /** Stores an id of the gateway, whose item is then not sent again; returns whether it is new. */
+  /** Stores the gateway's id of our transaction, which is then not sent again; true: a new id. */
   learnId(
     transactionPublicId: string,
     transactionId: string,
@@ -126,7 +126,7 @@ export class OperationStore extends Tables {
     return this.#insert(request, "sending", nowMs, key);
   }
 
-  /** Stores an operation that this database has lost as unknown, unless another one is open. */
+  /** Stores as unknown an operation whose record was lost, unless another operation is open. */
   addLost(request: OperationRequest, askedAtMs: number, nowMs: number): void {
     this.together(() => {
       if (!this.#insert(request, "unknown", askedAtMs)) return;
@@ -154,7 +154,7 @@ export class OperationStore extends Tables {
     return true;
   }
 
-  /** Returns the newest operation with a caller's key; older operations with it were not sent. */
+  /** Returns the newest operation with a caller's key; older ones with that key were not sent. */
   ofKey(idempotencyKey: string) {
     const sql = `SELECT ${columns}, asked, currency FROM gateway_operations
       WHERE idempotency_key = ? ORDER BY rowid DESC LIMIT 1`;
@@ -174,7 +174,7 @@ export class OperationStore extends Tables {
     return this.all(sql, transactionPublicId, amountMinor);
   }
 
-  /** Stores how the only exchange of an operation with the gateway ended. */
+  /** Stores how an operation's request to the gateway, which is sent only once, ended. */
   finish(operationId: string, state: OperationState, verdict: Verdict, nowMs: number): void {
     const { class: tryClass, httpStatus, code, description } = verdict;
     const by = state === "unknown" ? null : "answer";
@@ -209,7 +209,7 @@ export class OperationStore extends Tables {
     return this.get(sql, operationId);
   }
 
-  /** Returns whether a notification came before an operation was requested, by ids or clock. */
+  /** Whether a notification came before an operation was requested: by their ids, or the clock. */
   isBefore({ id, receivedAtMs }: StoredNotification, operation: GatewayOperation): boolean {
     const sql = `SELECT after_notification AS last FROM gateway_operations WHERE operation_id = ?`;
     const last = this.get<{ last: number | null }>(sql, operation.operationId)?.last;
@@ -277,7 +277,7 @@ export class OperationStore extends Tables {
       .sort((a, b) => a.askedAtMs - b.askedAtMs);
   }
 
-  /** Forbids an operation, so that it is not carried out if its message comes late. */
+  /** Forbids an operation that has not arrived, so that its late message is not carried out. */
   forbid(operationId: string, nowMs: number): void {
     const sql = "INSERT INTO gateway_operations_forbidden VALUES (?, ?) ON CONFLICT DO NOTHING";
     this.run(sql, operationId, nowMs);

@@ -32,12 +32,12 @@ export class DeliveryWatch {
     for (const check of this.#waiting.get(transactionId) ?? []) check();
   }
 
-  /** Reports a change that concerns every transaction. */
+  /** Lets all waiting callers check again, after a change that may concern any transaction. */
   notifyAll(): void {
     for (const checks of this.#waiting.values()) for (const check of checks) check();
   }
 
-  /** Ends all present and future waits. */
+  /** Ends all present and future waits of callers, because the program stops. */
   close(): void {
     this.#closed = true;
     this.notifyAll();

@@ -10,16 +10,16 @@ import { type Decision, decide, parseRetryAfter } from "./retry-policy.ts";
 import { uncertainAfterSend } from "./uncertain-send-policy.ts";
 import { pauseMs, takeOut, WorkLoop } from "./work-loop.ts";
 
-/** The largest number of simultaneous tries outside the queue; further new items join the queue. */
+/** The largest number of simultaneous tries outside the queue; more new items join the queue. */
 const IMMEDIATE_TRIES_MAX = 4;
-/** How often sockets are read before a commit, because one commit for many answers is faster. */
+/** How often sockets are read for more answers before the one commit that records them all. */
 const SOCKET_WAITS_MAX = 30;
 
 interface Ended extends GatewayReply {
   readonly item: ClaimedItem;
   /** The number of the try among the queue's tries; null: the try was made outside the queue. */
   readonly queueNumber: number | null;
-  /** The number that the window gave the try. */
+  /** The number that `QueueWindow.begin` gave the try. */
   readonly tryNumber: number;
 }
 type Decided = Ended & EndedTry & { readonly decision: Decision };
@@ -46,11 +46,11 @@ export class Forwarder {
   readonly #inquiry: OrderInquiry;
   readonly #loop: WorkLoop;
   readonly #abandon = new AbortController();
-  /** The kiosk's own moment in each quarter of an hour, from 0 to 1. */
+  /** When in each quarter of an hour this kiosk tries in a long outage: random, from 0 to 1. */
   readonly #slot: number;
   #immediateTries = 0;
   #queueBegun = 0;
-  /** The queue's tries whose end is not recorded. A set would fill V8's old space over time. */
+  /** Numbers of the queue's tries whose end is not recorded; a set would fill V8's old space. */
   readonly #queueTries: number[] = [];
   #ended: Ended[] = [];
   #recording: Promise<void> | undefined;
@@ -98,7 +98,7 @@ export class Forwarder {
     }
     const { store, clock } = this.#parts;
     const item = claimed ?? store.claim("one", clock.now(), transactionId);
-    if (item) this.#begin(item, false); // else the queue has claimed the item already
+    if (item) this.#begin(item, false); // no item: the queue has claimed it for a try already
   }
 
   /** Whether {@link tryAtOnce} would begin a try now. */
@@ -107,7 +107,7 @@ export class Forwarder {
     return !this.#loop.isStopping && this.paused === null && isFree;
   }
 
-  /** Ends a pause of the queue; the next refusal of the credentials begins a new pause. */
+  /** Ends a pause of the queue; if the gateway refuses the credentials again, a new one begins. */
   resume(): void {
     this.#window.resume();
     this.#loop.wake();
@@ -122,7 +122,7 @@ export class Forwarder {
 
   /**
    * Stops the queue: running tries may end within `graceMs`, then they are abandoned. An abandoned
-   * try whose request was written is recorded as ambiguous.
+   * try whose request was written is recorded as one that may have reached the gateway.
    */
   async stop(graceMs: number): Promise<void> {
     const stopped = this.#loop.stop();
@@ -170,7 +170,7 @@ export class Forwarder {
     }
     this.#recording = undefined;
     const sent = this.#recordAndClaim();
-    // A caller that waits for this try is answered before the try's end is logged.
+    // Logging waits, so that a payment that waits for this try is answered first.
     if (this.#queueTries.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (const one of sent) this.#report(one);
     if (!this.#isFull) this.#loop.wake();
@@ -207,13 +207,13 @@ export class Forwarder {
     return decided.filter(isSent);
   }
 
-  /** How many tries the window counts as running: all since the oldest try that still runs. */
+  /** How many tries count as running: all that began since the oldest try that still runs. */
   get #taken(): number {
-    const [oldest] = this.#queueTries; // in the order in which they began
+    const [oldest] = this.#queueTries; // the list has the tries in the order in which they began
     return oldest === undefined ? 0 : this.#queueBegun - oldest + 1;
   }
 
-  /** Whether the window is full, so that the queue continues when a try ends. */
+  /** Whether as many tries run as may, so that the queue continues when one of them ends. */
   get #isFull(): boolean {
     return this.#window.heldMs === 0 && this.#taken >= this.#window.size;
   }

@@ -47,13 +47,13 @@ export function itemOf(row: ItemRow, startedAtMs: number): ClaimedItem {
   return { sequence, transactionId, orderId, content, number, startedAtMs, history, uncertain };
 }
 
-/** The SET clause for items that a lost database may have sent before `:now`. */
+/** The SET clause for items that may have been sent before `:now`, by a database that was lost. */
 export const maybeSent = `ambiguous = 1, look_next = 1, sent_at_ms = :now,
   orders_possible = max(orders_possible, 1)`;
 
 /**
- * The WHERE condition for items of which the gateway may have more orders than it has named, and
- * that no operator has settled. A closed item is left out, because its reversal raised an alarm.
+ * The WHERE condition for items that the gateway may have as duplicates: as more orders than it has
+ * named, which no operator has settled. Closed items are left out: their reversal raised an alarm.
  */
 export const copiesOpen = `orders_possible > 1 AND state <> 'closed'
   AND NOT EXISTS (SELECT 1 FROM copies_settled AS settled
@@ -103,7 +103,7 @@ export interface ItemUpdate {
   readonly reason: string | null;
 }
 
-/** The statement that ends a claim; binding named values would take as long as the update. */
+/** The statement that ends a claim. Its values have numbers, because binding names is slow. */
 const endedClaim = `
   UPDATE outbox SET claimed_at_ms = NULL, state = ?1, failures = ?2,
     next_try_at_ms = ifnull(?3, next_try_at_ms),
@@ -120,7 +120,7 @@ const settled = `
   WHERE transaction_id = :id AND claimed_at_ms IS NULL
     AND (state IN ('pending', 'parked') OR dropped = 1 AND :evenDropped)`;
 
-/** How an item ends without a try. */
+/** How and why an item ends without a try to send it. */
 interface Settlement {
   readonly state: Exclude<DeliveryState, "pending">;
   readonly reason: string;

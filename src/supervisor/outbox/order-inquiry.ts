@@ -15,7 +15,7 @@ import {
 } from "./uncertain-send-policy.ts";
 import { pauseMs, WorkLoop } from "./work-loop.ts";
 
-/** The largest number of simultaneous lookups; while the gateway answers none, it is one. */
+/** The largest number of simultaneous lookups; only one runs while the gateway answers none. */
 const LOOKUPS_MAX = 4;
 
 export interface SendingParts {
@@ -29,7 +29,7 @@ export interface SendingParts {
 }
 
 interface Queue {
-  /** Returns whether the last send got no result either, so that the gateway as a whole fails. */
+  /** Returns whether the queue's last send got no result because the gateway fails as a whole. */
   sendsFail(): boolean;
   /** Wakes the queue after a lookup has shown that an item may be sent again. */
   wake(): void;
@@ -46,11 +46,11 @@ export class OrderInquiry {
   readonly #loop: WorkLoop;
   readonly #abandon = new AbortController();
   #lookups = 0;
-  /** Since when no lookup was answered, on the monotonic clock; null: the last one was answered. */
+  /** Since when no lookup was answered (monotonic clock); null: the last lookup was answered. */
   #silentSinceMs: number | null = null;
   /** Until when no lookup is made, on the monotonic clock. */
   #holdUntilMs = 0;
-  /** The kiosk's own moment in each quarter of an hour, from 0 to 1. */
+  /** When in each quarter of an hour this kiosk looks up in a long outage: random, 0 to 1. */
   readonly #slot: number;
   #refused: { readonly reason: string; readonly sinceMs: number } | null = null;
 
@@ -61,7 +61,7 @@ export class OrderInquiry {
     this.#loop = new WorkLoop(parts.clock, "next lookup", () => this.#begin());
   }
 
-  /** Why and since when lookups refuse our credentials; null: the last answered one did not. */
+  /** Why and since when the gateway's lookup refuses our credentials; null: it does not. */
   get refused(): { readonly reason: string; readonly sinceMs: number } | null {
     return this.#refused;
   }
@@ -117,7 +117,7 @@ export class OrderInquiry {
   async #lookUp(item: ClaimedItem): Promise<void> {
     const { store, gateway, watch, clock, random } = this.#parts;
     const transaction = readStored(item.content);
-    // A damaged item is passed to the queue, whose try parks it.
+    // A damaged item counts as not found and goes back to the queue, whose try parks it.
     const finding: OrderFinding = transaction
       ? await gateway.findOrder(transaction, this.#abandon.signal)
       : { kind: "absent" };
@@ -203,7 +203,7 @@ function refusesUs({ verdict }: Extract<OrderFinding, { kind: "unanswered" }>): 
   return verdict.httpStatus === 401 || verdict.httpStatus === 403;
 }
 
-/** Returns why a lookup parks or settles an item; null: the item goes on waiting. */
+/** Returns why the result of a lookup parks or settles an item; null: the item goes on waiting. */
 function reasonOf(finding: OrderFinding): string | null {
   if (finding.kind === "ours") return "a lookup shows that the gateway has it";
   return finding.kind === "other" ? finding.why : null;

@@ -53,7 +53,7 @@ const isDelayed = "next_try_at_ms > delayed_at_ms";
 /**
  * Returns the query for the item that has been due longest. An item is due if it has no delay, if
  * its delay is over, or if its delay began later than now because the clock was set back. An index
- * finds the first item of each kind.
+ * finds the first item of each of these three kinds.
  */
 const dueLongest = (step: Step): string => {
   const first = (index: string, which: string, order: string): string => `
@@ -76,7 +76,7 @@ const claim = (step: Step, sequence: string): string => `
 
 const claims = {
   due: claim("send", dueLongest("send")),
-  /** Claims the oldest item, due or not; during a pause its try shows whether sending works. */
+  /** Claims the oldest item, due or not: the only try while the gateway refuses the credentials. */
   oldest: claim(
     "send",
     `SELECT sequence FROM outbox INDEXED BY outbox_age
@@ -105,7 +105,7 @@ const oldestPending = `SELECT min(at) AS at FROM (
 export class OutboxStore extends Tables {
   readonly #alsoWrite: () => void;
 
-  /** `alsoWrite` is called inside each commit that stores a transaction of tp-manager. */
+  /** `alsoWrite` is called inside each commit that stores a transaction from tp-manager. */
   constructor(database: DatabaseSync, alsoWrite: () => void = () => undefined) {
     super(database);
     this.#alsoWrite = alsoWrite;
@@ -178,7 +178,7 @@ export class OutboxStore extends Tables {
     return { state, firstTryEnded: ended > 0, ambiguous: ambiguous === 1 };
   }
 
-  /** Claims a waiting item; undefined: none waits. `id`: the transaction's id, for "one". */
+  /** Claims a waiting item for a try or lookup; undefined: none waits. `id`: for "one". */
   claim(which: keyof typeof claims, nowMs: number, id?: string): ClaimedItem | undefined {
     const one = id === undefined ? {} : { id };
     const row = this.get<ItemRow>(claims[which], { now: nowMs, ...one });
@@ -202,7 +202,7 @@ export class OutboxStore extends Tables {
     });
   }
 
-  /** Returns the time at which the next send or lookup is or was due; undefined: none waits. */
+  /** Returns when the next send or lookup is or was due; undefined: no item waits for one. */
   nextDueAtMs(step: Step): number | undefined {
     return this.#moment(nextDue(step)) ?? undefined;
   }

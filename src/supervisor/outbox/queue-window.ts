@@ -4,9 +4,9 @@ import { faultTable, type TryClass, type Waits } from "../gateway/fault-table.ts
 import type { Verdict } from "../gateway/faults.ts";
 import { type Decision, PROBE_INTERVAL_MS, PROBE_RETRY_MS } from "./retry-policy.ts";
 
-/** The largest number of simultaneous tries of the queue; it keeps line and disk busy. */
+/** The largest number of simultaneous tries of the queue, enough to keep line and disk busy. */
 export const WINDOW_MAX = 8;
-/** How many consecutive tries with a result double the window. */
+/** How many consecutive tries with a result double the number of tries that may run at once. */
 const WINDOW_DOUBLES_AFTER = 8;
 
 /**
@@ -23,7 +23,7 @@ export class QueueWindow {
   #failures = 0;
   #resultsInARow = 0;
   #begun = 0;
-  /** How many tries had begun before the present wait of the queue. */
+  /** How many tries had begun when the queue last began to wait. */
   #begunBeforeHold = 0;
   /** The present fault of certificate, address or access, which an operator has to correct. */
   #misconfigured: { readonly class: TryClass; reason: string; sinceMs: number } | null = null;
@@ -80,7 +80,7 @@ export class QueueWindow {
     }
   }
 
-  /** Ends a pause for an operator; the next refusal of the credentials begins a new pause. */
+  /** Ends a pause on an operator's request; if credentials are refused again, a new one begins. */
   resume(): void {
     this.#open("resumed by an operator");
   }
@@ -99,7 +99,7 @@ export class QueueWindow {
     const nowMs = this.#clock.monotonicMs();
     if (this.#paused) {
       this.#begunBeforeHold = this.#begun;
-      // During a pause the oldest item is tried, due or not; this wait keeps its tries apart.
+      // During a pause only the oldest item is tried, due or not; the queue waits between tries.
       this.#holdUntilMs = nowMs + Math.max(queueHoldMs, itemDelayMs, PROBE_RETRY_MS);
     } else if (waits === "queue" || waits === "both") {
       this.#failures += 1;
@@ -129,7 +129,7 @@ export class QueueWindow {
     const { misconfigured, meaning } = faultTable[verdict.class];
     const { class: tryClass, httpStatus, description } = verdict;
     if (!misconfigured) {
-      // Any answer of the gateway shows that the fault is gone; a failed connection shows nothing.
+      // Any other answer shows that a reported fault is gone; a failed connection shows nothing.
       if (httpStatus !== null) this.#misconfigured = null;
       return;
     }

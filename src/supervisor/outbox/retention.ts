@@ -6,7 +6,7 @@ import { type Clock, sleep } from "../../shared/time.ts";
 const DAY_MS = 24 * 3_600_000;
 /** How many days a payment page's address is kept: anyone who has the address can pay the order. */
 const PAYMENT_PAGE_DAYS = 7;
-/** The number of rows that one commit erases; a try's record may have to wait for the commit. */
+/** How many rows one commit erases; few, because the record of a try may wait for the commit. */
 const BATCH = 200;
 const BETWEEN_BATCHES_MS = 20;
 

@@ -11,7 +11,7 @@ import type { FaultRow } from "../gateway/fault-table.ts";
 const DELAY_BASE_MS = 2_000;
 /** The longest delay between two tries: a quarter of an hour. */
 export const DELAY_CAP_MS = 15 * 60_000;
-/** The longest wait of the queue after a failure that may concern one item only. */
+/** The longest wait of the whole queue after a failure that may concern one item only. */
 export const SHARED_HOLD_CAP_MS = 60_000;
 /** The longest `Retry-After` of the gateway that the connector obeys. */
 const RETRY_AFTER_CAP_MS = 24 * 60 * 60_000;
@@ -25,9 +25,9 @@ export const PROBE_INTERVAL_MS = 60 * 60_000;
 export const PROBE_RETRY_MS = 60_000;
 
 export interface ItemHistory {
-  /** How many tries ended in a way that makes the item itself wait. */
+  /** How many tries of the item ended with a failure after which the item itself waits. */
   readonly failures: number;
-  /** Since when every try got an answer without a result; null: the last try got another end. */
+  /** Since when every try was answered without a result; null: the last try ended otherwise. */
   readonly noResultSinceMs: number | null;
   readonly noResultTries: number;
 }
@@ -53,13 +53,13 @@ export interface Circumstances {
   readonly resends: number;
   /** Returns a random number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
-  /** The kiosk's own moment in each quarter of an hour, from 0 to 1. */
+  /** When in each quarter of an hour this kiosk tries in a long outage: random, from 0 to 1. */
   readonly slot: number;
 }
 
 const settled = { itemDelayMs: 0, queueHoldMs: 0, pause: false } as const;
 
-/** Decides what one try, with this row of the fault table, means for the item and for the queue. */
+/** Decides by a try's row of the fault table what the try means for its item and the queue. */
 export function decide(row: FaultRow, item: ItemHistory, now: Circumstances): Decision {
   const kept: ItemHistory = { ...item, noResultSinceMs: null, noResultTries: 0 };
   switch (row.action) {
@@ -100,8 +100,8 @@ function isHopeless({ noResultSinceMs, noResultTries }: ItemHistory, nowMs: numb
 function queueHold({ waits }: FaultRow, now: Circumstances): number {
   if (waits !== "queue" && waits !== "both") return 0;
   const askedMs = Math.min(now.retryAfterMs ?? 0, DELAY_CAP_MS);
-  // The longest wait ends at the kiosk's own moment of the quarter of an hour, so that a thousand
-  // kiosks return evenly after a long outage.
+  // In a long outage each kiosk tries once in a quarter of an hour, at a moment that is random for
+  // each kiosk, so that a thousand kiosks return evenly.
   const holdMs =
     delayCeilingMs(now.queueFailures) === DELAY_CAP_MS
       ? untilSlotMs(now.nowMs, now.slot)
@@ -114,7 +114,7 @@ export function delayMs(failuresBefore: number, random: () => number): number {
   return Math.floor(random() * delayCeilingMs(failuresBefore));
 }
 
-/** Returns the time from `nowMs` to the next `slot`, from 0 to 1, of a quarter of an hour. */
+/** Returns the time until the next moment of a quarter of an hour that `slot` (0 to 1) names. */
 export function untilSlotMs(nowMs: number, slot: number): number {
   return DELAY_CAP_MS - ((nowMs + Math.floor(slot * DELAY_CAP_MS)) % DELAY_CAP_MS);
 }

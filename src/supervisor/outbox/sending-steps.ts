@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { SendingStep } from "../../shared/ipc/contract.ts";
 import { faultTable, type TryClass } from "../gateway/fault-table.ts";
 
-/** The largest number of operators' actions, and of ends, that are listed for one order. */
+/** The largest number of operators' actions that are listed for one order, and of its ends. */
 const LISTED_MAX = 100;
 
 /**

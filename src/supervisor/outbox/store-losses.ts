@@ -23,7 +23,7 @@ export class StoreLosses extends Tables {
   /** Records a loss of this database, and marks each waiting item to be looked up first. */
   note(because: string): void {
     const now = this.#clock.now();
-    // At the start of the program, the commit that begins the session includes this record.
+    // At the start of the program this is part of the commit that begins the session.
     const inDoubt = inTransaction(this.database, () => {
       this.run("INSERT INTO store_loss (at_ms, because) VALUES (?, ?)", now, because);
       const sql = `UPDATE outbox SET ${maybeSent} WHERE state = 'pending' AND look_next = 0`;
@@ -35,15 +35,15 @@ export class StoreLosses extends Tables {
     this.#log.error({ alarm: "outbox-lost", inDoubt }, text);
   }
 
-  /** Ends the loss after a complete journal has handed off all its transactions once more. */
+  /** Records that a loss is over: a complete journal has handed off all its transactions again. */
   end(): void {
     const sql = "UPDATE store_loss SET ended_at_ms = ? WHERE ended_at_ms IS NULL";
     this.run(sql, this.#clock.now());
   }
 
   /**
-   * Returns whether a lost database may have had, and sent, a transaction that is new here. With
-   * `isFirst`, the first hand-off, that is possible only if the charge was found out later.
+   * Returns whether a lost database may have had, and sent, a transaction that is new here. At its
+   * first hand-off (`isFirst`) that is possible only if recovery or an operator found the charge.
    */
   mayHaveHad({ origin }: Pick<Transaction, "origin">, isFirst = false): boolean {
     return !this.isWhole && (origin !== "payment" || !isFirst);

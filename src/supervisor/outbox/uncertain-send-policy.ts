@@ -2,7 +2,7 @@ import { type FaultRow, faultTable, type TryClass } from "../gateway/fault-table
 import type { OrderFinding } from "../gateway/lookup.ts";
 import { type Circumstances, DELAY_CAP_MS, delayCeilingMs, untilSlotMs } from "./retry-policy.ts";
 
-/** The state of an order with a lost answer; the order is looked up first (docs/design.md 8.5). */
+/** The state of an order with a lost answer, looked up before each send (docs/design.md 8.5). */
 export interface UncertainSend {
   /** Whether the next step is a lookup; false: the next step is a send. */
   readonly lookUpNext: boolean;
@@ -12,7 +12,7 @@ export interface UncertainSend {
   readonly resends: number;
   /** How many sends may have made an order at the gateway; 2 or more: a duplicate may exist. */
   readonly orders: number;
-  /** When a lookup first did not find the order. */
+  /** When a lookup first did not find the order; null: none has answered so since the last send. */
   readonly absentSinceMs: number | null;
   /** The number of consecutive lookups without an answer. */
   readonly unanswered: number;
@@ -28,7 +28,7 @@ export const noUncertainSend: UncertainSend = {
   unanswered: 0,
 };
 
-/** How long lookups must miss an order before it counts as absent: it may still be in work. */
+/** How long lookups must not find an order until it counts as absent: it may still be in work. */
 const ABSENT_FOR_MS = 60_000;
 /** The first pause between sends without an answered lookup; the pause doubles, up to 10.7 h. */
 const RESEND_PAUSE_MS = 10 * 60_000;
@@ -69,7 +69,7 @@ export interface LookupDecision {
   readonly next: "look-up" | "send" | "sent" | "parked";
   readonly delayMs: number;
   readonly uncertain: UncertainSend;
-  /** Whether the order is sent again without knowing whether the gateway has it. */
+  /** Whether the order is sent again although the gateway may have it. */
   readonly blind: boolean;
   /** Whether the gateway gave no answer, so that all lookups wait. */
   readonly silent: boolean;
@@ -88,11 +88,11 @@ export function decideLookup(
     case "ours":
       return { ...decided, next: "sent", uncertain: { ...before, lookUpNext: false } };
     case "other":
-      // When an operator requeues the item it is sent: the operator has checked the gateway.
+      // A requeued item is sent without a lookup, because the operator has checked the gateway.
       return { ...decided, next: "parked", uncertain: { ...before, lookUpNext: false } };
     case "absent": {
       const { absentSinceMs } = before;
-      // After the clock was set back, the minute begins again.
+      // If the clock was set back, the minute for which the order must be absent begins again.
       const isBack = absentSinceMs === null || absentSinceMs > now.nowMs;
       const sinceMs = isBack ? now.nowMs : absentSinceMs;
       const delayMs = sinceMs + ABSENT_FOR_MS - now.nowMs;
@@ -131,7 +131,7 @@ function resendPauseMs(resends: number, refused: boolean): number {
   return Math.max(RESEND_PAUSE_MS * 2 ** resends, refused ? 0 : FAILING_PAUSE_MS);
 }
 
-/** Returns the pause between two lookups, random between half and all of the limit for sends. */
+/** Returns the pause until the next lookup: random, from half to all of a limit that doubles. */
 function lookupPauseMs(unanswered: number, random: () => number): number {
   const ceilingMs = delayCeilingMs(unanswered);
   return Math.floor(ceilingMs / 2 + (random() * ceilingMs) / 2);

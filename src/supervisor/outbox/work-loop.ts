@@ -8,7 +8,7 @@ export class WorkLoop {
   readonly #clock: Clock;
   readonly #name: string;
   readonly #step: () => number;
-  /** The work that runs. A list, because a long-lived set would fill V8's old space over time. */
+  /** The work that runs; an array, because a long-lived set would fill V8's old space. */
   readonly #running: Promise<void>[] = [];
   #isActive = false;
   #isStopping = false;
@@ -52,14 +52,14 @@ export class WorkLoop {
     this.#isActive = false;
     this.#isStopping = true;
     this.wake();
-    // Work that ends may add more, such as the recording of its end.
+    // Work that ends may add more work, such as the recording of its end.
     while (this.#running.length > 0) await Promise.all(this.#running);
   }
 
   async #run(): Promise<void> {
     while (!this.#isStopping) {
       const waitMs = this.#step();
-      // A timer of its own costs less than an AbortSignal for each pause.
+      // A timer and a promise for each pause cost less than an AbortSignal for each pause.
       const { promise, resolve } = Promise.withResolvers<void>();
       const timer = this.#clock.startTimer(this.#name, waitMs, resolve);
       this.#wake = () => {
@@ -76,7 +76,7 @@ export function takeOut<T>(list: T[], one: T): void {
   if (at >= 0) list.splice(at, 1);
 }
 
-/** Returns a loop's next pause: its hold `heldMs`, else the time until its work at `dueAtMs`. */
+/** Returns how long a loop pauses: for `heldMs`, or if that is 0, until its work at `dueAtMs`. */
 export function pauseMs(heldMs: number, dueAtMs: number | undefined, nowMs: number): number {
   if (heldMs > 0) return heldMs;
   return dueAtMs === undefined ? RECHECK_MS : Math.min(Math.max(dueAtMs - nowMs, 1), RECHECK_MS);

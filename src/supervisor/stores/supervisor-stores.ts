@@ -94,7 +94,7 @@ export function storeMessages(
   };
 }
 
-/** Returns the order in a row; empty: the row is damaged, and its try parks it with an alarm. */
+/** Returns the order in a row; empty: the row is damaged, and a try to send it parks it. */
 function knownOrder(row: Record<string, SQLOutputValue>, operations: OperationStore): KnownOrder[] {
   const stored = readStored(row["content"]);
   if (!stored) return [];
@@ -143,7 +143,7 @@ async function orderAtGateway(
   }
 }
 
-/** The stored reasons why a waiting item is settled because the journal knows more of it. */
+/** The reasons that are stored when the journal knows that a waiting item must not be sent. */
 const reasons = {
   sent: "handed over again by the journal, which knows that the gateway has it",
   closed: "handed over again by the journal, where it is closed",

@@ -2,14 +2,14 @@ import { Retrying } from "../../shared/process/retrying.ts";
 import type { Clock } from "../../shared/time.ts";
 
 const MINUTE_MS = 60_000;
-/** The shortest wait, and the spread, of a missed check after a start of the kiosk. */
+/** How many minutes after a start a missed check is made: at least 5, spread over 31. */
 const AFTER_START_MINUTES = 5;
 const AFTER_START_SPREAD = 31;
 
 interface Options {
-  /** The installation's own time of day, hh:mm local time. */
+  /** When this installation checks each day: hh:mm local time, different for each installation. */
   readonly at: string;
-  /** Returns when the last recorded check was made; null: no check was. */
+  /** Returns when the last recorded check was made; null: no check is recorded. */
   readonly lastMs: () => number | null;
   readonly check: () => Promise<void>;
   readonly clock: Clock;
@@ -22,7 +22,7 @@ interface Options {
  */
 export function startDailyCheck({ at, lastMs, check, clock }: Options): { stop(): void } {
   const [hours = 0, minutes = 0] = at.split(":").map(Number);
-  // The minutes of `at` differ from one installation to the next.
+  // The minutes of `at` differ between installations, which spreads their missed checks.
   const pauseMs = (AFTER_START_MINUTES + (minutes % AFTER_START_SPREAD)) * MINUTE_MS;
   const startedMs = clock.monotonicMs();
   /** When this process made its last check, which a full disk may have failed to record. */
@@ -30,7 +30,7 @@ export function startDailyCheck({ at, lastMs, check, clock }: Options): { stop()
   const isDue = (): boolean => {
     const nowMs = clock.now();
     const dueMs = lastTime(hours, minutes, nowMs);
-    // A check with a time in the future was made while the clock was wrong.
+    // A check with a time in the future was made while the clock was wrong, and does not count.
     const made = [lastMs() ?? Number.NEGATIVE_INFINITY, triedMs].filter((ms) => ms <= nowMs);
     if (Math.max(...made) >= dueMs) return false;
     return nowMs - dueMs < 2 * MINUTE_MS || clock.monotonicMs() - startedMs >= pauseMs;
@@ -45,7 +45,7 @@ export function startDailyCheck({ at, lastMs, check, clock }: Options): { stop()
   return { stop: () => void everyMinute.close() };
 }
 
-/** Returns the last moment of that time of day that is not after now. */
+/** Returns the latest moment with this time of day that is not after `nowMs`. */
 function lastTime(hours: number, minutes: number, nowMs: number): number {
   const day = new Date(nowMs);
   day.setHours(hours, minutes, 0, 0);

@@ -28,13 +28,13 @@ export function startUpdateChecks(
   const at = timeOfChecks(config.UPDATE_TIME, dataDirectory, log);
   log.info({ channel: config.UPDATE_CHANNEL }, `the connector looks for updates each day at ${at}`);
   const check = (): Promise<void> => checkInItsOwnProgram(dataDirectory, log);
-  // An unreadable state of updates counts as no earlier check.
+  // If the stored state of updates cannot be read, no earlier check counts.
   const lastMs = (): number | null => readOr(null, () => readState(dataDirectory).checkedMs);
   const daily = startDailyCheck({ at, lastMs, check, clock });
   onStop("checks for updates", () => daily.stop());
 }
 
-/** Returns the installation's own time of checks; UPDATE_TIME if its id cannot be stored. */
+/** Returns this installation's time of day for checks; UPDATE_TIME if no id can be stored. */
 export function timeOfChecks(updateTime: string, dataDirectory: string, log: AlarmLog): string {
   try {
     return checkTime(updateTime, installationId(dataDirectory));
