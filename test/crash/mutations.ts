@@ -16,7 +16,10 @@ const tableTests = "test/tp-manager/matching/table.test.ts";
 export const mutations: readonly Mutation[] = [
   {
     removes: "the write-ahead record (kept in memory until the first report)",
-    breaks: ["1.2", "The attempt is written as *sent*, with the baseline, before the first byte"],
+    breaks: [
+      "1.2",
+      "is written to the journal as *sent*, with the baseline, before the first byte",
+    ],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
       {
@@ -46,7 +49,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the commit before 04 0F is acknowledged (done a moment later)",
     breaks: [
       "1.2",
-      "The terminal's report of a result is written before the driver acknowledges it",
+      "The terminal's report of a result is written to the journal before the driver",
     ],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
@@ -167,7 +170,7 @@ export const mutations: readonly Mutation[] = [
     removes: "the supervisor's storing before a hand-off counts as done",
     breaks: [
       "1.2",
-      "The supervisor stores the transaction, marked for its first try, and acknowledges it.",
+      "marks it for its first try to reach the gateway, and acknowledges it to tp-manager.",
     ],
     tests: ["test/tp-manager/orders/orders.test.ts"],
     edits: [
