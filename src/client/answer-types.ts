@@ -13,5 +13,5 @@ export type PaymentStatus = PaymentAnswer["status"];
 export type Attempt = Answer<"attempt">;
 export type Health = Answer<"health">;
 export type Check = Still<z.input<Known["check"]>>;
-/** The members of each event of `GET /events`, without `at`. */
+/** The members of each event of `GET /events`, without the member `at` (its time). */
 export type EventMembers = { readonly [Name in keyof typeof eventTable]: Still<EventData<Name>> };

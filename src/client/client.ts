@@ -39,7 +39,7 @@ export interface PaymentRequest {
   readonly basket?: CartLine | readonly CartLine[];
   readonly customer?: Customer;
   readonly customData?: Readonly<Record<string, string | number | boolean>>;
-  /** Makes the payment a two-phase sale: Approved until {@link ConnectorClient.deliver}. */
+  /** Makes this a two-phase sale: Approved until {@link ConnectorClient.deliver} is called. */
   readonly delivery?: { readonly withinSeconds: number };
 }
 
@@ -72,8 +72,8 @@ export interface Refusal {
 export type Outcome = PaymentAnswer | Refusal;
 
 /**
- * One event, whose `name` decides the members of `data`. Ignore unknown names: a newer connector
- * may send them.
+ * One event, whose `name` decides the members of `data`. A newer connector may send names that this
+ * client does not know; ignore these events.
  */
 export type ConnectorEvent = {
   readonly [Name in keyof EventMembers]: {
@@ -84,7 +84,7 @@ export type ConnectorEvent = {
   };
 }[keyof EventMembers];
 
-/** The refusal of a call that is not a payment. */
+/** The error with which a call other than a payment is refused. */
 export class ConnectorError extends Error {
   override readonly name = "ConnectorError";
   readonly http: number;
@@ -143,7 +143,7 @@ export class ConnectorClient {
     return (await this.#call("POST", "/reversal", { orderId })).one as unknown as Outcome;
   }
 
-  /** Asks the terminal to cancel a payment; only the payment's answer says whether it was. */
+  /** Asks the terminal to cancel the payment; only the payment's answer says if it did. */
   async cancel(): Promise<void> {
     await this.#good("POST", "/cancel");
   }

@@ -1,6 +1,6 @@
 /*
  * Sentences that a kiosk may display to its customer. The connector's answers have no sentences,
- * because each kiosk has its own style. A sentence says of the money only what `charged` says.
+ * because each kiosk has its own style. A sentence says no more about the money than its `charged`.
  */
 
 export const customerLanguages = ["en", "fr", "de"] as const;
@@ -100,7 +100,7 @@ export const customerMessages = {
     "Veuillez patienter un instant, puis réessayer.",
     "Bitte warten Sie einen Moment und versuchen Sie es dann noch einmal.",
   ),
-  // The refusal lasts until the terminal has been probed or an operator has settled the order.
+  // This refusal lasts until the terminal has been probed or an operator has settled the order.
   "ask-staff": free(
     "Card payment is not possible until an earlier payment is cleared up. Please ask the staff, " +
       "or try again in a few minutes.",
@@ -118,7 +118,7 @@ export const customerMessages = {
 
 export type CustomerMessageName = keyof typeof customerMessages;
 
-/** The sentence for each error code without a charge; any other code has `unavailable`. */
+/** The name of the sentence for each error code without a charge; `unavailable` for other codes. */
 export const customerMessageOfCode: Readonly<Record<string, CustomerMessageName>> = {
   PAYMENT_DECLINED: "declined",
   PAYMENT_CANCELLED: "cancelled",
@@ -133,7 +133,7 @@ export const customerMessageOfCode: Readonly<Record<string, CustomerMessageName>
   ORDER_REVERSED: "returned",
 };
 
-/** The sentence for each status of an outcome without an error. */
+/** The name of the sentence for each status of an outcome without an error. */
 export const customerMessageOfStatus: Readonly<Record<string, CustomerMessageName>> = {
   Success: "paid",
   Approved: "collect",
@@ -150,8 +150,8 @@ interface DecidingParts {
 }
 
 /**
- * Returns the name of the sentence for an answer. The error's `charged` decides before its code,
- * and so also for a code that only a newer connector knows.
+ * Returns the name of the sentence for an answer. What the error says in `charged` decides before
+ * the error's code does, because only a newer connector may know the code.
  */
 export function customerMessageName({ status, error }: DecidingParts): CustomerMessageName {
   if (error === null) {

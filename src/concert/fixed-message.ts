@@ -147,7 +147,7 @@ export function encodeFixedReply(reply: FixedReply): Uint8Array {
   return bytesOf(`${text}${filled}${currency}${own}${ticket ?? ""}`);
 }
 
-/** What the request asked for; a reply of either length is accepted (docs/concert.md 2.7). */
+/** What the request asked for; a reply may have a report or not (docs/concert.md 2.7). */
 interface AskedReply {
   /** Whether the request asked for a ticket, so that the reply may have any length. */
   readonly ticket: boolean;

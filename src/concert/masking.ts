@@ -38,7 +38,7 @@ export function safeText(text: string, charactersMax: number): string {
   return maskedField(plain.replace(/[^ -~]/g, ".")).slice(0, charactersMax);
 }
 
-/** Returns whether the last digit is the check digit of a card number (Luhn). */
+/** Returns whether the last digit of a number is the check digit of a card number (Luhn). */
 export function hasCheckDigit(digits: string): boolean {
   const sum = [...digits].reverse().reduce((total, digit, at) => {
     const doubled = Number(digit) * (at % 2 === 0 ? 1 : 2);

@@ -9,7 +9,7 @@ export const usage = texts.usage.join("\n");
 
 const flag = { type: "boolean", default: false } as const;
 const text = { type: "string" } as const;
-/** The options of `launch.sh update`, one at a time; only the keep-alive uses `apply`. */
+/** The options of `launch.sh update`, given one at a time; only the keep-alive uses `apply`. */
 const updateFlags = { check: flag, now: flag, hold: flag, unhold: flag, back: flag, apply: flag };
 const dashed = {
   demo: flag,
@@ -35,7 +35,7 @@ const optionTypes = {
 } as const;
 
 interface CommandRow {
-  /** The options that this command takes, and each command without them in its row refuses. */
+  /** The options that this command takes; a command refuses options that its row does not list. */
   readonly options?: ReadonlyArray<keyof typeof optionTypes>;
   /** The words of which one may follow the command, as in `restore journal`. */
   readonly subjects?: readonly string[];
@@ -121,7 +121,7 @@ function complete(
   };
 }
 
-/** Returns the given one of several options; undefined: none is. Throws when two are given. */
+/** Returns which of several options was given; undefined: none. Throws when two are given. */
 function exclusive<O extends keyof Values>(values: Values, options: readonly O[]): O | undefined {
   const [one, other] = options.filter((name) => isGiven(values[name]));
   if (other === undefined) return one;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 
 /**
  * Whether node_modules holds the packages of package-lock.json: exit code 0 or 1. The shell files
- * call this before anything else is loaded, so the file uses nothing but Node. Comparing versions
- * rather than dates keeps a kiosk without network from throwing away packages that fit.
+ * call this before anything else is loaded, so the file uses nothing but Node. Versions are
+ * compared and not dates, so that a kiosk without network keeps packages that are right.
  */
 interface Package {
   readonly version?: string;
@@ -36,6 +36,6 @@ function packagesOf(file: string): Record<string, Package> {
     };
     return lock.packages ?? {};
   } catch {
-    return {}; // missing or cut short: nothing is installed
+    return {}; // the file is missing or cut short, so nothing counts as installed
   }
 }

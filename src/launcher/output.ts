@@ -105,9 +105,9 @@ export function fitted(text: string, columns: number): string[] {
 }
 
 /**
- * Breaks a text at its spaces, so that no line passes `columns`. `used` columns of the first line
- * are taken; the lines that follow begin with `indent` spaces. A word that is too long for any line
- * stays whole: a path can be copied.
+ * Breaks a text at its spaces, so that no line is longer than `columns`. The first line already has
+ * `used` columns; the lines that follow begin with `indent` spaces. A word that is too long for any
+ * line stays whole, so that a path can be copied.
  */
 export function wrap(text: string, columns: number, used: number, indent: number): string {
   const lines: string[] = [];
@@ -173,9 +173,6 @@ export function duration(ms: number): string {
 export interface CommandContext extends Installation {
   readonly clock: Clock;
   readonly output: Output;
-  /**
-   * Whether the programs all run and nothing stops them; present only in a launcher whose children
-   * they are.
-   */
+  /** Whether all programs run and nothing stops them; only in a launcher that is their parent. */
   readonly ownProgramsRun?: () => boolean;
 }

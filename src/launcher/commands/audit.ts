@@ -2,10 +2,10 @@ import { exitCodes } from "../../shared/process/exit-codes.ts";
 import type { CommandContext, Output } from "../output.ts";
 import { auditOf, faultCount, type JournalAudit } from "../processes/journal-audit.ts";
 
-/** The number of faults that are printed for people; `--json` has more. */
+/** The largest number of faults that are printed for people; `--json` lists more. */
 const LINES_MAX = 40;
 
-/** Prints the findings; returns exit code 0, or 70 when the journal breaks a rule. */
+/** Prints the audit's findings; returns exit code 0, or 70 when the journal breaks a rule. */
 export async function showAudit(
   { dataDirectory, output }: CommandContext,
   { json, journal }: { readonly json: boolean; readonly journal?: string | undefined },

@@ -28,12 +28,12 @@ const PORT_TRIES = 5;
 
 /**
  * Starts both programs with a simulated terminal and gateway, makes one payment, and returns the
- * exit code. A demo of which all runs goes on; any other demo is set up again. Without a protocol
- * the terminal speaks ZVT. Throws {@link ProgramExit}.
+ * exit code. A demo whose parts all run is left running; any other demo is set up again. Without a
+ * protocol the terminal speaks ZVT. Throws {@link ProgramExit}.
  */
 export async function runDemo(context: CommandContext, name: string | undefined): Promise<number> {
   const { dataDirectory, output } = context;
-  // The doctor knows the values of the setup file.
+  // The doctor's code knows which protocols the setup file accepts.
   const protocol = name && (await import("../doctor/check-config.ts")).readProtocol(name);
   output.text(`Demo in ${dataDirectory}`);
   const exitCode = await withLaunchLock(context, () => setUp(context, protocol));
@@ -47,7 +47,7 @@ export async function runDemo(context: CommandContext, name: string | undefined)
   return exitCodes.ok;
 }
 
-/** Starts the demo unless all of it runs; returns the exit code. */
+/** Starts the demo unless all of its parts run; returns the exit code. */
 async function setUp(context: CommandContext, protocol: string | undefined): Promise<number> {
   const { dataDirectory, clock, output } = context;
   const files = demoFiles(dataDirectory);
@@ -96,10 +96,10 @@ async function startOnFreePorts(
       throw error;
     });
     if (started === exitCodes.ok) return started;
-    // The simulators that did start hold ports too.
+    // Simulators that have started hold ports that the next attempt needs, so all are stopped.
     await stopHere(context, true);
     const next = await choosePorts(ports);
-    // EADDRINUSE of a port that is free again: another demo that starts holds a port for a moment.
+    // A port of the demo may be free again after EADDRINUSE: another demo held it for a moment.
     const why = started instanceof ProgramExit ? [...faults, started.message] : faults;
     const wasTaken = why.some((text) => text.includes("EADDRINUSE"));
     const isSame = JSON.stringify(next) === JSON.stringify(ports);
@@ -114,7 +114,7 @@ async function startOnFreePorts(
   }
 }
 
-/** Prints which parts of the demo do not run; nothing if none does. */
+/** Prints which parts of the demo do not run; prints nothing if no part runs. */
 function reportIncomplete({ programs, simulators }: InstallationStatus, output: Output): void {
   const stopped = [
     ...programs.filter(({ state }) => state === "stopped").map(({ program }) => program),
@@ -164,7 +164,7 @@ function printNext({ dataDirectory, output }: CommandContext, setup: DemoSetup):
     declined: pay('{"amount":12.05}'),
     noMoney: pay('{"amount":12.51}'),
     walksAway: pay('{"amount":12.68}'),
-    // Some other protocols cannot cancel a payment.
+    // ZVT, the default protocol, can cancel a payment; some other protocols cannot.
     cancelled: setup.protocol === undefined ? cancelled : undefined,
     twice: pay('{"amount":9,"orderId":"A-1"}'),
     became: get("/payment/A-1"),

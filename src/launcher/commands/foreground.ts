@@ -59,12 +59,12 @@ export async function runForeground(context: CommandContext): Promise<number> {
   const isUp = (): boolean => stopping === undefined && children.every(isRunning);
   const { first, hasSwitched } = await untilOneEnds(context, children, isUp);
   if (hasSwitched) return await leaveAfterUpdate(context, stopping !== undefined);
-  // `launch.sh stop` asks for the same as a signal.
+  // `launch.sh stop` records a stop, which counts like a signal to this process.
   const asked = stopping !== undefined || deliberateStop(dataDirectory) !== undefined;
-  // Both programs often have the same fault, so the other one gets the time to print it.
+  // Both programs often have the same fault, so the program that still runs gets time to print it.
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
-  // On a slow machine the other program starts later.
+  // On a slow machine the second program starts later, so it gets as long as the first one ran.
   const limitMs = ranMs < STARTING_MS ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
   if (!asked) await within(context.clock, "last output", limitMs, all);
   stopAll();
@@ -75,7 +75,7 @@ export async function runForeground(context: CommandContext): Promise<number> {
   return codes.find((code) => code !== exitCodes.ok) ?? exitCodes.ok;
 }
 
-/** Resolves when a program has ended, and an update that has ended it is over. */
+/** Resolves when a program has ended; if an update ended the program, after the update. */
 async function untilOneEnds(
   context: CommandContext,
   children: readonly Child[],
@@ -99,8 +99,8 @@ async function untilOneEnds(
 }
 
 /**
- * Takes each version that waits, as long as the programs run; returns whether an update has ended
- * the programs. Calls `onWork` when an update begins, and when one is over that has not ended them.
+ * Takes each waiting version while the programs run; returns whether an update has ended them.
+ * Calls `onWork` with true when an update begins, with false when it left the programs running.
  */
 async function takeVersions(
   context: CommandContext,
@@ -145,7 +145,7 @@ function startChild(spec: ProgramSpec) {
   const child = spawnProcess(launch, { stdio: ["ignore", "pipe", "pipe"] });
   if (child.stdout) prefixLines(spec.name, child.stdout, process.stdout);
   if (child.stderr) prefixLines(spec.name, child.stderr, process.stderr);
-  // "close" comes after the last line of the output.
+  // The event "close" comes after the last line of the output.
   const closed = once(child, "close") as Promise<[number | null]>;
   const ended = closed.then(([code]): number => code ?? exitCodes.internal);
   return { spec, process: child, ended };
@@ -173,13 +173,13 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
 const BEAT_WITHIN_MS = 5_000;
 /** The longest start of a program, which answers only after it has migrated its store. */
 const MIGRATION_MS = 300_000;
-/** The reports in one time limit of systemd; sd_watchdog_enabled(3) asks for two. */
+/** The number of reports in one watchdog time of systemd; sd_watchdog_enabled(3) asks for two. */
 const BEATS = 4;
 const MICROSECONDS = 1_000;
 
 /**
- * Reports to systemd that both programs answer, as often as the unit asks for (docs/design.md 9.5);
- * when a program hangs there is no report, and systemd restarts the service. systemd-notify sends
+ * Reports to systemd that both programs answer, as often as the unit asks for (docs/design.md 9.5).
+ * While a program hangs, no report is sent, and systemd restarts the service. systemd-notify sends
  * the report, because Node.js has no datagram sockets of files. `isAtWork`: whether an update has
  * stopped the programs.
  */

@@ -60,7 +60,7 @@ export async function repair(dataDirectory: string, answerWithinMs: number): Pro
   }
 }
 
-/** Repairs the programs, then goes back from a version that crashes or takes one that waits. */
+/** Repairs the programs, then goes back from a version that crashes or takes a waiting version. */
 async function repairAndUpdate(context: CommandContext, answerWithinMs: number): Promise<number> {
   const repair = new Repair(context, answerWithinMs);
   const exitCode = await repair.run();
@@ -81,7 +81,7 @@ class Repair {
   readonly #run: string;
   #unlogged = false;
   #closing: Promise<void> | undefined;
-  /** The name of a program that ends or hangs again and again by its own fault, with how often. */
+  /** The name of a program that ends or hangs again and again by its own fault, and how often. */
   crashing: string | undefined;
 
   constructor(context: CommandContext, answerWithinMs: number) {
@@ -103,7 +103,7 @@ class Repair {
       })),
     );
     for (const { name, record } of outcomes) {
-      // Without a new failure too: a payment may have kept the version from going back before.
+      // Also without a new failure: at the last check a payment may have prevented the going back.
       if (record && isCrashLoop(record)) {
         this.crashing = `${name} failed ${record.failures} times (${record.kind})`;
       }
@@ -113,7 +113,7 @@ class Repair {
     try {
       writeMemory(this.#run, memory);
     } catch (error) {
-      // On a full disk the pauses are lost, and the probes go on.
+      // On a full disk the pauses between launches are not stored, and the probes continue.
       const storage = storageFault(error, dataDirectory);
       this.#report(storage ?? `could not store the failures: ${(error as Error).message}`);
     }
@@ -133,7 +133,7 @@ class Repair {
     return await this.#launch(spec, record, "was not running");
   }
 
-  /** Replaces a process after two unanswered probes; at the first one it may start or stop. */
+  /** Replaces a process after two unanswered probes; after one, it may be starting or stopping. */
   async #replace(spec: ProgramSpec, before: FailureRecord) {
     const { clock } = this.#context;
     const missed = before.missed + 1;
@@ -151,7 +151,7 @@ class Repair {
     return await this.#launch(spec, record, `was hung (${missed} checks without an answer)`);
   }
 
-  /** Returns the record with one more failure whose exit code is not known. */
+  /** Returns the record with one more failure, of a process whose exit code is not known. */
   #failed(before: FailureRecord, kind: "died" | "hung" | "silent", nowMs: number): FailureRecord {
     const { dataDirectory } = this.#context;
     return failed(before, kindWithoutCode(kind, isFull(dataDirectory)), nowMs);
@@ -160,7 +160,7 @@ class Repair {
   async #launch(spec: ProgramSpec, before: FailureRecord, why: string) {
     const { clock } = this.#context;
     if (isPaused(before, clock.now())) return { record: before, exitCode: exitCodes.unavailable };
-    // The data folder is closed once for both programs.
+    // The data folder is closed to other users once, for both programs.
     this.#closing ??= closeDataFolder(this.#context.dataDirectory).then((fault) => {
       if (fault !== undefined) this.#report(fault);
     });

@@ -5,7 +5,7 @@ import { probe } from "../processes/probe.ts";
 
 const { existsSync } = process.getBuiltinModule("node:fs");
 
-/** The default time limit for a program's answer; a busy machine needs far less. */
+/** The default time limit for a program's answer; even a busy machine answers much sooner. */
 export const answerWithinDefaultMs = 5_000;
 
 const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];

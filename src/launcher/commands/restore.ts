@@ -67,7 +67,7 @@ async function restoreHere(
  */
 function putBack(data: string, copies: readonly Copy[], at: string): string {
   const targetOf = ({ store }: Copy): string => join(data, `${store}.db`);
-  // A restore that was cut off is finished first, because its decision stands.
+  // A restore that was cut off is finished first, because an operator decided on it.
   for (const copy of copies) finishPutBack(targetOf(copy));
   for (const copy of copies) stageCopy(targetOf(copy), copy.path, at);
   for (const copy of copies) {
@@ -77,7 +77,7 @@ function putBack(data: string, copies: readonly Copy[], at: string): string {
   return keptIn(join(data, "journal.db"), at);
 }
 
-/** Returns the newest copy of a database, or that of a day. Throws if it is missing or damaged. */
+/** Returns a database's newest copy, or its copy of `day`. Throws if it is missing or damaged. */
 function copyOf(data: string, store: Restorable, day: string | undefined): Copy {
   const folder = join(data, "backup");
   const days = copiesOf(folder, store, systemClock.now());

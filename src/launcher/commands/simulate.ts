@@ -33,7 +33,7 @@ export async function simulate(
   return exitCodes.ok;
 }
 
-/** Gives the terminal a command. Throws {@link ProgramExit} if there is none or it refuses. */
+/** Gives the terminal a command. Throws {@link ProgramExit} if no terminal runs or it refuses. */
 export async function sayToTerminal(
   dataDirectory: string,
   command: string,
@@ -52,7 +52,7 @@ function controlOf(dataDirectory: string): string {
   return control;
 }
 
-/** Returns the values of `--name value`; at most one argument without a name, as "value". */
+/** Returns the values of `--name value`; one argument may have no name and is called "value". */
 function valuesIn(args: readonly string[]): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   for (let at = 0; at < args.length; at++) {

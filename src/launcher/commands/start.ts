@@ -25,8 +25,8 @@ export function restart(context: CommandContext): Promise<number> {
 }
 
 /**
- * Starts the programs that do not run, a demo's simulators first, and returns the exit code. If one
- * fails, all that this call has started are stopped again. The caller holds the launch lock.
+ * Starts the programs that do not run, a demo's simulators first, and returns the exit code. If a
+ * start fails, all that this call has started are stopped again. The caller holds the launch lock.
  */
 export async function startHere(context: CommandContext): Promise<number> {
   const { dataDirectory, clock, output } = context;
@@ -55,7 +55,7 @@ export async function startHere(context: CommandContext): Promise<number> {
   return failure.exitCode;
 }
 
-/** Closes the data folder to other users at the first start on Windows, or prints why not. */
+/** Closes the data folder to other users at the first start on Windows; prints why if it cannot. */
 export async function closeFolder({ dataDirectory, output }: CommandContext): Promise<void> {
   const fault = await closeDataFolder(dataDirectory);
   if (fault !== undefined) output.row("data folder", "warn", "warning", fault);
@@ -67,9 +67,9 @@ export function wasCutOff(dataDirectory: string): boolean {
 }
 
 /**
- * Ends an update that was cut off, and names a version when the file `current` is lost. Call it
- * before anything is started. Returns an exit code if another version is to run, which needs its
- * own launcher.
+ * Ends an update that was cut off, and names a version when the file `current` is lost. Must be
+ * called before anything is started. Returns an exit code if another version is to run, which needs
+ * its own launcher.
  */
 export async function finishUpdate(context: CommandContext): Promise<number | undefined> {
   if (wasCutOff(context.dataDirectory)) {

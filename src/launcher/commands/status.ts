@@ -132,7 +132,7 @@ function printQueue({ outbox }: StatusOf<"supervisor">, output: Output): void {
   output.row("queue", paused !== null || parked > 0 ? "warn" : "good", state, facts);
 }
 
-/** Prints how updates stand; nothing of an installation that does not check for updates. */
+/** Prints the state of updates; prints nothing if the installation does not check for updates. */
 function printUpdates({ updates }: StatusOf<"supervisor">, output: Output): void {
   if (!updates?.asks) return;
   const { channel, checkedMs, fault, ready, heldBy, heldUntilMs = null } = updates;

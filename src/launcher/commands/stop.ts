@@ -33,7 +33,7 @@ export const stopTexts = {
 
 /**
  * Stops tp-manager, then the supervisor, then the simulators, and returns the exit code. `quiet`:
- * prints nothing about those that did not run. The caller holds the launch lock.
+ * prints nothing about a program that did not run. The caller holds the launch lock.
  */
 export async function stopHere(
   { dataDirectory, clock, output }: CommandContext,

@@ -51,7 +51,7 @@ export async function update(context: CommandContext, given: LauncherArguments):
   }
 }
 
-/** Prints the last update and check, the version that waits, and a hold. */
+/** Prints the last update, the last check, the version that waits, and a hold of updates. */
 function showUpdates({ dataDirectory, clock, output }: CommandContext): number {
   const record = readSwitch(dataDirectory) ?? readLastSwitch(dataDirectory);
   output.row("version", "plain", versionNumber, record === undefined ? "no update yet" : "");
@@ -104,7 +104,7 @@ async function takeNow(context: CommandContext): Promise<number> {
   return exitCode;
 }
 
-/** Holds updates: no version is taken by itself until the hold ends; one being taken goes on. */
+/** Holds updates: no version is taken by itself until the hold ends. Updates under way go on. */
 function holdUpdates(
   { dataDirectory, clock, output }: CommandContext,
   { untilMs, by }: LauncherArguments,

@@ -19,7 +19,7 @@ import { findProcesses, isForbidden, programSpecs } from "../processes/process-t
 
 /**
  * The ports of a demo, as its folder stores them. The defaults are the ports of a first demo, and
- * those that a file of an older version lacks; a port that is in use is replaced by another one.
+ * replace ports that a file of an older version lacks. A port in use is replaced by another one.
  */
 const portsSchema = z.object({
   localApi: z.int().default(8765),
@@ -52,7 +52,7 @@ export function demoFiles(dataDirectory: string) {
   };
 }
 
-/** Returns the setup of a demo; undefined: the folder is no demo's. Throws if it is damaged. */
+/** Returns the setup of a demo; undefined: the folder has no demo. Throws if it is damaged. */
 export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
   const file = demoFiles(dataDirectory).ports;
   if (!existsSync(file)) return undefined;
@@ -63,7 +63,7 @@ export function readDemoSetup(dataDirectory: string): DemoSetup | undefined {
 
 /**
  * Writes the demo's files. Passwords are made once. With `keepConfig` (same ports and protocol) the
- * setup file stays as it is, with the changes that a person has made.
+ * setup file keeps the changes that a person has made.
  */
 export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConfig: boolean): void {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
@@ -124,7 +124,7 @@ function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string 
   return filled(template, (name) => String(values[name as keyof typeof values]));
 }
 
-/** The range of other ports; no system gives these to a program that asks for a free port. */
+/** The ports that replace ports in use; no system gives them to programs that ask for any port. */
 const FIRST_PORT = 20_100;
 const END_OF_PORTS = 32_000;
 

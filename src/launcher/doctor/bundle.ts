@@ -13,7 +13,7 @@ import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 import type { CommandContext } from "../output.ts";
 import { entriesOf, readText } from "./check-surroundings.ts";
 
-/** The bytes of the end of one log, and of all logs together, that a bundle has at most. */
+/** The bundle has the end of each log: the most bytes of one log, and of all logs together. */
 const LOG_BYTES_MAX = 8 * 1024 * 1024;
 const ALL_LOGS_BYTES_MAX = 32 * 1024 * 1024;
 

@@ -8,7 +8,7 @@ import { basicAuthorization, httpCall, NO_ANSWER } from "../processes/network.ts
 const ANSWER_WITHIN_MS = 10_000;
 /** The gateway's code for an unknown login (docs/gateway.md 4.5). */
 const WRONG_CREDENTIALS = 1_000_001;
-/** The gateway's codes that it answers only to an accepted login (docs/gateway.md 4.5). */
+/** Codes that the gateway answers only after it has accepted a login (docs/gateway.md 4.5). */
 const loginAccepted = [1_010_101, 1_010_201, 3_000_001, 3_000_002];
 const NO_TRANSACTION = "0";
 
@@ -31,7 +31,7 @@ export async function checkGateway(
     });
     const dateMs = Date.parse(answer.headers.date ?? "");
     const nowMs = Number.isNaN(dateMs) ? undefined : dateMs;
-    // An answer without a code is a page of some server in between.
+    // An answer without a code is a page of some server between this machine and the gateway.
     const { data } = z.object({ code: z.number() }).safeParse(parseJson(answer.text));
     return { finding: judged(url, answer.status, data?.code), nowMs };
   } catch (error) {

@@ -30,7 +30,7 @@ export async function checkLocalPort(port: number, tpManager: ProgramState): Pro
 
 type PortConfig = Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT" | "KIOSK_PORT">;
 
-/** Checks that tp-manager serves the pages for which the setup file has ports, or could. */
+/** Checks that tp-manager serves each page that has a port, or else that the port is free. */
 export async function checkPages(config: PortConfig, tpManager: ProgramState): Promise<Finding[]> {
   const asked = [
     { name: "console", setting: "CONSOLE_PORT", port: consolePortOf(config) ?? 0 },
@@ -57,10 +57,10 @@ async function checkPage(
   return finding(isRunning ? "page-changed" : "page-free", values);
 }
 
-/** The error codes of listening on an address that the machine does not have. */
+/** The error codes of an attempt to listen on an address that the machine does not have. */
 const noAddress: ReadonlySet<string> = new Set(["EADDRNOTAVAIL", "EAFNOSUPPORT", "EINVAL"]);
 
-/** Returns the error code of listening on either loopback address; undefined: none. */
+/** Returns why this process cannot listen on the port, as an error code; undefined: it can. */
 async function loopbackFault(port: number): Promise<string | undefined> {
   const six = await listenFault("::1", port);
   return (await listenFault("127.0.0.1", port)) ?? (six && noAddress.has(six) ? undefined : six);

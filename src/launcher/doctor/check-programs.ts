@@ -51,7 +51,7 @@ function checkTerminal(status: TpManagerStatus | undefined): Finding[] {
   return [...ready, finding("terminal-other-register", { name: nameOf(status) })];
 }
 
-/** Returns the assumptions that verdicts rest on; an older tp-manager does not report them. */
+/** Returns findings about the assumptions of verdicts; an older tp-manager does not report them. */
 function checkAssumptions(status: TpManagerStatus | undefined): Finding[] {
   const { assumptions = [], shown = [] } = status?.terminal ?? {};
   return [
@@ -83,7 +83,7 @@ function checkReadyTerminal(status: TpManagerStatus): Finding {
 function checkQueue(supervisor: ProgramStates["supervisor"]): Finding[] {
   const status = reportOf(supervisor);
   const reported = conditionsReported({ tpManager: { state: "stopped" }, supervisor });
-  // A reported condition of the queue has a finding of its own.
+  // A condition of the queue that the supervisor reports has a finding of its own.
   if (!status || reported.some(({ row }) => row.check === "queue")) return [];
   const { pending, parked, sent, oldestAgeMs } = status.outbox;
   const counts = { pending, parked, sent };
@@ -100,7 +100,7 @@ function checkConditions(states: ProgramStates): Finding[] {
   });
 }
 
-/** The audit's time limit within the doctor, which people would not wait for longer. */
+/** The time limit of the audit in the doctor: people would not wait longer. */
 const AUDIT_WITHIN_MS = 60_000;
 
 /** Checks each payment of the journal against the rules; no finding without a journal. */

@@ -30,7 +30,7 @@ export function checkDataFolder(dataDirectory: string): Finding[] {
   return [finding("data-folder-right", { folder: dataDirectory }), checkDisk(dataDirectory)];
 }
 
-/** Checks on Windows who may read the data folder; elsewhere the check of the setup file does. */
+/** Checks on Windows who may use the data folder; elsewhere the setup file's check does this. */
 export async function checkDataAccess(dataDirectory: string): Promise<Finding[]> {
   if (process.platform !== "win32" || !existsSync(dataDirectory)) return [];
   try {
@@ -54,11 +54,11 @@ function checkDisk(folder: string): Finding {
   return finding(bytes < DISK_WARN_BYTES ? "disk-low" : "disk-right", values);
 }
 
-/** The earliest time of a clock that is set; the clock of a machine without a battery is not. */
+/** The earliest time of a clock that is set; a machine without a battery starts earlier. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);
 const SKEW_WARN_MS = 60_000;
 
-/** Checks this machine's clock; `gatewayMs`: the gateway's, undefined if it has not answered. */
+/** Checks this machine's clock. `gatewayMs`: the gateway's time; undefined: it has not answered. */
 export function checkClock(clock: Clock, gatewayMs: number | undefined): Finding {
   const nowMs = clock.now();
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;

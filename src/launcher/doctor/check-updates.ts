@@ -39,7 +39,7 @@ function held({ who, sinceMs, untilMs }: Hold): Finding {
   return finding("updates-held", { ...values, until: isoTime(untilMs) });
 }
 
-/** Checks by an unsigned file whether the publisher still renews the metadata. */
+/** Checks by the unsigned dates of one file whether the publisher still renews the metadata. */
 export async function checkServer(
   url: string,
   caFile: string | undefined,

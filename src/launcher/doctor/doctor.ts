@@ -51,7 +51,7 @@ export async function runDoctor(
   return isSetup ? exitCodes.configuration : exitCodes.unavailable;
 }
 
-/** Returns the path of a file that can be made. Throws otherwise, before the checks, which last. */
+/** Returns the path of a file that can be made. Throws otherwise, before the long checks begin. */
 function newFile(path: string): string {
   const file = resolve(path);
   if (existsSync(file)) {
@@ -64,7 +64,7 @@ function newFile(path: string): string {
 async function examine(context: CommandContext): Promise<Finding[]> {
   const { dataDirectory, clock } = context;
   const { terminal, gateway, findings } = checkConfig(context);
-  // At the same time, because each may wait for an answer that does not come.
+  // These run at the same time, because each may wait for an answer that does not come.
   const [states, asked, updates] = await Promise.all([
     programStates(dataDirectory, clock, ANSWER_WITHIN_MS),
     gateway && checkGateway(gateway, clock),

@@ -17,7 +17,7 @@ const short: Readonly<Record<string, string>> = { SY: SYSTEM, BA: ADMINISTRATORS
 /** One entry of the list of rights that `icacls /save` writes: its type and its account. */
 const entryForm = /\(([A-Z]+);[^;]*;[^;]*;[^;]*;[^;]*;([^;)]+)[^)]*\)/g;
 
-/** The accounts of many people: everyone, signed in, at the screen, guests, users, anonymous. */
+/** Accounts of many people: everyone, signed in, at the screen, guests, users, anonymous. */
 const broad = new Set(
   "WD AU IU BG BU AN S-1-1-0 S-1-5-11 S-1-5-4 S-1-5-32-546 S-1-5-32-545 S-1-5-7".split(" "),
 );
@@ -47,7 +47,7 @@ export async function readDataAccess(dataDirectory: string) {
     const file = join(folder, "rights");
     await runSystemTool("icacls", dataDirectory, "/save", file, "/q");
     const args = closingArguments(dataDirectory, own).map((arg) => `"${arg}"`);
-    /** The command that closes the folder again, for a person to run. */
+    /** The command that closes the data folder to other users again, for a person to run. */
     const close = `icacls ${args.join(" ")}`;
     return { close, ...accessOf(readFileSync(file, "utf16le"), own) };
   } finally {
@@ -65,7 +65,7 @@ function accessOf(saved: string, own: string) {
   const three = new Set([own, SYSTEM, ADMINISTRATORS]);
   const others = [...new Set(sids.filter((sid) => !three.has(sid)))];
   return {
-    /** Whether everybody on this machine may use the folder; true without a list of rights. */
+    /** Whether everybody on this machine may use the folder; true also without a list of rights. */
     isOpen: flags === "NO" || others.some((sid) => broad.has(sid)),
     /** Whether the folder has the rights of the folder above it. */
     inherits: !flags.includes("P"),

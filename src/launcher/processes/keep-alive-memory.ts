@@ -12,7 +12,7 @@ const failureSchema = z.object({
   failures: z.int(),
   /** The cause of these failures: "exit 78", "died", "hung", "full disk"; "" without a failure. */
   kind: z.string(),
-  /** When the last launch succeeded, in milliseconds since 1970; 0: it has failed since. */
+  /** When the last launch succeeded, in milliseconds since 1970; 0: the program failed since. */
   launchedMs: z.number(),
   /** The time before which the program is not launched again. */
   notBeforeMs: z.number(),
@@ -31,7 +31,7 @@ type KeepAliveMemory = z.infer<typeof memorySchema>;
 const MINUTE_MS = 60_000;
 /** The time after its launch from which a running program counts as well again. */
 export const STABLE_MS = 10 * MINUTE_MS;
-/** The largest difference of two readings of one start of the machine. */
+/** The largest difference between two readings of the time at which the machine was started. */
 const BOOT_TOLERANCE_MS = MINUTE_MS;
 
 /**
@@ -49,13 +49,13 @@ export function pauseMs(kind: string, failures: number): number {
 const none = { missed: 0, failures: 0, kind: "", launchedMs: 0, notBeforeMs: 0 };
 export const noFailure: FailureRecord = none;
 
-/** Returns the record with one more failure, whose pause begins now. */
+/** Returns the record with one more failure; the pause after the failure begins now. */
 export function failed(before: FailureRecord, kind: string, nowMs: number): FailureRecord {
   const failures = before.kind === kind ? before.failures + 1 : 1;
   return { ...none, failures, kind, notBeforeMs: nowMs + pauseMs(kind, failures) };
 }
 
-/** Whether a pause is running; a pause that ends too late was stored with a wrong clock. */
+/** Whether a pause is running. A pause with an end too far away was stored with a wrong clock. */
 export function isPaused(record: FailureRecord, nowMs: number): boolean {
   const leftMs = record.notBeforeMs - nowMs;
   return leftMs > 0 && leftMs <= pauseMs(record.kind, record.failures);
@@ -64,7 +64,7 @@ export function isPaused(record: FailureRecord, nowMs: number): boolean {
 const CRASHES = 3;
 const FULL_DISK = "full disk";
 
-/** Returns the kind of a failure without an exit code; on a full disk the disk is the cause. */
+/** Returns the kind of a failure without an exit code; a full disk counts as the cause. */
 export function kindWithoutCode(kind: "died" | "hung" | "silent", isDiskFull: boolean): string {
   return isDiskFull ? FULL_DISK : kind;
 }
@@ -82,7 +82,7 @@ export function readMemory(
   now: { readonly bootMs: number; readonly configMs: number },
 ): KeepAliveMemory {
   const kept = readJsonIfWhole(fileIn(runDirectory), memorySchema);
-  // A file of another version, or one that a power failure has cut, counts as none.
+  // A file of another version, or a file that a power failure has cut, counts as empty.
   if (!kept) return { ...now, programs: {} };
   const isSameStart = Math.abs(kept.bootMs - now.bootMs) < BOOT_TOLERANCE_MS;
   const isSame = isSameStart && kept.configMs === now.configMs;

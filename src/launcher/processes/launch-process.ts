@@ -10,9 +10,9 @@ const YOUNG_GENERATION_HALF_MB = 2;
 /** The number of the C library's memory pools; with one for each thread, more stays allocated. */
 const ALLOCATION_POOLS = 2;
 /**
- * The bytes from which the C library returns freed memory to the system at once: the size of what
- * compiling needs, and more than SQLite needs for each statement. Only for tp-manager, because the
- * supervisor's buffers for answers are of that size too.
+ * Memory blocks of this many bytes and more go back to the system as soon as they are freed. The
+ * size is that of blocks for compiling, and more than SQLite needs for each statement. Only for
+ * tp-manager, because the supervisor's buffers for answers are of this size too.
  */
 const GIVEN_BACK_FROM = 32_768;
 
@@ -54,7 +54,7 @@ export async function launchDetached(launch: Launch, logDirectory: string) {
     child.unref();
     return {
       pid: child.pid as number,
-      /** How the process ended: by an exit code or a signal; undefined: it runs. */
+      /** How the process ended: by an exit code or a signal; undefined: the process runs. */
       get ended() {
         const { exitCode, signalCode } = child;
         return exitCode === null && signalCode === null ? undefined : { exitCode, signalCode };

@@ -50,7 +50,7 @@ export async function withLaunchLock<T>(
   }
 }
 
-/** Runs `work` while no program has the stores open. Throws {@link ProgramExit} 75 when one has. */
+/** Runs `work` while no program has the stores open. Throws {@link ProgramExit} 75 if one has. */
 export async function withProgramLocks<T>(
   dataDirectory: string,
   work: () => T | Promise<T>,

@@ -48,7 +48,7 @@ export function httpCall(url: string, { method = "GET", headers, body, limit }: 
   );
 }
 
-/** Returns the error code of listening at an address of this machine; undefined: it succeeds. */
+/** Returns why this process cannot listen at an address, as an error code; undefined: it can. */
 export function listenFault(host: string, port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -29,7 +29,7 @@ export async function probe(
     address = readFileSync(join(runDirectory, `${program}.address`), "utf8");
     token = readFileSync(join(runDirectory, "token"), "utf8");
   } catch {
-    return "unreachable"; // it was never started
+    return "unreachable"; // the program was never started
   }
   // Only Windows has pipes, whose owner has to be checked.
   const isRight = address.startsWith("\\\\.\\pipe\\")
@@ -49,7 +49,7 @@ export async function probe(
         return false;
       },
     };
-    // The time limit of the socket is for silence while it connects or afterwards.
+    // `timeout` limits each silence of the socket, while it connects and afterwards.
     const socket = connect({ path: address, timeout: withinMs, onread }, () => {
       if (!isRight(runDirectory, program, address)) {
         socket.destroy();
@@ -59,7 +59,7 @@ export async function probe(
       socket.write(statusRequest(token));
     });
     socket.on("timeout", () => socket.destroy());
-    socket.on("error", () => undefined); // "close" follows and decides
+    socket.on("error", () => undefined); // the event "close" follows and gives the result
     socket.on("close", () => resolve(result));
   });
 }

@@ -58,7 +58,7 @@ export function isForbidden(folder: string): boolean {
 export function isRunning(pid: number): boolean {
   if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;
-  // proc(5): the state is the first field after the name, which may itself hold parentheses.
+  // proc(5): the state is the first field after the name, and a name may contain parentheses.
   return readOr(false, () => !/\) [ZX] [^)]*$/.test(readFileSync(`/proc/${pid}/stat`, "utf8")));
 }
 
@@ -102,7 +102,7 @@ export function programSpec<P extends Program>(name: P, dataDirectory: string): 
   };
 }
 
-/** Returns how both programs are started; `other`: as programs of another version. */
+/** Returns how both programs are started; `other`: how those of another version are started. */
 export function programSpecs(
   dataDirectory: string,
   other?: { readonly version: string; readonly runtime: string },

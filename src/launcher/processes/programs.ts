@@ -35,7 +35,7 @@ export type TpManagerStatus = StatusOf<"tp-manager">;
 /** The state of a program of this installation, as another process finds it out. */
 export type ProgramState<P extends Program = Program> =
   | { readonly state: "running"; readonly pid: number; readonly status: StatusOf<P> }
-  /** A process runs and does not answer as it should: it starts, hangs or is another program. */
+  /** A process runs and does not answer as it should: it starts, hangs, or is not our program. */
   | {
       readonly state: "silent";
       readonly pids: readonly number[];
@@ -116,7 +116,7 @@ export async function askStatus<P extends Program>(
   return (await status.finally(() => client.close())) as StatusOf<P>;
 }
 
-/** Asks a program to stop. Rejects with {@link IpcError} when it has not answered that it will. */
+/** Asks a program to stop. Rejects with {@link IpcError} unless the program agrees to stop. */
 export async function askStop(
   { name, runDirectory }: ProgramSpec,
   clock: Clock,
@@ -172,7 +172,7 @@ export async function startProgram(
   }
   const launched = await launchDetached(spec, logDirectory);
   const started = await poll(clock, "start", ASK_EVERY_MS, READY_WITHIN_MS, async () => {
-    // Read before asking, because another process may answer for a child that has ended.
+    // `ended` is read before the question, because another process may answer for an ended child.
     const { ended } = launched;
     const pid = (await askStatus(spec, clock, ANSWER_WITHIN_MS).catch(whenSilent))?.pid;
     if (pid === launched.pid) return end("started", pid, true);
@@ -186,7 +186,7 @@ export async function startProgram(
   return started ?? end("silent", launched.pid, true);
 }
 
-/** Waits for a process that another launcher has started, or that is stopping or hung. */
+/** Waits for a process that another launcher has started, that is stopping, or that hangs. */
 async function waitForOther(spec: ProgramSpec, clock: Clock) {
   let pid: number | undefined;
   const last = await poll(clock, "start", ASK_EVERY_MS, READY_WITHIN_MS, async () => {
@@ -227,7 +227,7 @@ export async function stopProgram(
   const before = await programState(spec, clock, ANSWER_WITHIN_MS);
   if (before.state === "stopped") return "was-not-running";
   const pids = before.state === "running" ? [before.pid] : before.pids;
-  // A program that listens and did not answer the first message would not answer this one.
+  // A program that left the first message unanswered would not answer this message either.
   const listens = before.state === "running" || before.failure === "refused";
   const ask = () => askStop(spec, clock, ANSWER_WITHIN_MS).then(() => true, whenSilent);
   if (listens && (await ask())) {

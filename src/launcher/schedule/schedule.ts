@@ -107,7 +107,7 @@ function utf8Of(line: string): string {
 
 async function readLines(): Promise<string[]> {
   const { code, out, err } = await runCrontab(["-l"]);
-  // crontab(1) says that there is none; that of busybox names the missing file instead.
+  // Without a crontab, crontab(1) says "no crontab for"; busybox's names a missing file.
   if (code !== 0 && /no crontab for|no such file/i.test(err)) return [];
   if (code !== 0) throw refused(err);
   const lines = out.split("\n");
@@ -138,7 +138,7 @@ async function runCrontab(args: readonly string[], input = "") {
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
     const { code, stdout = "", stderr = "" } = error as Failure;
-    // EACCES: also of a folder of PATH that this user may not enter, for example after su.
+    // EACCES also comes from a folder of PATH that this user may not enter, for example after su.
     if (code === "ENOENT" || code === "EACCES") throw notToBeRun(code);
     if (typeof code === "string") throw error;
     return { code, out: stdout, err: stderr };
@@ -184,7 +184,7 @@ export const taskScheduler: Schedule = {
   },
 };
 
-/** Returns the name of the task, which is another one for each data folder. */
+/** Returns the name of the task, which differs for each data folder. */
 export function taskName({ dataDirectory }: KeepAliveEntry): string {
   const folder = dataDirectory.toLowerCase();
   const mark = createHash("sha256").update(folder).digest("hex").slice(0, 8);
@@ -243,7 +243,7 @@ export function systemdUnit(dataDirectory: string): string {
     uninstall: withData("./always-up.sh --uninstall"),
     stop: withData("./launch.sh stop"),
     print: withData("./launch.sh systemd-unit"),
-    // systemd accepts the number of a user without a name.
+    // systemd accepts the number of a user who has no name.
     user: userName().replace(/^user /, ""),
     environment: folder === undefined ? "" : `Environment=${search}\n`,
     command: command.map(unitText).join(" "),

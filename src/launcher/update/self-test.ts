@@ -51,7 +51,7 @@ export async function selfTest(
       const { code, output } = await run(process.execPath, copying);
       if (code !== 0) return { why: `${store}.db could not be copied: ${output}`, bars: false };
     }
-    // A full disk is no fault of the version.
+    // A full disk is not the fault of the new version.
     const bars = (code: unknown) => code !== exitCodes.unavailable && !isFull(dataDirectory);
     for (const program of programNames) {
       const args = [programFileOf(version, program), "--check", "--data", copies];
@@ -61,7 +61,7 @@ export async function selfTest(
     const args = [programFileOf(version, "launcher"), "--demo", "--data", demo];
     const { code, output } = await run(runtime, args);
     if (code === 0) return undefined;
-    // The demo's exit code is "unavailable" also when a program crashes.
+    // A demo ends with the code "unavailable" also after a crash, so its exit code decides nothing.
     return { why: `a sample payment failed: ${output}`, bars: bars(undefined) };
   } finally {
     await clearSelfTest(version, dataDirectory);

@@ -64,15 +64,15 @@ export async function carrySwitchOut(
 }
 
 /**
- * Returns whether a launcher that goes on from this record starts the previous programs, with the
- * stores as they are. Then these programs may sell although the record cannot be written.
+ * Returns whether a launcher that continues from this record starts the previous programs, with the
+ * stores as they are. If so, these programs may sell although the next record cannot be written.
  */
 function leadsToBefore({ step, withStores }: SwitchRecord): boolean {
   if (step === "going-back") return !withStores;
   return ["testing", "stopping", "restarting"].includes(step);
 }
 
-/** Returns the record, which cannot be written, that leads back to the previous programs. */
+/** Returns the next record, which leads back to the previous programs, without writing it. */
 function unwritten(
   { output }: SwitchSite,
   record: SwitchRecord,
@@ -117,7 +117,7 @@ export function recordNext(
 /** Writes the record of a step; after the last step, the result to the state of updates too. */
 function writeRecord(dataDirectory: string, next: SwitchRecord): void {
   const write = (): void => {
-    // Before the last record, so that after a power cut in between the result is written again.
+    // The result is written first, so that a power cut before the last record repeats the writing.
     if (isOver(next)) rememberEnd(dataDirectory, next);
     writeSwitch(dataDirectory, next);
   };
@@ -155,7 +155,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
       return { event: "given-up", received, readableByOlder };
     }
     case "going-back":
-      // A version that is still named needs no lock and no write to the disk.
+      // If the previous version is still named, no lock and no write to the disk are needed.
       if (!record.withStores && wholeLineIn(root, "current") === from) return carriedOut;
       return await closed(dataDirectory, () => {
         if (record.withStores) putStoresBack(dataDirectory);
@@ -171,7 +171,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
   }
 }
 
-/** Runs `work` while no program has the stores open, however it was started. */
+/** Runs `work` while no program has the stores open, whoever started that program. */
 async function closed(dataDirectory: string, work: () => void): Promise<SwitchEvent> {
   await withProgramLocks(dataDirectory, work);
   return carriedOut;

@@ -39,7 +39,7 @@ const BACK_WITHIN_MS = 5 * 60_000;
 const YOUNG_MS = 60 * 60_000;
 const ASK_EVERY_MS = 200;
 const ANSWER_WITHIN_MS = 5_000;
-/** The number of unanswered questions after which tp-manager counts as dead, not as busy. */
+/** The number of unanswered questions after which tp-manager counts as dead, no longer as busy. */
 const SILENT_ANSWERS = 3;
 
 function isToBeTaken(context: CommandContext): boolean {
@@ -60,7 +60,7 @@ export async function startTakingReady(context: CommandContext): Promise<void> {
   const { dataDirectory, logDirectory } = context;
   if (!isToBeTaken(context)) return;
   const lock = tryUpdateLock(dataDirectory);
-  if (!lock) return; // another launcher is taking it
+  if (!lock) return; // another launcher is taking the version
   lock.release();
   const args = ["update", "--apply", "--data", dataDirectory];
   await launchDetached({ name: "update", script: programFile("launcher"), args }, logDirectory);
@@ -78,7 +78,7 @@ export async function takeReadyHere(context: CommandContext): Promise<boolean> {
     return context.ownProgramsRun?.() === false;
   } catch (error) {
     context.output.fault(`no new version is installed now: ${(error as Error).message}`);
-    // A damaged record counts as begun: the next launcher ends its switch.
+    // A damaged record counts as a begun switch, which the next launcher ends.
     const step = readOr("damaged", () => readSwitch(context.dataDirectory)?.step);
     return step !== undefined && step !== "testing";
   }
@@ -107,7 +107,7 @@ export function takeDelivery(context: CommandContext, delivery: string): Promise
   });
 }
 
-/** Takes the version that waits; if that fails, not again until a check finds it again. */
+/** Takes the version that waits. After a failure the next check has to find the version again. */
 export function takeReady(context: CommandContext): Promise<number> {
   const { dataDirectory, clock, output } = context;
   return withUpdateLock(context, async () => {
@@ -122,7 +122,7 @@ export function takeReady(context: CommandContext): Promise<number> {
       await mustBeRunning(context);
       return await take(context, ready.version, () => heldBy(context));
     } catch (error) {
-      if (readSwitch(dataDirectory)) throw error; // the next launcher goes on from its record
+      if (readSwitch(dataDirectory)) throw error; // the next launcher continues from the record
       forgetReady(dataDirectory);
       const { message } = error as Error;
       changeState(dataDirectory, (state) => putOff(state, ready.version, message, clock.now()));
@@ -204,7 +204,7 @@ function mustBeAble({ dataDirectory }: CommandContext): SwitchRecord {
   throw refused(`version ${last.from} cannot read the databases of version ${last.to}`);
 }
 
-/** Returns the switch by which the present version came, if the previous one is still there. */
+/** Returns the switch that brought the present version, if the previous version is still there. */
 function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
   const last = readLastSwitch(dataDirectory);
   const isOurs = last?.step === "done" && last.to === versionNumber;
@@ -222,7 +222,7 @@ export function isYoung(sinceMs: number, nowMs: number): boolean {
 /**
  * Goes back from a version younger than an hour whose programs crash again and again, if the
  * previous version can use the stores and no payment runs. Returns whether the previous version
- * runs. The caller holds the launch lock.
+ * runs now. The caller holds the launch lock.
  */
 export async function goBackFromCrashes(context: CommandContext, what: string): Promise<boolean> {
   const { dataDirectory } = context;
@@ -247,7 +247,7 @@ async function switchBack(
   why: string,
 ): Promise<SwitchRecord> {
   const { dataDirectory } = context;
-  // Before the record, so that after a power cut the stores are not replaced by their copies.
+  // Marks the stores as used, before the record: after a power cut, copies do not replace them.
   admitPayments(dataDirectory);
   const atMs = context.clock.now();
   const begins = { step: "giving-up", bars: true, withStores: false } as const;
@@ -322,7 +322,7 @@ async function inMoment<M, T>(
 }
 
 /**
- * Returns whether no payment hinders going back now. A tp-manager that does not answer accepts no
+ * Returns whether no payment prevents going back now. A tp-manager that does not answer accepts no
  * payment, and the older version hands off its sales. Throws as {@link mustBeOurs} does.
  */
 export async function mayGoBack(context: CommandContext): Promise<boolean> {

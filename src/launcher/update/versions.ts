@@ -21,7 +21,7 @@ import { askStatus, type Started, startPrograms, stopProgram } from "../processe
 const MARK = "complete";
 const NAMES_MODE = 0o644;
 
-/** Returns whether a version has its mark, the last file that is written. */
+/** Returns whether a version has the mark of a whole version, which is written as its last file. */
 export function isWhole(version: string, root = installationRoot): boolean {
   return existsSync(join(root, "versions", version, MARK));
 }
@@ -129,7 +129,7 @@ const STEADY_MS = 2_000;
 const ASK_EVERY_MS = 100;
 const ANSWER_WITHIN_MS = 2_000;
 
-/** What a switch works on; the programs of a test only write to the disk. */
+/** What a switch of versions works on. In tests its programs do nothing but write to the disk. */
 export interface SwitchSite extends CommandContext {
   /** The folder with the files that name the version. */
   readonly root: string;
@@ -159,7 +159,7 @@ async function stopAll({ dataDirectory, clock }: CommandContext): Promise<void> 
   }
 }
 
-/** Starts a version, and clears the counted failures, which are those of another version. */
+/** Starts a version, and clears the counted failures, which another version has had. */
 function startVersion(context: CommandContext, version: string): Promise<Started[]> {
   const { dataDirectory } = context;
   forgetFailures(openRunDirectory(dataDirectory));
@@ -231,7 +231,7 @@ export async function leaveToReader(
     .filter((name) => isWhole(name, root))
     .sort((a, b) => Number(b === last) - Number(a === last) || compareVersions(b, a))
     .find((version) => version !== own && canRead(root, version, dataDirectory) === true);
-  if (to === undefined) return undefined; // the programs then report that they cannot read them
+  if (to === undefined) return undefined; // the programs then report that the stores are unreadable
   output.fault(
     `the file "current" names no whole version, and ${own} cannot read these stores: ` +
       `${to} is named and started`,
