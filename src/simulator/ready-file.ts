@@ -4,15 +4,15 @@ import { announcePresence } from "../shared/process/presence.ts";
 
 /**
  * Announces that a simulator is up: writes `content` to the file that its launcher waits for,
- * complete or not at all; null: there is no file. A signal to stop removes the file, so that a
- * launcher starts another simulator, and calls `stop`.
+ * complete or not at all; null: there is no file. On a signal to stop the file is removed, so that
+ * a launcher starts another simulator, and `stop` is called.
  */
 export function announceReady(
   path: string | null,
   content: Readonly<Record<string, unknown>>,
   stop: () => Promise<void>,
 ): void {
-  // The compile cache makes the next start quick; a killed simulator could not write it any more.
+  // The compile cache makes the next start quick; a killed simulator could not write the cache.
   flushCompileCache();
   for (const signal of ["SIGINT", "SIGTERM", "SIGBREAK"] as const) {
     process.once(signal, () => {

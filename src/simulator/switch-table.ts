@@ -1,13 +1,13 @@
 import { parseArgs } from "node:util";
 
-/** A switch of a simulator: the same table reads a command line and makes the text of `--help`. */
+/** A switch of a simulator; its table reads the command line and makes the text of `--help`. */
 export interface Switch<D> {
-  /** The name of the value in `--help`; a switch without a name has no value. */
+  /** The name of the value in `--help`; missing: the switch has no value. */
   readonly argument?: string;
   readonly multiple?: boolean;
-  /** The text that replaces `{}` in the switch's line of `--help`. */
+  /** The usual value, which replaces `{}` in the switch's line of `--help`. */
   readonly usual?: unknown;
-  /** Returns the members of the draft that a value sets. Throws {@link ValueError}. */
+  /** Returns the options that a value of this switch sets. Throws {@link ValueError}. */
   change(value: string, draft: D): Partial<D>;
 }
 
@@ -34,7 +34,7 @@ export function flag<D>(change: (draft: NoInfer<D>) => Partial<NoInfer<D>>): Swi
   return { change: (_, draft) => change(draft) };
 }
 
-/** A value that cannot be used; the message says which value would be right. */
+/** The error for a value that cannot be used; the message says which value would be right. */
 export class ValueError extends Error {
   override readonly name: string = "ValueError";
 }
@@ -49,7 +49,7 @@ export type Asked<T> =
 interface CommandLine<D extends { readyFile?: string }, T> {
   readonly switches: SwitchTable<D>;
   readonly draft: D;
-  /** Returns the options that the given values make. Throws {@link ValueError}. */
+  /** Returns the simulator's options as the switches set them. Throws {@link ValueError}. */
   options(draft: D): T;
   help(): string;
 }
@@ -81,7 +81,7 @@ export function readSwitches<D extends { readyFile?: string }, T>(
   }
 }
 
-/** Enters a switch's values in the draft. Throws {@link ValueError} with the switch's name. */
+/** Adds a switch's value to the draft. Throws {@link ValueError} with the switch's name. */
 function enter<D>(
   name: string,
   { argument, multiple, change }: Switch<D>,
@@ -118,7 +118,7 @@ export function oneOf<T extends string>(value: string, choices: readonly T[]): T
   return found;
 }
 
-/** Returns a reader of values of one form, which throws {@link ValueError} with the example. */
+/** Returns a function that reads values of one form, or throws {@link ValueError}. */
 export function formed(form: RegExp, example: string): (value: string) => string {
   return (value) => {
     if (form.test(value)) return value;

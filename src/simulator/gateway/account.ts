@@ -31,11 +31,11 @@ const websiteSchema = z.strictObject({
   passphrase: z.string().min(1).optional(),
 });
 
-/** The most characters of a login: of real ones, and in the description (docs/gateway.md 2.2). */
+/** The most characters of a login: of real logins, and in the description (docs/gateway.md 2.2). */
 export const LOGIN_LENGTH_MAX = 255;
 export const LOGIN_LENGTH_DESCRIBED = 32;
 
-/** A merchant of the sandbox: credentials, and websites with what each may sell. */
+/** A merchant of the sandbox: the credentials, and the websites with what each website may sell. */
 export const accountSchema = z.strictObject({
   login: z.string().min(1).max(LOGIN_LENGTH_MAX),
   password: z.string().min(1).max(32),
@@ -57,7 +57,7 @@ export type Account = z.infer<typeof accountSchema>;
 /** An account before it is read: members with a default can be left out. */
 export type AccountInput = z.input<typeof accountSchema>;
 
-/** Returns the account if login and password are right; passwords take constant time. */
+/** Returns the account if login and password are right; passwords are compared in constant time. */
 export function accountOf(
   accounts: readonly Account[],
   login: string,

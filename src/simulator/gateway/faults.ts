@@ -11,19 +11,19 @@ export const faultSchema = z.strictObject({
   kind: z.enum(Object.keys(faultKinds) as [FaultKind, ...FaultKind[]]),
   /** The number of requests, operations or events that the fault strikes; missing: all. */
   times: z.int().min(1).optional(),
-  /** The only operation whose SOAP requests the fault strikes; missing: any operation. */
+  /** The SOAP operation whose requests alone the fault strikes; missing: any operation. */
   operation: z.enum(operationNames as [string, ...string[]]).optional(),
-  /** The only order whose SOAP requests the fault strikes; missing: any order. */
+  /** The order whose SOAP requests alone the fault strikes; missing: any order. */
   merchantReference: z.string().optional(),
-  /** The delay of latency and notification-delayed. */
+  /** The delay of the faults latency and notification-delayed. */
   delayMs: z.int().min(0).max(3_600_000).default(1_000),
   /** The value of Retry-After for unavailable-503, in seconds. */
   retryAfter: z.int().min(0).default(30),
-  /** The result code of wrong-code. */
+  /** The result code that the fault wrong-code puts into the answer. */
   code: z.int().min(1).default(9),
-  /** The HTTP status of lookup-refused and lookup-plural-refused. */
+  /** The HTTP status that the faults lookup-refused and lookup-plural-refused answer. */
   status: z.int().min(400).max(599).default(404),
-  /** Whether the request is carried out before the fault; missing: the default of the kind. */
+  /** Whether the request is carried out before the fault strikes; missing: as usual for `kind`. */
   commit: z.boolean().optional(),
 });
 

@@ -6,9 +6,9 @@ import type { OutcomeRule } from "./bank/ledger.ts";
 export interface CardAction {
   readonly action: "insert";
   readonly card?: CardName;
-  /** The bank's answer for this card; missing: as the switches say. */
+  /** The bank's answer for this card; missing: the answer that the switches set. */
   readonly outcome?: OutcomeRule;
-  /** `wrong-first`: first a wrong PIN, then the right one; `asked`: typed in; missing: no PIN. */
+  /** `wrong-first`: first a wrong PIN, then the right PIN; `asked`: typed in; missing: no PIN. */
   readonly pin?: "wrong-first" | "asked";
 }
 
@@ -26,7 +26,7 @@ export const keys = [
 ] as const;
 export type KeyName = (typeof keys)[number];
 
-/** The actions of the customer that `POST /customer` takes; `other-card` is not for payments. */
+/** What the customer can do by `POST /customer`; an `other-card` is not for payments. */
 export const customerActions = z.discriminatedUnion("action", [
   z.strictObject({ action: z.literal("insert"), card: z.enum(cardNames).optional() }),
   z.strictObject({ action: z.literal("other-card") }),

@@ -13,7 +13,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
   readonly parts: P;
   /** The last moment that the command reached, which the trace and `GET /state` show. */
   phase: M;
-  /** The command's number, by which faults choose it; undefined: the protocol has no numbers. */
+  /** The command's number, by which faults select it; undefined: the protocol has no numbers. */
   readonly control: number | undefined = undefined;
   readonly #labels: { readonly line: string; readonly label: string };
   readonly #killed = new AbortController();
@@ -63,7 +63,7 @@ export abstract class Machine<
 > {
   readonly parts: P;
   readonly trace: TraceLog;
-  /** Conditions of the protocol, which `GET /state` shows and `POST /state` switches. */
+  /** Conditions of the terminal that `GET /state` shows and `POST /state` switches, by name. */
   readonly toggles: Record<string, boolean> = {};
   /** The control API's routes for this protocol, each with its description for `GET /`. */
   abstract readonly routes: Readonly<Record<string, string>>;
@@ -86,7 +86,7 @@ export abstract class Machine<
   /** Returns the trace entry of a message, without a card number. */
   protected abstract read(bytes: Uint8Array, direction: "in" | "out"): Partial<TraceEntry>;
 
-  /** The properties of the terminal's lines, which some faults need. */
+  /** Which kinds of lines the terminal has, because some faults need a certain kind. */
   get traits(): readonly LineTrait[] {
     const { tcp, pty, serial } = this.parts.options;
     return [...(tcp ? (["tcp"] as const) : []), ...(pty || serial ? (["serial"] as const) : [])];
@@ -140,12 +140,12 @@ export interface TerminalProtocol<
   /** The settings of a serial device that no switch changes. */
   readonly serialLine: SerialLine;
   readonly faults: FaultTable;
-  /** The maintenance demands that `POST /state` can make the terminal have. */
+  /** The maintenance demands of a terminal that `POST /state` can switch on. */
   readonly demands: readonly string[];
   /** The protocol's own switches, and the sections that `--help` adds for their values. */
   readonly switches: SwitchTable<Draft<O>>;
   readonly help: readonly HelpSection[];
-  /** Makes the terminal, which first completes what its state file has as unfinished. */
+  /** Makes the terminal. It first completes what its state file shows as unfinished. */
   machine(host: Host<O>): M;
 }
 

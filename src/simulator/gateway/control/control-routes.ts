@@ -60,7 +60,7 @@ export function controlRoutes(app: FastifyInstance, parts: SandboxParts): void {
     sender.kick();
     return notifications.latest(NOTIFICATIONS_LISTED);
   });
-  // A program with JSON gets the order; a form of the operator page gets the page or the refusal.
+  // JSON requests are answered with the order, the operator page's forms with the page or refusal.
   app.post<Target>("/sandbox/orders/:id/:action", (request, reply) => {
     if (!isForm(request)) return orderView(demanded(request, parts));
     try {
@@ -96,7 +96,7 @@ function faultRoutes(app: FastifyInstance, { faults }: SandboxParts): void {
 
 type Action = (order: Order, parts: SandboxParts, amountMinor: number | undefined) => Order;
 
-/** The actions of an operator, by the last part of their address. */
+/** What an operator can do with an order, by the last part of the request's address. */
 const actions: Readonly<Record<string, Action>> = {
   wait: (order, { ledger }) => ledger.demand(order, { kind: "wait" }),
   pay: (order, { ledger }) => ledger.pay(order, order.card === "" ? autoPayment(order) : order),
@@ -113,7 +113,7 @@ const actions: Readonly<Record<string, Action>> = {
 
 type Target = { Params: { id: string; action: string } };
 
-/** Carries out the action of a request. Throws {@link RequestRefused} with the reason. */
+/** Carries out the action that a request names. Throws {@link RequestRefused} with the reason. */
 function demanded(request: FastifyRequest<Target>, parts: SandboxParts): Order {
   const { id, action } = request.params;
   const order = parts.orders.byPublicId(id.toUpperCase());

@@ -61,8 +61,8 @@ export interface Tls {
 }
 
 /**
- * Returns the HTTP server without its routes. A body of any type is bytes, and every failure has an
- * answer. `report` gets the failures of the sandbox itself.
+ * Returns the HTTP server without its routes. A request's body is bytes, whatever its type, and
+ * every failure is answered. `report` gets the failures of the sandbox itself.
  */
 export function createApp(tls: Tls | undefined, report: (error: Error) => void): FastifyInstance {
   const app = fastify({

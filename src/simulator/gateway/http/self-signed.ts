@@ -33,7 +33,7 @@ export function selfSignedTls(hosts: readonly string[], nowMs: number): Tls {
   };
 }
 
-/** Returns the basic constraints of a certificate that is its own issuer (RFC 5280 4.2.1.9). */
+/** Returns the basic constraints of a certificate that has signed itself (RFC 5280 4.2.1.9). */
 function authority(): Buffer {
   const yes = tagged(0x01, Buffer.from([0xff]));
   return sequence(objectId("2.5.29.19"), yes, tagged(0x04, sequence(yes)));

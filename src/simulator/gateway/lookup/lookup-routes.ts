@@ -14,8 +14,8 @@ const errors = {
 } as const;
 
 /**
- * Adds GET /v3/transaction(s)/{id} and /v3/order(s)/{id}: the page about events has the plural
- * addresses, the published API the singular ones.
+ * Adds GET /v3/transaction(s)/{id} and /v3/order(s)/{id}: of the gateway's documents, the page
+ * about events has the plural addresses, the published API the singular ones.
  */
 export function lookupRoutes(root: FastifyInstance, parts: SandboxParts): void {
   // The hook for faults strikes only the routes of this part of the server.

@@ -24,7 +24,7 @@ const states: Readonly<Record<OrderState, readonly [state: string, status: numbe
   aborted: ["declined", 8],
 };
 
-/** The names of operation types in v3, where authorizations and cancellations are missing. */
+/** The v3 names of operation types; v3 does not report authorizations and cancellations. */
 const operationTypes: Readonly<Partial<Record<OrderOperation["type"], string>>> = {
   capture: "CAPTURE",
   refund: "REFUND",
@@ -125,7 +125,7 @@ function operationObject(order: Order, operation: OrderOperation): Record<string
   ];
 }
 
-/** Returns a time of ISO 8601 with an offset, without a fraction. */
+/** Returns a stored time as ISO 8601 with an offset and without fractions of a second. */
 function isoDate(stored: string): string {
   return stored.replace(/(\.\d+)?Z$/, "+00:00");
 }

@@ -94,7 +94,7 @@ function quotedPrintable(line: string): string {
   const lines = [""];
   for (const piece of pieces) {
     const longer = `${lines.at(-1)}${piece}`;
-    // The equals sign at the end of a folded line counts too.
+    // The equals sign at the end of a folded line counts as a character of the line too.
     if (longer.length < LINE_MAX) lines[lines.length - 1] = longer;
     else lines.push(piece);
   }
@@ -121,9 +121,9 @@ class Refusal extends Error {
 }
 
 /**
- * Writes a mail to a file, or sends it to a server over a plain connection (RFC 5321). A mail is
- * taken when the server accepts one receiver; a reply from 500 on refuses a mail for ever. Rejects
- * if the file cannot be written, the connection fails, or the peer is no mail server.
+ * Writes a mail to a file, or sends it to a server over a plain connection (RFC 5321). The mail
+ * counts as sent when the server accepts one receiver; a reply from 500 on refuses the mail for
+ * ever. Rejects if the file cannot be written, the connection fails, or the peer is no mail server.
  */
 export async function deliverMail(
   target: MailTarget,

@@ -26,7 +26,7 @@ export function mapiDocument(fields: ResultFields, secret: string, badDigest = f
 
 function resultChild([name, value]: ResultFields[number]): string {
   if (typeof value === "string") return xml(name, value);
-  // How the real gateway writes keys that an element's name cannot have is not public.
+  // Keys that are no XML names are left out: how the real gateway writes such a key is not public.
   const items = value.filter(({ key }) => /^[\p{L}\p{N}_.-]*$/u.test(key));
   return xml(
     name,
@@ -34,7 +34,7 @@ function resultChild([name, value]: ResultFields[number]): string {
   );
 }
 
-/** Returns the reason of a failed operation, in invented texts; empty texts for any other. */
+/** Returns why an operation failed, in invented texts; the texts are empty if it did not fail. */
 function reasonOf({ type, status }: OrderOperation) {
   if (status !== "nok") return { code: "", short: "", long: "" };
   return type === "authorization"

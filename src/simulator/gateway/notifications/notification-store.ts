@@ -1,13 +1,13 @@
 import { Rows } from "../rows.ts";
 
 /**
- * The pauses between two attempts, in seconds: short ones first, for shops that are busy for a
- * moment, later long ones, for shops that are down. The schedule of the real gateway is not public
- * (docs/gateway.md 3.6).
+ * The pauses between two attempts to deliver a notification, in seconds: short pauses first, for
+ * shops that are busy for a moment, later long ones, for shops that are down. The schedule of the
+ * real gateway is not public (docs/gateway.md 3.6).
  */
 const pausesSeconds: readonly number[] = [2, 10, 30, 120, 600, 1_800, 3_600];
 
-/** Returns the pause after a number of attempts; undefined: the notification is given up. */
+/** Returns the pause after a number of attempts; undefined: no further attempt is made. */
 function pauseAfterMs(attempts: number): number | undefined {
   const seconds = pausesSeconds[attempts - 1];
   return seconds && seconds * 1_000;
@@ -15,7 +15,7 @@ function pauseAfterMs(attempts: number): number | undefined {
 
 type DeliveryState = "waiting" | "delivered" | "refused" | "given-up";
 
-/** The outcome of one attempt to deliver a notification, and the answer to it. */
+/** The outcome of one attempt to deliver a notification, and the merchant's answer. */
 export interface Attempt {
   readonly verdict: "taken" | "refused" | "again";
   readonly answer: string;
@@ -63,20 +63,20 @@ export class NotificationStore extends Rows {
     this.insert("notifications", { ...notification, state: "waiting", ...times });
   }
 
-  /** Returns the notifications that are due, the longest due first. */
+  /** Returns the notifications that are due; the one that has been due longest comes first. */
   due(nowMs: number, limit: number): Notification[] {
     const where = "WHERE state = 'waiting' AND due_ms <= ? ORDER BY due_ms, id LIMIT ?";
     return this.#select(where, nowMs, limit);
   }
 
-  /** Makes every notification due now that waits for another attempt. */
+  /** Makes every notification that waits for another attempt due now. */
   hasten(): void {
     const nowMs = this.clock.now();
     const sql = "UPDATE notifications SET due_ms = ? WHERE state = 'waiting' AND due_ms > ?";
     this.run(sql, nowMs, nowMs);
   }
 
-  /** Returns the time of the next notification that is due after `nowMs`; undefined: none. */
+  /** Returns the time of the first notification that is due after `nowMs`; undefined: none is. */
   nextDueAfterMs(nowMs: number): number | undefined {
     const sql =
       "SELECT min(due_ms) AS due FROM notifications WHERE state = 'waiting' AND due_ms > ?";
@@ -99,7 +99,7 @@ export class NotificationStore extends Rows {
     return this.#select("WHERE order_id = ? ORDER BY id", orderId);
   }
 
-  /** Returns the newest notifications first. */
+  /** Returns the latest `limit` notifications, newest first. */
   latest(limit: number): Notification[] {
     return this.#select("ORDER BY id DESC LIMIT ?", limit);
   }

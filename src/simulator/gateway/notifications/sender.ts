@@ -25,7 +25,7 @@ interface SenderParts {
 
 /**
  * Delivers due notifications, of at most 16 orders at once. The notifications of one order follow
- * one after the other, and so do its mails, so that a mail server that hangs delays mails only.
+ * one after the other. So do the order's mails, so that a mail server that hangs delays mails only.
  * Notifications wait in the database, so none is lost when the sandbox stops.
  */
 export class Sender {
@@ -38,11 +38,11 @@ export class Sender {
     this.#parts = parts;
   }
 
-  /** Starts to deliver all that is due; is called again when a delivery ends or the next is due. */
+  /** Starts to deliver all that is due. Called again when a delivery ends or another is due. */
   kick(): void {
     const { notifications, clock, closing } = this.#parts;
     if (closing.aborted) return;
-    // The queries for due and for next use one time, or a notification could be in neither answer.
+    // Both queries use the same time, or a notification could be neither due nor due next.
     const nowMs = clock.now();
     const due = notifications.due(nowMs, ORDERS_AT_ONCE * 4);
     for (const [row, mine] of Map.groupBy(due, (one) => `${one.orderId} ${isMail(one)}`)) {
@@ -73,7 +73,7 @@ export class Sender {
       for (const notification of due) {
         if (closing.aborted) return;
         const attempt = await this.#deliver(notification);
-        // An attempt that the end of the sandbox cut off says nothing about the merchant.
+        // An attempt that the sandbox's own end has cut off says nothing about the merchant.
         if (!closing.aborted) notifications.recordAttempt(notification, attempt);
       }
     } catch (error) {
@@ -115,7 +115,7 @@ function isMail({ url }: Notification): boolean {
   return url.startsWith(MAILTO);
 }
 
-/** The most bytes that are read of a merchant's answer, whose content is ignored. */
+/** The most bytes that are read of a merchant's answer, although its content is ignored. */
 const ANSWER_BYTES_MAX = 64 * 1024;
 
 /** Posts a notification on a new connection and returns the HTTP status; follows no redirect. */

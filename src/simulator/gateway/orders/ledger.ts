@@ -86,7 +86,7 @@ export class Ledger {
     return this.demand(order, ...demands);
   }
 
-  /** Notifies each operation, in the order of the operations unless a fault changes the order. */
+  /** Notifies the merchant of each operation, in their order unless a fault reverses the order. */
   #notify(order: Order, operations: readonly OrderOperation[]): void {
     const url = textOf(order.fields, "urlCallback");
     const { accounts, faults, clock, mails } = this.#parts;
@@ -126,7 +126,7 @@ export class Ledger {
     }
   }
 
-  /** Notifies a fraud event if the website has an address for fraud (docs/design.md 12.19). */
+  /** Notifies of a fraud event, if the website has an address for fraud (docs/design.md 12.19). */
   #notifyFraud(order: Order, operations: readonly OrderOperation[]): void {
     const website = websiteOf(this.#parts.accounts, order);
     if (website?.fraudUrl === undefined) return;
@@ -144,7 +144,7 @@ export class Ledger {
     this.#add(order, struck, [fraud]);
   }
 
-  /** Writes notifications; a fault makes each of them come twice, or late. */
+  /** Stores notifications to be sent; a fault makes each of them come twice or late. */
   #add(order: Order, struck: readonly Fault[], due: readonly Due[]): void {
     const { notifications, clock } = this.#parts;
     const delayed = struck.find(({ kind }) => kind === "notification-delayed");
@@ -159,7 +159,7 @@ function has(struck: readonly Fault[], kind: Fault["kind"]): boolean {
   return struck.some((fault) => fault.kind === kind);
 }
 
-/** Returns an operation once, or with a fault twice: first as waiting, then as it is. */
+/** Returns the operation, preceded by a copy in the state "waiting" if a fault adds one. */
 function announced(operation: OrderOperation, struck: readonly Fault[]): readonly OrderOperation[] {
   const waits = operation.status !== "waiting" && has(struck, "notification-waiting");
   return waits ? [{ ...operation, status: "waiting" }, operation] : [operation];

@@ -10,7 +10,7 @@ const NEWEST = "ORDER BY orders.id DESC LIMIT ?";
 
 /** The sandbox's orders. The caller opens the transaction, so that one request is one commit. */
 export class OrderStore extends Rows {
-  /** Counts a request, whether or not an order comes of it. */
+  /** Counts a request with this merchant reference, even if no order results from it. */
   countArrival(websiteId: number, merchantReference: string): void {
     this.run(
       `INSERT INTO arrivals VALUES (?, ?, 1)
@@ -36,7 +36,7 @@ export class OrderStore extends Rows {
     return this.known(id);
   }
 
-  /** Writes the members that one step changes. */
+  /** Writes the members of an order that one step changes. */
   change(id: number, next: Partial<Step["next"]>): void {
     this.update("orders", id, { ...next });
   }
@@ -99,7 +99,7 @@ export class OrderStore extends Rows {
     )[0];
   }
 
-  /** Returns the newest orders first. */
+  /** Returns the latest `limit` orders, newest first. */
   list(limit: number, merchantReference?: string): Order[] {
     return merchantReference === undefined
       ? this.#where(`TRUE ${NEWEST}`, limit)

@@ -83,14 +83,14 @@ export interface Order extends NewOrder, Payment {
   readonly requests: number;
 }
 
-/** A change of an order that the merchant, the customer or a bank demands. */
+/** A demand for a change of an order, made by the merchant, the customer or a bank. */
 export interface Demand {
   readonly kind: keyof typeof moves;
   /** The amount of a capture or refund; missing: all that is left. */
   readonly amountMinor?: number | undefined;
 }
 
-/** The operation that a demand adds to the history, and the order after it. */
+/** What a demand changes: the operation added to the history, and the order's new values. */
 export interface Step extends Pick<OrderOperation, "type" | "status" | "amountMinor"> {
   readonly next: Pick<Order, "state" | "capturedMinor" | "refundedMinor">;
 }
@@ -99,7 +99,7 @@ export interface Step extends Pick<OrderOperation, "type" | "status" | "amountMi
 export class DemandRefused extends Error {
   override readonly name = "DemandRefused";
   readonly because: string;
-  /** Whether another amount would be accepted. */
+  /** Whether the demand would be accepted with another amount. */
   readonly amount: boolean;
 
   constructor({ transactionPublicId }: Order, because: string, amount = false) {
@@ -110,8 +110,8 @@ export class DemandRefused extends Error {
 }
 
 /**
- * Returns the step that a demand makes. An order is captured once; a capture of less gives up the
- * rest. Throws {@link DemandRefused}.
+ * Returns the step that a demand makes. An order is captured once; whatever a capture leaves of the
+ * amount is given up. Throws {@link DemandRefused}.
  */
 export function decide(order: Order, { kind, amountMinor: wanted }: Demand): Step {
   const { from, type, status, to } = moves[kind];

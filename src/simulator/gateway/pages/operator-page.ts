@@ -10,7 +10,7 @@ export interface OperatorRow {
   readonly notifications: readonly Notification[];
 }
 
-/** The texts of the buttons for each state; the text ends the address that a button posts to. */
+/** The buttons of an order in each state; a button's text is the last part of its address. */
 const buttons: Readonly<Record<OrderState, readonly string[]>> = {
   created: ["pay", "decline", "abort", "wait"],
   waiting: ["pay", "decline", "abort"],
@@ -23,7 +23,7 @@ const buttons: Readonly<Record<OrderState, readonly string[]>> = {
   aborted: [],
 };
 
-/** Returns the sandbox's own page: orders, their states, and buttons for what a bank does. */
+/** Returns the sandbox's own page: orders, their states, and buttons for what a bank would do. */
 export function operatorPage(
   rows: readonly OperatorRow[],
   total: number,

@@ -51,7 +51,7 @@ export function pageRoutes(app: FastifyInstance, parts: SandboxParts): void {
   });
 }
 
-/** Sends the page of an order. A merchant's style sheet follows that of the page. */
+/** Sends the page of an order. A merchant's style sheet comes after the page's own style sheet. */
 function show(
   reply: FastifyReply,
   { accounts, clock }: SandboxParts,
@@ -121,9 +121,9 @@ type Outcome = readonly [block: string, text: keyof Texts, address: string];
 const accepted: Outcome = ["endSuccessTransactionBlock", "accepted", "urlAccept"];
 const aborted: Outcome = ["endCancelTransactionBlock", "aborted", "urlCancel"];
 
-/** For each state after the form: the id of the outcome's element, its text, and the way back. */
+/** For each state after the form: id and text of the outcome's element, and the way back. */
 const outcomes: Readonly<Record<EndState, Outcome>> = {
-  // The element of the real page for a payment that waits is not known.
+  // Which element the real page shows for a payment that waits is not known.
   waiting: ["endSuccessTransactionBlock", "waiting", "urlAccept"],
   authorized: accepted,
   captured: accepted,
@@ -152,7 +152,7 @@ function displayAmount({ amountMinor, decimals, currency }: Order, lang: string)
 
 /**
  * Returns the parts of the page after the form. The title is the outcome, because a screen reader
- * reads the title first. The tag in the head returns the customer to the shop after five seconds.
+ * reads the title first. The meta element returns the customer to the shop after five seconds.
  */
 function outcome(order: Order, state: EndState, texts: Texts) {
   const [block, text, address] = outcomes[state];
@@ -167,7 +167,7 @@ function outcome(order: Order, state: EndState, texts: Texts) {
   };
 }
 
-/** The id of the field with each fault; a fault is the name of its text. */
+/** The id of the form's field for each fault; the name of a fault is the name of its text. */
 const faulty = {
   wrongEmail: "email",
   wrongNumber: "tokenCardNumber",
@@ -207,7 +207,7 @@ ${input("tokenCardHolder", texts.cardHolder, holderAttributes)}
   name="action" value="abort">${texts.abort}</button></form>`;
 }
 
-/** Returns the id and the name of a field; the field with the fault gets the focus. */
+/** Returns the attributes id and name of a field; the field with the fault gets the focus. */
 function named(id: string, retry: Retry | undefined): Html {
   const wrong = retry !== undefined && faulty[retry.fault] === id;
   const mark = wrong ? html` aria-invalid="true" aria-describedby="fault" autofocus` : undefined;
@@ -262,7 +262,7 @@ interface Entry {
   readonly holder: string;
 }
 
-/** The entries of a form that is not complete, and what is wrong in the form. */
+/** What the customer entered in a form that is not complete, and what is wrong in the form. */
 interface Retry {
   readonly entry: Entry;
   readonly fault: keyof typeof faulty;
@@ -293,7 +293,7 @@ function checkEntry(form: URLSearchParams, nowMs: number): CheckedEntry {
   return { entry, card };
 }
 
-/** Returns whether a card is still valid; it is until the last day of its month. */
+/** Returns whether a card is still valid: a card is valid until the last day of its month. */
 function isOpen(month: string, year: string, nowMs: number): boolean {
   if (!/^(0?[1-9]|1[0-2])$/.test(month) || !/^\d{4}$/.test(year)) return false;
   return Date.UTC(Number(year), Number(month), 1) > nowMs;

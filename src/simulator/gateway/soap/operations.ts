@@ -106,7 +106,7 @@ function checkSubAccount(values: Values, { subAccounts }: Account): void {
   }
 }
 
-/** Returns the children of a result element in their order; nillable ones only with a value. */
+/** Returns the children of a result element in their order; a nillable child only with a value. */
 export function resultChildren(
   { response }: Operation,
   result: Result,
@@ -119,7 +119,7 @@ export function resultChildren(
 
 /**
  * Creates an order and returns the address of its payment page. A repeated merchant reference makes
- * another order: the gateway promises no more than that (docs/design.md 8.5).
+ * another order, because the gateway does not promise to recognise it (docs/design.md 8.5).
  */
 function generate(values: Values, context: OperationContext): Result {
   const { account, orders, baseUrl } = context;
@@ -156,7 +156,7 @@ function websiteOf(values: Values, websites: readonly Website[]): Website {
 
 function checkCategory(values: Values, { id, categories }: Website, baseUrl: string): void {
   const category = Number(textOf(values, "categoryId"));
-  // One shop module always sends 0 (docs/gateway.md 2.3).
+  // One shop module sends category 0 for every order, so 0 is accepted (docs/gateway.md 2.3).
   if (category === 0 || categories.some((candidate) => candidate.id === category)) return;
   throw invalid("categoryId", `${category} is not in ${baseUrl}/order/list-categories/id/${id}`);
 }
@@ -208,7 +208,7 @@ function card(values: Values, context: OperationContext): Result {
   const order = transactionOf(values, context);
   const { transactionPublicId, currency, decimals } = order;
   if (order.state !== "captured") {
-    // The number of this refusal is not public, its text is (docs/gateway.md 2.6).
+    // The gateway's code for this refusal is not public; its text is (docs/gateway.md 2.6).
     throw new OperationRefused(
       STATE_FORBIDS,
       `transaction ${transactionPublicId} is not refundable to card: it is ${order.state}`,

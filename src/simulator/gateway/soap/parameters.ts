@@ -32,11 +32,11 @@ export interface Field {
   /** Another spelling of the element that real clients use. */
   readonly alias?: string;
   readonly type: SimpleType | RecordType | ListType;
-  /** Column "Required" of the table. */
+  /** Whether the documented table calls the field required (docs/design.md 12.10). */
   readonly mandatory?: boolean;
-  /** `nillable` in the WSDL; a mandatory field with this mark may be sent as xsi:nil. */
+  /** Whether the WSDL says `nillable`; a mandatory nillable field may be sent as xsi:nil. */
   readonly nillable?: boolean;
-  /** Column "Length" of the table, in characters. */
+  /** The length that the documented table allows, in characters (docs/design.md 12.10). */
   readonly lengthMax?: number;
   readonly rule?: ValueRule;
   /** Whether a mandatory field may hold empty text. */
@@ -115,7 +115,7 @@ const executionDatePattern = new RegExp(
 export const executionDate: ValueRule = (value) => {
   const [, date, time] = executionDatePattern.exec(value) ?? [];
   const moment = new Date(`${date}T${time}Z`);
-  // Date turns a day or an hour that does not exist into another moment, or into none.
+  // Date accepts days and hours that do not exist, and turns them into another time.
   const exists =
     !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(`${date}T${time}`);
   return exists ? undefined : "must be a date and time like 2026-07-05T03:09:26";
@@ -135,7 +135,7 @@ export interface Values {
   readonly [name: string]: Value;
 }
 
-/** The result code of a missing, unknown or wrong parameter (docs/gateway.md 2.6). */
+/** The result code for a missing, unknown or wrong parameter (docs/gateway.md 2.6). */
 const PARAMETER_INVALID = 3;
 
 /** A refusal of an operation, which the result element carries. */
@@ -162,7 +162,7 @@ export function structural(field: string, why: string): OperationRefused {
   return new OperationRefused(PARAMETER_INVALID, `${field} invalid: ${why}`, 500);
 }
 
-/** Returns the text of a parameter in a request that was not checked; "": it is missing. */
+/** Returns the text of a parameter in a request that is not checked yet; "": it is missing. */
 export function parameterOf(operation: XmlElement, name: string): string {
   const parameters = childNamed(operation, "parameters");
   return (parameters && childNamed(parameters, name)?.text) ?? "";

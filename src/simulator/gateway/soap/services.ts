@@ -15,7 +15,7 @@ import {
   webAddress,
 } from "./parameters.ts";
 
-/** Returns a field for each name, with the same type and rules. */
+/** Returns fields with these names, which all have the same type and rules. */
 function each(field: Fields[string], ...names: readonly string[]): Fields {
   return Object.fromEntries(names.map((name) => [name, field]));
 }
@@ -82,8 +82,8 @@ const orderRequest: Fields = {
   currency: { ...string, mandatory: true, lengthMax: 3, rule: currencyCode },
   amount: { ...float, mandatory: true },
   rating: { ...string, mandatory: true, lengthMax: 3, rule: oneOf("+12", "+16", "+18", "ALL") },
-  // In the real types locale, description and urlCallback may be nil, although the table calls them
-  // mandatory (docs/gateway.md 2.2). A locale may also be missing: its default is en_GB.
+  // In the real types locale, description and urlCallback may be nil, although the documented table
+  // calls them mandatory (docs/gateway.md 2.2). A locale may be missing: its default is en_GB.
   locale: { ...text, lengthMax: 5, rule: locale },
   customerIpAddress: { ...string, mandatory: true, lengthMax: 15, rule: ipAddress },
   description: { ...text255, mandatory: true },
@@ -96,7 +96,7 @@ const orderRequest: Fields = {
   ...each(address, "urlAccept", "urlDecline", "urlCancel"),
   urlLogo: { ...address, rule: secureAddress },
   bankReportLabel: text,
-  // The table spells this name freedata, the published types freeData.
+  // The documented table spells this name freedata, the published types freeData.
   freeData: { alias: "freedata", type: freeData, nillable: true },
   affiliates: { type: affiliates, nillable: true },
   items: { type: items, nillable: true },
@@ -109,7 +109,7 @@ const orderRequest: Fields = {
 /**
  * The fields that name an order in confirm, cancel and getDetails (docs/design.md 12.13). The real
  * types accept a merchant reference in place of the transaction (docs/gateway.md 2.2), so the
- * transaction is nillable, although the table calls it mandatory.
+ * transaction is nillable, although the documented table calls it mandatory.
  */
 const identity: Fields = {
   transactionPublicId: { ...text, lengthMax: 32 },
@@ -118,14 +118,14 @@ const identity: Fields = {
 
 /** The parameters of a refund to the card (docs/design.md 12.12; amount: docs/gateway.md 2.2). */
 const refund: Fields = {
-  // The real types have an optional websiteId, although the table calls it mandatory.
+  // In the real types websiteId is optional, although the documented table calls it mandatory.
   websiteId: { ...number, lengthMax: 32 },
   transactionPublicId: { ...string, mandatory: true, lengthMax: 32 },
   amount: decimal,
   currency: { ...currency, unpublished: true },
 };
 
-/** The parameters of a refund with a mandatory websiteId, as the table has them. */
+/** The parameters of a refund with a mandatory websiteId, as in the documented table. */
 const documentedRefund: Fields = {
   ...refund,
   websiteId: { ...int, mandatory: true, lengthMax: 32 },

@@ -79,7 +79,7 @@ async function answer(
   );
   if (latencyMs > 0) await sleep(parts.clock, "fault latency", latencyMs, parts.closing);
   const send = ({ status, result }: Answer, times = 1): FastifyReply => {
-    // A client's WSDL may name another host than this request, so its namespace is answered.
+    // The answer uses the request's namespace, because a client's WSDL may name another host.
     const isTheirs = element.namespace.endsWith(`/soap/${service.path}`);
     const namespace = isTheirs ? element.namespace : serviceAddress(request, service);
     const children = resultChildren(operation, result);
@@ -102,7 +102,7 @@ async function answer(
   return fault ? strike(fault, reply, send, done) : send(done);
 }
 
-/** Throws {@link RequestRefused} for a type that is not XML in UTF-8; some clients name no type. */
+/** Throws {@link RequestRefused} for a content type that is named and is not XML in UTF-8. */
 function refuseOtherContent(contentType: string | undefined): void {
   if (contentType === undefined) return;
   if (!/xml/i.test(contentType)) {
@@ -124,7 +124,7 @@ function operationNamed({ path, operations }: Service, name: string): Operation 
 
 const REFERENCE_CHARACTERS_MAX = 255;
 
-/** Counts an order request with a reference, even if a fault ends the request. */
+/** Counts an order request that has a merchant reference, even if a fault ends the request. */
 function countArrival(parts: SandboxParts, { name }: Operation, element: XmlElement): void {
   if (name !== "generate") return;
   const websiteId = Number(parameterOf(element, "websiteId"));
@@ -191,7 +191,7 @@ function changed(done: Answer | undefined, fields: Readonly<Record<string, strin
 
 function reset({ raw }: FastifyReply): void {
   const { socket } = raw;
-  // A TLS connection has no TCP handle of its own to reset.
+  // A TLS connection has no TCP handle of its own that could be reset, so it is destroyed.
   if (!socket || "encrypted" in socket) socket?.destroy();
   else socket.resetAndDestroy();
 }

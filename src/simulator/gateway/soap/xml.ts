@@ -35,7 +35,7 @@ export class SoapFault extends Error {
   }
 }
 
-/** Throws {@link SoapFault} for a document that is malformed or has parts no request needs. */
+/** Throws {@link SoapFault} for a document that is malformed or has parts that no request needs. */
 function refuse(why: string, cause?: unknown): never {
   throw new SoapFault("Client", `the request is not readable XML: ${why}`, { cause });
 }
@@ -51,7 +51,7 @@ const CDATA = "#cdata";
 const ATTRIBUTES = ":@";
 const XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace";
 
-/** The parser leaves entities as they are written: {@link decode} allows the five of XML only. */
+/** The parser leaves entities as they are written: {@link decode} allows only the five of XML. */
 const parser = new XMLParser({
   preserveOrder: true,
   ignoreAttributes: false,

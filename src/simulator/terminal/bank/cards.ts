@@ -6,7 +6,7 @@ export interface TestCard {
   /** The name of the scheme on receipts. */
   readonly scheme: string;
   readonly maskedDigits: string;
-  /** End of validity, YYMM. */
+  /** The month in which the card's validity ends, YYMM. */
   readonly expiry: string;
   readonly sequence: string;
   readonly aid: string;
@@ -24,7 +24,7 @@ export function isDebitCard(name: CardName): boolean {
   return name === "girocard" || name === "maestro";
 }
 
-/** Returns the card number for people and JSON, with X for each masked digit. */
+/** Returns the card's number for people and JSON, with X for each masked digit. */
 export function maskedPan(card: TestCard): string {
   return card.maskedDigits.replaceAll("E", "X");
 }

@@ -11,7 +11,7 @@ const CUSTOMER_TIMEOUT_CENTS = 68;
 
 export type OutcomeRule = "by-amount" | Outcome;
 
-/** Returns the outcome; by the cents 00 approves, 68 walks away, others decline with that code. */
+/** Returns the outcome; by amount, cents 00 approve, 68 walk away, and NN decline with code NN. */
 export function outcomeOf(rule: OutcomeRule, amountMinor: number): Outcome {
   if (rule !== "by-amount") return rule;
   const cents = amountMinor % 100;
@@ -28,7 +28,7 @@ export function parseOutcomeRule(text: string): OutcomeRule {
   throw new ValueError("it must be by-amount, approve, decline:05 or customer-timeout");
 }
 
-/** A movement of money in the bank's ledger, whatever terminal and register believe. */
+/** A movement of money in the bank's ledger, independent of what terminal and register believe. */
 interface LedgerEntry {
   readonly id: number;
   readonly at: string;
@@ -45,7 +45,7 @@ interface LedgerEntry {
   readonly final: boolean;
   /** The entry that a reversal takes back; null: the entry is no reversal. */
   readonly originalId: number | null;
-  /** Why money went back, or why the entry is not an ordinary sale; null: it is one. */
+  /** Why money went back, or why the entry is no ordinary sale; null: it is an ordinary sale. */
   readonly reason: LedgerReason | null;
 }
 
@@ -59,7 +59,7 @@ export type LedgerReason =
   /** The register reported that the goods did not come out (docs/zvt.md 8.1). */
   | "goods-not-issued"
   | "goods-partly-issued"
-  /** The last receipt number that the register knows is older (tag 1F1F, docs/zvt.md 9.4). */
+  /** The last receipt number that the register knows is too old (tag 1F1F, docs/zvt.md 9.4). */
   | "register-missed-it"
   /** The terminal lost power before the payment was finished. */
   | "restart"
@@ -67,7 +67,7 @@ export type LedgerReason =
   | "booking"
   | "fault";
 
-/** The simulated bank: what cards were really charged and given back. */
+/** The simulated bank: what was really charged to cards and given back to them. */
 export class Ledger {
   readonly #clock: Clock;
   readonly #file: StateFile | undefined;
@@ -97,7 +97,7 @@ export class Ledger {
     return this.#entries[id - 1];
   }
 
-  /** Minor units of an entry that later entries have not taken back. */
+  /** The part of an entry's amount that later entries have not taken back, in minor units. */
   remaining(id: number): number {
     return this.#entries
       .filter(({ originalId }) => originalId === id)
@@ -144,7 +144,7 @@ export class Ledger {
   }
 }
 
-/** The sign of a movement in what cards have paid; other kinds move no money. */
+/** The sign with which a movement counts in what cards have paid; other kinds move no money. */
 const sign: Partial<Record<LedgerKind, number>> = { charge: 1, reversal: -1, refund: -1 };
 
 function sumOf(entries: readonly LedgerEntry[]): number {

@@ -19,7 +19,7 @@ const noise = hex("the bytes", "7f553041");
 const sessions = ["sessions"] as const;
 const bareTcp = ["tcp", "bare"] as const;
 
-/** The faults of both protocols: in the dialogue, in a reply's bytes or contents, at moments. */
+/** The faults of both protocols: in the dialogue, in a reply's bytes or content, at moments. */
 const commonFaults = faultsOf(texts.faults.common, {
   "silent-enq": { needs: sessions },
   "nak-enq": { needs: sessions },
@@ -48,7 +48,7 @@ const fixedFaults = faultsOf(texts.faults.fixed, {
   status: { as: choice("the status", [..."123456789X"], "9") },
 });
 
-/** The reasons of a refusal, tag AF (docs/concert.md 4.4). */
+/** The values of tag AF, the reason of a refusal (docs/concert.md 4.4). */
 const reasons = Array.from({ length: 14 }, (_, i) => String(i).padStart(2, "0"));
 
 const taggedFaults = faultsOf(texts.faults.tagged, {
@@ -71,7 +71,7 @@ export const taggedFaultTable: FaultTable = {
 
 const BLANK = 0x20;
 
-/** Returns the bytes that are sent instead of a body; faults are asked for once per body. */
+/** Returns the bytes that are sent instead of a body. Each call uses up faults: call it once. */
 export function rewritten(faults: FaultBox, body: Uint8Array): Uint8Array {
   const by = Number(faults.take("wrong-length")?.["by"] ?? 0);
   if (by <= 0) return body.slice(0, Math.max(body.length + by, 0));

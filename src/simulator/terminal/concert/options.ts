@@ -2,7 +2,7 @@ import { flag, oneOf, option, type SwitchTable, whole } from "../../switch-table
 import { type Draft, defaultOptions, type SerialLine, type TerminalOptions } from "../options.ts";
 import { members } from "../switches.ts";
 
-/** The forms of fixed fields that a terminal can know in addition to E (docs/concert.md 3.1). */
+/** The forms of fixed-field requests: a terminal knows E and this form (docs/concert.md 3.1). */
 const variants = ["e", "e-plus", "e-ticket"] as const;
 type Variant = (typeof variants)[number];
 
@@ -10,14 +10,14 @@ type Variant = (typeof variants)[number];
 export const reports = ["masked", "clear", "blank"] as const;
 export type Report = (typeof reports)[number];
 
-/** Milliseconds of our choice: those of real terminals are not public (docs/concert.md 2.5). */
+/** Milliseconds of our choice: the times of real terminals are not public (docs/concert.md 2.5). */
 const timers = {
   answerMs: 3_000,
-  /** The silence that ends a register's session, and an incomplete message without sessions. */
+  /** The silence that ends a register's session or, without sessions, an incomplete message. */
   sessionMs: 3_000,
   silenceMs: 1_000,
   enqPauseMs: 1_000,
-  /** Without sessions: the silence after a complete message that ends it. */
+  /** Without sessions: the silence that ends a message which could be complete. */
   gapMs: 100,
 };
 export type Timers = Readonly<typeof timers>;
@@ -25,7 +25,7 @@ export type Timers = Readonly<typeof timers>;
 const common = {
   ...defaultOptions,
   timers,
-  /** How often the terminal sends ENQ to report a result; 0: without end. */
+  /** How often the terminal sends ENQ to report a result; 0: until the register answers. */
   enqTries: 3,
   behaviour: {
     ...defaultOptions.behaviour,
@@ -37,7 +37,7 @@ const common = {
 export const fixedDefaults = {
   ...common,
   tcp: { host: "127.0.0.1", port: 8_887 } as TerminalOptions["tcp"],
-  /** Whether messages travel in sessions of ENQ, frames and EOT; false: without frames. */
+  /** Whether messages travel in sessions of ENQ, frames and EOT; false: bare messages. */
   sessions: true,
 };
 

@@ -21,7 +21,7 @@ import { amountText, currencyCode } from "../screen.ts";
 import texts from "../texts.json" with { type: "json" };
 import type { TraceEntry, TraceField } from "../trace-log.ts";
 
-/** A message in the form that people read, without a card number. */
+/** A message in a form for people to read, without a card number. */
 type ReadBody = Pick<TraceEntry, "message" | "says" | "fields" | "text" | "note">;
 
 /** Explains the messages of one protocol in the trace, even malformed ones. */
@@ -29,11 +29,11 @@ export interface MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody;
 }
 
-/** The separator of fields, without which the digits of two fields would be one number. */
+/** The separator of fields; without it, the digits of two fields would look like one number. */
 const BETWEEN_FIELDS = "|";
 const CHARACTERS_MAX = 2_048;
 
-/** Returns bytes that are no message as masked text. */
+/** Returns bytes that cannot be read as a message, as masked text. */
 function unreadText(bytes: Uint8Array): string {
   return safeText(textOf(bytes), CHARACTERS_MAX);
 }
@@ -158,7 +158,7 @@ function optionFields(options: FixedRequest["options"]): readonly TraceField[] {
   return [option("when to answer", delay), option("authorisation", authorization)];
 }
 
-/** The forms of numbers that are no card numbers; other long numbers are masked. */
+/** The forms of long numbers that are no card numbers; long numbers of other forms are masked. */
 const ownForms: Record<string, RegExp> = {
   CJ: /^\d{12}$/,
   CB: /^\d{1,12}$/,

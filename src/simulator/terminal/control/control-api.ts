@@ -13,7 +13,7 @@ const BODY_BYTES_MAX = 64 * 1024;
 const UNREAD_BYTES_MAX = 16 * 1024 * 1024;
 const TRACE_EVENTS_DEFAULT = 200;
 
-/** The published path and member that name a hand, an action of a person at the terminal. */
+/** The published path of the hands (a person's actions at the terminal), and a hand's name. */
 const HANDS = "/words";
 const NAME = "word";
 
@@ -96,7 +96,7 @@ function readingRoutes(server: FastifyInstance, simulator: Controlled): void {
     raw.flushHeaders();
     const unsubscribe = trace.subscribe((event) => {
       raw.write(`${JSON.stringify(event)}\n`);
-      // A client that stops reading must not fill the memory.
+      // A client that stops reading is disconnected, so that it does not fill the memory.
       if (raw.writableLength > UNREAD_BYTES_MAX) raw.destroy();
     });
     raw.once("close", unsubscribe);
@@ -204,7 +204,7 @@ function pageRoutes(server: FastifyInstance): void {
   }
 }
 
-/** Keeps other pages from storing, framing or reading any answer, even a refusal. */
+/** Keeps pages of other origins from storing, framing or reading any answer, even a refusal. */
 function guardAnswers(server: FastifyInstance): void {
   server.addHook("onRequest", (_request, reply, done) => {
     void reply.headers({
@@ -222,9 +222,7 @@ function guardAnswers(server: FastifyInstance): void {
 /** The values of Sec-Fetch-Site that our own page sends; only browsers send this header. */
 const ownSites = new Set(["same-origin", "none"]);
 
-/**
- * Refuses requests of other web pages, which may only link to our own page, and other host names.
- */
+/** Refuses other web pages, which may only link to ours, and requests that name another host. */
 function refuseCrossOriginRequests(server: FastifyInstance): void {
   server.addHook("onRequest", async (request, reply) => {
     const isLocal = /^(127\.0\.0\.1|localhost)(:\d+)?$/.test(request.headers.host ?? "");

@@ -19,7 +19,7 @@ export interface Controlled extends Host {
   pause(ms: number): Promise<void>;
 }
 
-/** Returns the faults that can strike on the lines of this terminal. */
+/** Returns the faults that can strike here: some faults need a line that this terminal lacks. */
 export function faultsHere({ protocol, terminal }: Controlled): FaultTable {
   const { kinds, ...others } = protocol.faults;
   const { traits } = terminal;
@@ -58,7 +58,7 @@ class HandError extends Error {
   }
 }
 
-/** The arguments of an action: its value, and the arguments given as `--name value`. */
+/** The arguments of a person's action: its value, and the arguments given as `--name value`. */
 type Asked = Readonly<Record<string, string>>;
 
 interface Hand {
@@ -74,7 +74,7 @@ const code = z.coerce.number().int().min(1).max(99).default(5);
 const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
-/** Returns an action of the customer, which the arguments may choose. */
+/** Returns a hand with which the customer acts; the arguments may choose the action. */
 function does(action: (asked: Asked) => CustomerAction, takes = ""): Hand {
   return { takes, act: (simulator, asked) => customerAction(simulator, asked, action(asked)) };
 }
@@ -95,7 +95,7 @@ function plays(who: "auto" | "manual"): Hand {
   return { act: ({ terminal }) => Object.assign(terminal.parts.customer, { plays: who }) };
 }
 
-/** All actions of people, by their names on the page and after `simulate` in a shell. */
+/** All actions of people at the terminal, by their names on the page and in `simulate NAME`. */
 export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
   approve: presents(() => ({ outcome: "approve" })),
   decline: presents(
@@ -162,7 +162,7 @@ export const hands: Readonly<Record<keyof typeof texts.hands, Hand>> = {
       await simulator.setPower(true);
       await simulator.setCable(true);
       if (wasSwapped) simulator.reboot();
-      // A payment that waits for its customer would keep every later payment waiting.
+      // The waiting payment is cancelled, because it would keep every later payment waiting.
       if (parts.customer.act({ action: "cancel" })) await simulator.terminal.idle();
     },
   },
@@ -190,7 +190,7 @@ async function customerAction(simulator: Controlled, asked: Asked, action: Custo
   }
 }
 
-/** Arms a fault with the arguments of a person's action, without the action's own value. */
+/** Arms the fault that a person's action stands for; `value` is not an argument of the fault. */
 function armAsked(simulator: Controlled, name: string, { value: _, ...given }: Asked) {
   return arm(simulator, name, given);
 }

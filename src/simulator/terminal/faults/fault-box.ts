@@ -3,14 +3,14 @@ import type { FaultArguments, FaultRequest } from "./fault-kinds.ts";
 /** A fault that waits to strike. */
 export interface ArmedFault extends FaultRequest {
   readonly id: number;
-  /** How often the fault still strikes; null: without end. */
+  /** The number of strikes that the fault still has; null: no limit. */
   remaining: number | null;
   struck: number;
 }
 
-/** The command, message or moment at which faults are asked for. */
+/** What the terminal is at when it asks for a fault: a command, a message, a moment. */
 interface Occasion {
-  /** Number of the running command; missing: none runs, or commands have no numbers. */
+  /** The number of the running command; missing: none runs, or its protocol has no numbers. */
   readonly command?: number | undefined;
   readonly message?: string;
   readonly point?: string;
@@ -21,7 +21,7 @@ export type PointFault = FaultRequest & { readonly name: (typeof pointFaults)[nu
 
 /** Holds the armed faults and returns each one when it strikes. */
 export class FaultBox {
-  /** The armed faults, and how many strikes each fault still lets pass. */
+  /** Each armed fault, with the number of occasions that it lets pass before it strikes. */
   readonly #armed = new Map<ArmedFault, number>();
   #lastId = 0;
   /** Whether the fault `mute` keeps all bytes from leaving any line. */
@@ -47,7 +47,7 @@ export class FaultBox {
     return size;
   }
 
-  /** Returns the arguments of a fault that strikes now, which counts; undefined: none strikes. */
+  /** Returns the arguments of a fault that strikes now, and counts it; undefined: none strikes. */
   take(name: string, occasion: Occasion = {}): FaultArguments | undefined {
     for (const [armed, passes] of this.#armed) {
       if (armed.name !== name || !strikesAt(armed.arguments, occasion)) continue;
@@ -71,7 +71,7 @@ export class FaultBox {
     });
   }
 
-  /** Returns the disturbances that strike a transmission, which may have no check to damage. */
+  /** Returns the faults that disturb a transmission; only a frame's checksum can be damaged. */
   disturbances(occasion?: Occasion, hasCheck = true): readonly Disturbance[] {
     return disturbanceKinds.flatMap((kind) => {
       const given = hasCheck || kind !== "bad-crc" ? this.take(kind, occasion) : undefined;
@@ -93,7 +93,7 @@ function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion)
 
 /** The faults of bytes that leave the terminal, in the order in which they are applied. */
 const disturbanceKinds = [
-  /** One bit of a frame's check is wrong; the frame is built with it. */
+  /** One bit of a frame's checksum is wrong; the frame is built with the wrong checksum. */
   "bad-crc",
   "bad-check",
   "noise-inside",

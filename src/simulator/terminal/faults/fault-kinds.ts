@@ -1,6 +1,6 @@
 import { ValueError } from "../../switch-table.ts";
 
-/** Every fault of a protocol, for `--help`, command line, scenario files and control API. */
+/** All faults of a protocol, for `--help`, the command line, scenario files and the control API. */
 export interface FaultTable {
   readonly kinds: Readonly<Record<string, FaultKind>>;
   readonly shared: FaultParameters;
@@ -11,7 +11,7 @@ interface FaultKind {
   /** The properties that the terminal's lines must have for the fault to strike. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;
-  /** The fault's own arguments, which may replace those of every fault. */
+  /** The arguments of this kind of fault; they may replace arguments that all faults have. */
   readonly arguments: FaultParameters;
 }
 
@@ -33,7 +33,7 @@ interface Particulars {
   readonly [argument: string]: FaultArgument | readonly LineTrait[] | undefined;
 }
 
-/** Returns a fault for each text; a fault without particulars takes the shared arguments only. */
+/** Returns a fault for each description; a fault may have no arguments but the shared ones. */
 export function faultsOf<N extends string>(
   texts: Readonly<Record<N, string>>,
   particulars: Readonly<Partial<Record<NoInfer<N>, Particulars>>>,
@@ -68,7 +68,7 @@ export const repetition = {
   skip: number("strikes to let pass first", 0),
 };
 
-/** Returns the needed properties that no line of the terminal has; empty: the fault can strike. */
+/** Returns which needed properties no line of the terminal has; empty: the fault can strike. */
 export function missingTraits({ needs = [] }: FaultKind, traits: readonly LineTrait[]) {
   return needs.filter((trait) => !traits.includes(trait));
 }

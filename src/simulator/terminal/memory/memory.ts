@@ -8,7 +8,7 @@ export interface StoredTransaction {
   readonly kind: TransactionKind;
   readonly amountMinor: number;
   readonly currency: string;
-  /** Whether the register named the currency; then reports name the currency too. */
+  /** Whether the register named the currency; if so, reports about the transaction name it too. */
   readonly currencyTold: boolean;
   readonly card: CardName;
   readonly authorisation: string;
@@ -16,7 +16,7 @@ export interface StoredTransaction {
   readonly atMs: number;
   /** The id of the entry in the bank's ledger. */
   readonly ledgerId: number;
-  /** The trace number of the transaction that this transaction reverses or books. */
+  /** The trace number of the earlier transaction that this transaction reverses or books. */
   readonly originalTrace: number | null;
   readonly state: "stored" | "reversed" | "booked";
   /** Whether an end of day has counted the transaction, which then cannot be reversed. */
@@ -36,13 +36,13 @@ interface Counters {
   /** Receipt number of the transaction that Repeat Receipt reports; 0: none. */
   readonly lastReceiptNumber: number;
   readonly demands: readonly string[];
-  /** Terminal id that command 06 1B has set; null: the id of the start. */
+  /** The terminal id that command 06 1B has set; null: the id that the terminal started with. */
   readonly terminalId: string | null;
-  /** Password that command 06 95 has set; null: the password of the start. */
+  /** The password that command 06 95 has set; null: the password that the terminal started with. */
   readonly password: string | null;
 }
 
-/** The terminal's memory, which survives a reboot, and with a state file the process. */
+/** The terminal's memory. It survives a reboot and, with a state file, the end of the process. */
 export class Memory {
   readonly #file: StateFile | undefined;
   #counters: Counters;
@@ -84,7 +84,7 @@ export class Memory {
     return this.#last;
   }
 
-  /** Settings that commands can change; null: the setting of the start. */
+  /** Settings that commands can change; null: the setting that the terminal started with. */
   get settings(): Pick<Counters, "terminalId" | "password"> {
     return this.#counters;
   }
@@ -147,7 +147,7 @@ export class Memory {
     });
   }
 
-  /** Closes the day's turnover. The last transaction is kept, and open reservations stay open. */
+  /** Closes the day's turnover. The last transaction is kept; open reservations stay open. */
   closeTurnover(): void {
     const open = this.#turnover.filter(
       ({ kind, state }) => kind === "reservation" && state === "stored",

@@ -24,7 +24,7 @@ const BLANK = 0x20;
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);
 
 type Position =
-  /** Between two frames, where control bytes count. */
+  /** Between two frames, where control bytes have a meaning. */
   | "outside"
   | "noise"
   | "body"
@@ -34,8 +34,8 @@ type Position =
   | "broken-check";
 
 /**
- * Splits a register's bytes into frames, whose check byte may have any value (docs/concert.md 2.3),
- * and control bytes.
+ * Splits a register's bytes into control bytes and frames. A frame's check byte may have any value
+ * (docs/concert.md 2.3).
  */
 export class ByteReader {
   #position: Position = "outside";
@@ -50,7 +50,7 @@ export class ByteReader {
     return [...bytes].flatMap((byte) => this.#take(byte) ?? []);
   }
 
-  /** Ends an unfinished frame, after a silence that is too long. */
+  /** Ends an unfinished frame when the silence after its last byte is too long. */
   silence(): readonly Received[] {
     const why = this.#position === "noise" ? "bytes that are no frame" : "a frame that was cut";
     return this.isInside ? [this.#junk(why)] : [];

@@ -6,7 +6,7 @@ import type { Timers } from "../options.ts";
 import { ByteReader, type ControlName, controls, framed, type Received } from "./byte-reader.ts";
 
 interface LineHandlers {
-  /** Whether a register that asks to speak may speak. */
+  /** Whether the register may begin a session that it has asked for. */
   mayBegin(): boolean;
   /** Reads a request. Returns the work that begins; undefined: the line refuses the request. */
   request(body: Uint8Array): (() => void) | undefined;
@@ -17,7 +17,7 @@ interface LineOptions extends port.LineOptions, Timers {
   saysAll(tags: ReadonlyMap<string, string>): boolean;
 }
 
-/** A line of Concert or Caisse-AP, with sessions of ENQ, frames and EOT, or with bare bodies. */
+/** A line of Concert or Caisse-AP, with sessions of ENQ, frames and EOT, or without sessions. */
 export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHandlers> {
   protected readonly what = "body";
   /** Whether the line has sessions; a bare line carries only the answer to its request. */
@@ -27,7 +27,7 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
     return this.options.faults.take(name);
   }
 
-  /** Tries once to deliver a reply, as soon as the line is free. */
+  /** Makes one attempt to deliver a reply, as soon as the line is free. */
   abstract deliver(body: Uint8Array): Promise<Delivery>;
 
   /** Ends the exchange, which closes a TCP connection without sessions. */
@@ -37,11 +37,11 @@ export abstract class ConcertLine extends port.RegisterLine<LineOptions, LineHan
 /** The longest message without frames that a terminal accepts, in bytes. */
 const MESSAGE_BYTES_MAX = 8_192;
 
-/** A line of tagged messages without frames, which end with a silence (docs/concert.md 4.7). */
+/** A line of tagged messages without frames; a silence ends each message (docs/concert.md 4.7). */
 export class BareLine extends ConcertLine {
   readonly inSessions = false;
   #read: Uint8Array = new Uint8Array(0);
-  /** When a fault closes the connection during the reply; undefined: no fault does. */
+  /** When a fault closes the connection during the reply; undefined: no fault closes it. */
   #closing: "before" | "middle" | "left-open" | undefined;
 
   /** Counts a message as delivered when the network has taken it. */
@@ -147,7 +147,7 @@ export class SessionLine extends ConcertLine {
   readonly #waiting: Reply[] = [];
   readonly #reader = new ByteReader();
   #session: Session = { at: "idle" };
-  /** The delay of the next ACK by a fault, in milliseconds. */
+  /** By how many milliseconds a fault delays the next ACK. */
   #ackDelayMs = 0;
 
   protected override received(bytes: Uint8Array): void {
@@ -164,7 +164,7 @@ export class SessionLine extends ConcertLine {
     });
   }
 
-  /** Does nothing, because the next session begins on the same line. */
+  /** Does nothing, because the next session begins on the same open line. */
   finish(): void {}
 
   /** Sends the next reply, unless a session runs: the line is half duplex. */
@@ -200,7 +200,7 @@ export class SessionLine extends ConcertLine {
     this.#session = next;
   }
 
-  /** Answers the register's ENQ, with NAK during a session of the terminal's own. */
+  /** Answers the register's ENQ; during a session of the terminal's own the answer is NAK. */
   #asked(): void {
     const { at } = this.#session;
     if (at !== "idle" && at !== "listening") {
@@ -221,7 +221,7 @@ export class SessionLine extends ConcertLine {
   #requested(body: Uint8Array): void {
     const session = this.#session;
     if (session.at === "taken") {
-      // A register that missed our ACK sends an equal frame, which counts once.
+      // A register that missed our ACK sends the frame again; the repeated frame counts once.
       this.#say(Buffer.compare(body, session.request) === 0 ? "ack" : "nak");
       this.#startTimer("session");
     }

@@ -11,7 +11,7 @@ import type { FaultName, Point } from "../faults.ts";
 import { type ConcertOptions, type Report, reports } from "../options.ts";
 
 export class ConcertParts extends TerminalParts<ConcertOptions> {
-  /** Returns the arguments of a fault of this name that strikes now; undefined: none strikes. */
+  /** Returns the arguments of the fault `name` if it strikes now; undefined: it does not. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.faults.take(name);
   }
@@ -36,7 +36,7 @@ export interface Order {
   readonly currency: string;
 }
 
-/** `other`: an action that this terminal does not have. */
+/** What the register orders; `other`: an action that this terminal does not have. */
 type Action = "debit" | "credit" | "cancellation" | "other";
 
 /** The actions by their digit in both protocols (docs/concert.md 3.1, 4.3). */
@@ -47,7 +47,7 @@ type Ended = (Done | { readonly how: Refusal }) & {
   readonly forced?: string | undefined;
 };
 
-/** An order and its outcome; the amount is the charged one, else the requested one. */
+/** An order and its outcome; the amount is the one charged, else the one requested. */
 export type Ending = Order & Ended;
 
 export interface Done {
@@ -71,7 +71,7 @@ export type Refusal =
 export interface Request {
   /** The order that is carried out; null: none, because the early reply answers. */
   readonly order: Order | null;
-  /** The reply that is sent before anything is carried out; null: none. */
+  /** The reply that is sent before the order is carried out; null: there is no such reply. */
   readonly early: Uint8Array | null;
   readonly repliesAtEnd: boolean;
   reply(ending: Ending): Uint8Array;
@@ -80,13 +80,13 @@ export interface Request {
 export interface Dialogue {
   /** Returns the request; undefined: the message is not for this terminal. */
   read(body: Uint8Array): Request | undefined;
-  /** Returns the reply to a request while another one runs; undefined: there is none. */
+  /** Returns the reply to a request that comes while another request runs; undefined: no reply. */
   busy(body: Uint8Array): Uint8Array | undefined;
   /** Returns a request for a sale that the terminal begins by itself. */
   ownSale(order: Order, reference: string): Request;
 }
 
-/** The outcomes that the display shows; the others come before a customer is there. */
+/** The outcomes that the display shows; the other outcomes come before a customer is there. */
 const stageOfEnding: Readonly<Partial<Record<Ending["how"], Stage>>> = {
   done: "approved",
   declined: "declined",

@@ -3,7 +3,7 @@ import { type CardName, maskedPan, type TestCard, testCards } from "../../bank/c
 import type { Report } from "../options.ts";
 import type { ConcertParts, Ending } from "./payment.ts";
 
-/** The last character of CC, which is the payment mode of fixed fields (docs/concert.md 4.5). */
+/** The last character of tag CC, which fixed fields call the payment mode (docs/concert.md 4.5). */
 const modes: Partial<Record<CardName, string>> = { amex: "2", jcb: "9" };
 
 /** Returns tag CC, the application of the card (docs/concert.md 4.5). */
@@ -11,7 +11,7 @@ export function applicationOf({ name, technology }: TestCard): string {
   return `00${modes[name] ?? (technology === "contactless" ? "B" : "1")}`;
 }
 
-/** Returns the card number in the form of a reply. */
+/** Returns the card number in the form that replies to a register have. */
 export function printedPan(name: CardName, as: Report, mask: string): string {
   const card = testCards[name];
   if (as === "blank") return "";
@@ -35,8 +35,8 @@ const USUAL = "100";
 const HTML_AT = 2;
 
 /**
- * Returns the receipt if CK asks for it, also after a refusal (docs/concert.md 4.6), or if the
- * fault `receipt` does.
+ * Returns the receipt if tag CK or the fault `receipt` asks for it, also after a refusal
+ * (docs/concert.md 4.6).
  */
 export function receiptTags(
   parts: ConcertParts,

@@ -142,7 +142,7 @@ export class TaggedDialogue implements Dialogue {
     return [["AE", state.done], ...reason];
   }
 
-  /** Returns repeated tags with faults, without CB after a cancellation (docs/concert.md 4.2). */
+  /** Returns repeated tags with faults; a cancelled payment repeats no CB (docs/concert.md 4.2). */
   #altered(echo: readonly Tagged[], ending: Ending): readonly Tagged[] {
     const parts = this.#parts;
     const { amountMinor } = ending;
@@ -165,7 +165,7 @@ export class TaggedDialogue implements Dialogue {
   }
 
   #card(asked: Asked, { card: name, authorisation }: Done): readonly Tagged[] {
-    // A cheque has no card (docs/concert.md 4.5).
+    // A cheque has no card, so its reply has no tags of a card (docs/concert.md 4.5).
     if (asked.get("CC") === CHEQUE) return [];
     const card = testCards[name];
     const pan = printedPan(name, this.#parts.report, "#");

@@ -12,14 +12,14 @@ import { type ConcertParts, type Dialogue, type Order, Payment, type Request } f
 import { saysAll } from "./tagged-dialogue.ts";
 
 /**
- * A terminal of Concert and Caisse-AP: its outcomes leave in its own sessions
- * (docs/concert.md 2.4), or without sessions as answers to the request (docs/concert.md 4.7).
+ * A terminal of Concert and Caisse-AP. It sends outcomes in sessions of its own (docs/concert.md
+ * 2.4), or without sessions as answers to the request (docs/concert.md 4.7).
  */
 export class ConcertTerminal extends Machine<ConcertParts, Payment> {
   readonly routes = texts.protocolRoutes.concert;
   readonly #dialogue: Dialogue;
   readonly #reading: MessageReading;
-  /** The newest line, where every outcome is sent, whichever line its request came from. */
+  /** The newest line, on which every outcome is sent, even if the request came on another line. */
   #line: ConcertLine | undefined;
   /** The last reply, and whether the register acknowledged the reply. */
   #last: { readonly body: Uint8Array; delivered: boolean } | undefined;
@@ -106,7 +106,7 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     });
   }
 
-  /** Returns the work of a request; undefined: the line refuses it, or it is already answered. */
+  /** Returns the work of a request; undefined: the line refuses it, or has already answered it. */
   #requested(line: ConcertLine, body: Uint8Array): (() => void) | undefined {
     if (this.running || this.parts.busy) {
       const busy = this.#dialogue.busy(body);
@@ -147,10 +147,10 @@ export class ConcertTerminal extends Machine<ConcertParts, Payment> {
     this.#last = reply;
     const triesMax = from.inSessions ? options.enqTries || Number.POSITIVE_INFINITY : 1;
     for (let tries = 1; ; tries++) {
-      // Without sessions an answer may only leave on the line of its question.
+      // Without sessions an answer may only leave on the line on which the request came.
       const line = from.inSessions ? this.#line : from;
       const how = await line?.deliver(body);
-      // Without a register an attempt takes as long as the wait for the answer to an ENQ.
+      // Without a register, an attempt takes as long as the wait for the answer to an ENQ would.
       if (!line) await sleep(clock, "nobody is connected", options.timers.answerMs, signal);
       reply.delivered = how === "delivered";
       signal.throwIfAborted();
