@@ -3,7 +3,7 @@ import type { CardName } from "./bank/cards.ts";
 import type { OutcomeRule } from "./bank/ledger.ts";
 import type { FaultRequest } from "./faults/fault-kinds.ts";
 
-/** The script of one payment; a missing member is as the switches say. */
+/** The script of one payment; for a missing member the value of the switches counts. */
 export interface PaymentScript {
   readonly outcome?: OutcomeRule;
   readonly card?: CardName;
@@ -23,7 +23,7 @@ export interface SerialLine {
   readonly stopBits: 1 | 2;
 }
 
-/** A pace without delays, except those of the protocol. */
+/** Durations without delays, except the delays that the protocol demands. */
 export const instantPace: Partial<typeof pace> = {
   customerMs: 0,
   walkAwayMs: 0,
@@ -50,9 +50,9 @@ const device = {
   version: "SIM 1.0.0",
   /** The merchant's contract with the bank, at most 15 characters. */
   contractNumber: "SIM0000000042",
-  /** Six digits that commands must bring; null: any password is right. */
+  /** The six digits that commands must contain; null: any password is right. */
   password: null as string | null,
-  /** The terminal's clock minus the simulator's, in milliseconds. */
+  /** The terminal's clock minus the simulator's clock, in milliseconds. */
   clockOffsetMs: 0,
 };
 export type Device = Readonly<typeof device>;
@@ -80,20 +80,20 @@ export const defaultOptions = {
     readonly host: string;
     readonly port: number;
   } | null,
-  /** The pseudo-terminal, with a symbolic link that always points to it; null: none. */
+  /** The pseudo-terminal; `link` is a symbolic link that always points to it; null: none. */
   pty: null as { readonly link: string | null } | null,
   serial: null as SerialDevice | null,
   /** Bits per second that a serial line is slowed down to; null: not slowed down. */
   lineSpeed: null as number | null,
   /** Port of the control API on 127.0.0.1, 0 for a free port; null: no control API. */
   controlPort: null as number | null,
-  /** File that keeps the ledger and the terminal's memory; null: both are lost at the end. */
+  /** The file that keeps the ledger and the terminal's memory; null: both are lost when it ends. */
   stateFile: null as string | null,
   pace,
   device,
   behaviour,
   faults: [] as readonly FaultRequest[],
-  /** Scripts of the first, second ... payment. */
+  /** The scripts of the first payment, the second payment and so on. */
   payments: [] as readonly PaymentScript[],
   /** How many wire events `GET /trace` keeps. */
   traceEvents: 1_000,
@@ -102,7 +102,7 @@ export const defaultOptions = {
 /** Options of every terminal; a protocol adds its own options and defaults. */
 export type TerminalOptions = Readonly<typeof defaultOptions> & { readonly clock: Clock };
 
-/** Groups of options; a member that is not given keeps its default. */
+/** Groups of options; a member that is not given has its default. */
 export type Group = "timers" | "pace" | "device" | "behaviour";
 
 /** Options to start a terminal with; a missing option has its default. */

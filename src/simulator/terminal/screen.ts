@@ -24,7 +24,7 @@ export function currencyCode(currency: string): string | undefined {
 /** A stage of a payment that the display shows; each stage has a text in three languages. */
 export type Stage = keyof typeof texts.screen;
 
-/** The stages that end a payment and stay on the display for a while. */
+/** The stages with which a payment ends; these stay on the display for a while. */
 const ends = new Set<Stage>(["approved", "declined", "cancelled", "timed-out", "not-for-payments"]);
 const END_DISPLAY_MS = 5_000;
 

@@ -35,7 +35,7 @@ import {
 
 type Table = SwitchTable<Draft<TerminalOptions>>;
 
-/** Returns a function that makes switches; each switch sets one member of this group of options. */
+/** Returns a function that makes switches; each switch sets one member of the group `group`. */
 export function members<O extends TerminalOptions, G extends Group & keyof O>(
   group: G,
   { [group]: usual }: Omit<O, "clock">,
@@ -151,7 +151,7 @@ export function terminalSwitches(protocol: TerminalProtocol): Table {
   };
 }
 
-/** Returns the four digits of a currency that is given as EUR or 978. */
+/** Returns the four digits of a currency that is given as EUR or as 978. */
 function currencyNumber(text: string): string {
   const found = /^\d+$/.test(text)
     ? currencyOfNumber(text.padStart(3, "0"))

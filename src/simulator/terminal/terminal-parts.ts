@@ -7,7 +7,7 @@ import type { Memory, StoredTransaction, TransactionKind } from "./memory/memory
 import type { PaymentScript, TerminalOptions } from "./options.ts";
 import { Screen } from "./screen.ts";
 
-/** Ends a command without another message, after a loss of power or by a fault. */
+/** The error that ends a command without another message, after a loss of power or by a fault. */
 export class ProcessOver extends Error {
   override readonly name = "ProcessOver";
 }
@@ -42,13 +42,13 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   readonly faults: FaultBox;
   readonly customer: Cardholder;
   readonly screen: Screen;
-  /** Whether the control API has locked the terminal, which then accepts no cards. */
+  /** Whether the control API has locked the terminal; a locked terminal accepts no cards. */
   outOfOrder = false;
-  /** Whether the control API has opened the terminal's menu: then no register is served. */
+  /** Whether the control API has opened the terminal's menu; meanwhile no register is served. */
   busy = false;
-  /** Whether the control API has emptied the printer: then payments are refused. */
+  /** Whether the control API has emptied the printer; without paper, payments are refused. */
   paperOut = false;
-  /** Whether the control API has replaced the terminal by another one of the same kind. */
+  /** Whether the control API has exchanged the terminal for another terminal of the same kind. */
   swapped = false;
   /** Called after a change of the clock or of the time of the daily restart. */
   onSchedule: () => void = () => {};
@@ -56,7 +56,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   release: () => void = () => {};
   /** Called at every moment that a command reaches, for the trace. */
   onPhase: (line: string) => void = () => {};
-  /** The terminal's clock minus the simulator's; a command may set the terminal's clock. */
+  /** The terminal's clock minus the simulator's clock; a command may set the terminal's clock. */
   #clockOffsetMs: number;
   #restartAt: string | null;
   readonly host: Host<O>;
@@ -80,7 +80,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
   get device(): O["device"] {
     const { device } = this.options;
     const { serialNumber: own } = device;
-    // The other terminal's number is as long, because devices write serial numbers in whole bytes.
+    // The other serial number is as long as the first, because devices write it in whole bytes.
     const other = `${own.slice(0, -1)}${(Number(own.slice(-1)) + 1) % 10}`;
     return this.swapped ? { ...device, serialNumber: other } : device;
   }
@@ -94,7 +94,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     this.onSchedule();
   }
 
-  /** HH:MM of the daily restart on the terminal's clock; null: no restart. */
+  /** The time HH:MM of the daily restart on the terminal's clock; null: no daily restart. */
   get restartAt(): string | null {
     return this.#restartAt;
   }
@@ -114,7 +114,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     return next;
   }
 
-  /** Returns the script of the next payment, and arms its faults. */
+  /** Returns the script of the next payment, and arms the faults of the script. */
   nextPayment(): PaymentScript {
     const script = this.#payments.shift() ?? {};
     for (const fault of script.faults ?? []) this.faults.arm(fault);
@@ -148,7 +148,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Carries out a fault of a moment; `signal` ends a wait. */
+  /** Carries out a fault that strikes at a moment of a command; `signal` ends its waiting. */
   async strike(fault: PointFault, signal: AbortSignal): Promise<void> {
     const delayMs = Number(fault.arguments["ms"] ?? 0);
     switch (fault.name) {
@@ -168,7 +168,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Ends the silence of the fault `mute` with the command, or later if the fault says so. */
+  /** Ends the silence of the fault `mute` with the command, or later by its argument `ms`. */
   async endSilence(): Promise<void> {
     if (!this.faults.muted) return;
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();
@@ -231,7 +231,7 @@ export function pinPad(parts: TerminalParts, { pin }: CardAction): PinPad {
 
 /** The number of wrong PINs after which the card is refused. */
 export const PIN_TRIES_MAX = 3;
-/** ISO 8583: PIN tried too often. */
+/** The bank's ISO 8583 response code after too many wrong PINs. */
 export const PIN_TRIES_OVER = 75;
 
 /** A movement of money that the bank has approved. */
@@ -239,7 +239,7 @@ export interface Booking {
   readonly kind: TransactionKind;
   readonly order: Pick<StoredTransaction, "amountMinor" | "currency" | "currencyTold">;
   readonly card: CardName;
-  /** The trace number; missing: the next number. */
+  /** The trace number; missing: the next free number. */
   readonly trace?: number;
   /** The transaction that a reversal takes back, or the reservation that a booking charges. */
   readonly original?: StoredTransaction;
@@ -249,7 +249,7 @@ export interface Booking {
   readonly tipAllowed?: boolean;
 }
 
-/** The kind of ledger entry for each transaction; for a reversed reservation it is `release`. */
+/** The kind of ledger entry for each transaction; a reversed reservation has `release` instead. */
 const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
   payment: "charge",
   reversal: "reversal",
@@ -260,8 +260,8 @@ const ledgerKinds: Readonly<Record<TransactionKind, LedgerKind>> = {
 const reasons = { reversal: "asked", booking: "booking" } as const;
 
 /**
- * Enters a movement into the ledger and returns the terminal's record. `final`: the movement stands
- * whatever the register answers. `isStored`: the terminal stores the record.
+ * Enters a movement into the ledger and returns the terminal's record. `final`: the movement
+ * stands, even without an answer of the register. `isStored`: the terminal stores the record.
  */
 export function book(
   { ledger, memory, now }: TerminalParts,

@@ -98,14 +98,14 @@ export class TerminalSimulator<
     return this.#connections.drop(this.supply.cableIn && this.supply.powered ? awayMs : null);
   }
 
-  /** Pulls the cable or plugs it in, even after a fault has taken the lines away. */
+  /** Pulls the cable or plugs it in, also when a fault has already taken the lines away. */
   async setCable(isIn: boolean): Promise<void> {
     if (this.supply.cableIn === isIn && !(isIn && this.#connections.away)) return;
     this.supply.cableIn = isIn;
     await this.unplug(0);
   }
 
-  /** Switches the power; off ends the running command and takes the lines away. */
+  /** Switches the power on or off. Off ends the running command and takes the lines away. */
   async setPower(on: boolean): Promise<void> {
     if (this.supply.powered === on) return;
     this.supply.powered = on;
@@ -136,7 +136,7 @@ export class TerminalSimulator<
     this.#stateFile?.close();
   }
 
-  /** Restarts the terminal daily as soon as no command runs; a new clock or time is noticed. */
+  /** Restarts the terminal daily, when no command runs; a changed clock or time counts at once. */
   async #restartDaily(): Promise<void> {
     const { parts } = this.terminal;
     while (!this.#over.signal.aborted) {

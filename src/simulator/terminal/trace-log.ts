@@ -7,14 +7,14 @@ interface TraceEvent extends TraceEntry {
   /** Milliseconds since the simulator started. */
   readonly sinceStartMs: number;
   readonly line: string;
-  /** The running command, with its last moment in `phase`. */
+  /** The running command; its last moment is in `phase`. */
   readonly command?: string;
   readonly phase?: string;
 }
 
 export interface TraceEntry {
   readonly what: string;
-  /** The direction that the terminal sees: `in` comes from the register. */
+  /** The direction as the terminal sees it: `in` comes from the register. */
   readonly direction?: "in" | "out";
   /** The message in hexadecimal digits, with two dots for each hidden byte. */
   readonly hex?: string;
@@ -23,12 +23,12 @@ export interface TraceEntry {
   readonly message?: string;
   readonly says?: string;
   readonly fields?: readonly TraceField[];
-  /** How often this frame was sent before. */
+  /** How often this frame has been sent before. */
   readonly repeat?: number;
   readonly note?: string;
 }
 
-/** One field of a message, without a card number. */
+/** One field of a message; a card number is masked. */
 export interface TraceField {
   /** The field's letters on the wire; missing: the field has none. */
   readonly tag?: string;
@@ -76,7 +76,7 @@ export class TraceLog {
       ...this.#whereabouts(),
     };
     this.#events.push(added);
-    // The list is cut rarely, because each cut copies the list.
+    // The list of events is cut rarely, because each cut copies the list.
     if (this.#events.length > 2 * this.#eventsMax) {
       this.#events = this.#events.slice(-this.#eventsMax);
     }

@@ -13,19 +13,19 @@ export type Transport = "tcp" | "serial";
 export interface BytePort {
   /** The name that people read: `tcp 127.0.0.1:41234`, `pty /dev/pts/5`. */
   readonly name: string;
-  /** Begins to deliver bytes; called once. */
+  /** Begins to deliver bytes to `handlers`; called once. */
   start(handlers: BytePortHandlers): void;
   /** Writes without waiting; does nothing after the port has closed. */
   write(bytes: Uint8Array): void;
   /** Changes the speed, in bits per second; a port without this method has no speed. */
   setSpeed?(bitsPerSecond: number): void;
-  /** Closes from this side; `closed` is still called. May be called again. */
+  /** Closes the port from this side; `closed` is still called. May be called again. */
   close(): void;
 }
 
 interface BytePortHandlers {
   data(bytes: Uint8Array): void;
-  /** Called exactly once, from whichever side it was closed. */
+  /** Called exactly once, whichever side has closed the port. */
   closed(): void;
 }
 
@@ -46,7 +46,7 @@ function streamPort<W extends Omit<BytePort, "name" | "start">>(
 }
 
 /**
- * Listens on TCP for one register at a time. The newest connection replaces the last one, because a
+ * Listens on TCP for one register at a time. A new connection replaces the earlier one, because a
  * kiosk that lost power leaves a dead connection.
  */
 async function listenTcp(host: string, port: number, onPort: (port: BytePort) => void) {
@@ -164,7 +164,7 @@ const BITS_PER_BYTE = 10;
 /** The bytes of this many milliseconds leave as one piece, because timers are no finer. */
 const PIECE_MS = 10;
 
-/** Slows a port down to the speed of a real line, in both directions. */
+/** A port that is slowed down to the speed of a real line, in both directions. */
 export class PacedPort implements BytePort {
   readonly name: string;
   readonly #port: BytePort;
@@ -220,7 +220,7 @@ export class PacedPort implements BytePort {
 
 export interface Endpoints {
   readonly tcp: { readonly host: string; readonly port: number } | null;
-  /** Path of the pseudo-terminal; another one each time that the line comes back. */
+  /** The path of the pseudo-terminal; each time that the line comes back, the path is new. */
   readonly pty: string | null;
   readonly serial: string | null;
 }
@@ -275,7 +275,7 @@ export class Connections {
     }
   }
 
-  /** Takes all lines away; they come back after `awayMs`, with null only after the next call. */
+  /** Takes all lines away. They come back after `awayMs`; null: not before another call. */
   async drop(awayMs: number | null): Promise<void> {
     const drop = ++this.#drops;
     await this.#opening;

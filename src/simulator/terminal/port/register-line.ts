@@ -29,15 +29,15 @@ export abstract class RegisterLine<
   H extends { closed(): void } = { closed(): void },
 > {
   readonly name: string;
-  /** What the trace calls a message. */
+  /** The name of a message in the trace. */
   protected abstract readonly what: string;
   protected readonly port: BytePort;
   protected readonly options: O;
   protected handlers: H | undefined;
-  /** The write of pieces with pauses, for whose end later pieces wait. */
+  /** The write of pieces with pauses between them; later pieces wait until it has ended. */
   protected leaving: Promise<void> | undefined;
   #timer: Timer | undefined;
-  /** The timer that runs inside a frame. */
+  /** The timer for silence inside a frame, which ends the frame. */
   #silence: Timer | undefined;
   #inOrder: Promise<unknown> = Promise.resolve();
   closed = false;
@@ -64,10 +64,10 @@ export abstract class RegisterLine<
 
   protected abstract received(bytes: Uint8Array): void;
 
-  /** Ends everything that waits for the port, which has closed. */
+  /** Ends everything that waits for the port, because the port has closed. */
   protected abstract ended(): void;
 
-  /** Starts the line's timer of this protocol, in place of the one that runs. */
+  /** Starts the timer of this protocol, in place of the line's timer that runs. */
   protected wait(name: string, delayMs: number, work: () => void): void {
     this.stopWaiting();
     this.#timer = this.options.clock.startTimer(name, delayMs, work);
@@ -85,7 +85,7 @@ export abstract class RegisterLine<
     return done;
   }
 
-  /** Writes the pieces after earlier ones, and all at once if no piece has a pause before it. */
+  /** Writes the pieces after earlier pieces, and all at once if no piece has a pause before it. */
   protected leave(pieces: Pieces): Promise<void> {
     if (this.leaving === undefined && pieces.every(({ pauseMs }) => pauseMs === 0)) {
       for (const { bytes } of pieces) this.write(bytes);
@@ -126,7 +126,7 @@ export abstract class RegisterLine<
     this.options.onWire({ what: this.what, direction: "in", bytes });
   }
 
-  /** `repeat`: how often this message was sent before. */
+  /** `repeat`: how often this message has been sent before. */
   protected sentMessage(bytes: Uint8Array, repeat = 0): void {
     if (this.options.faults.muted) return;
     const again = repeat > 0 ? { repeat } : {};

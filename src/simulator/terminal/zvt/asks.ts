@@ -13,10 +13,10 @@ import { zvtCard } from "./machine/report.ts";
 import { code } from "./machine/sale.ts";
 import { type Asked, type AskKind, type AskOnce, askKinds, askNames } from "./options.ts";
 
-/** The requests before the bank is asked; the signature follows after its approval. */
+/** The requests made before the bank is asked; the signature is requested after the approval. */
 export const beforeHost = askNames.filter((kind) => kind !== "signature");
 
-/** Makes the due requests of `kinds`. Returns the result code that ends the payment, if any. */
+/** Makes the requests that are due. Returns the result code if an answer ends the payment. */
 export async function askRegister(
   process: Process,
   occasion: AskOnce["occasion"],
@@ -40,7 +40,7 @@ export async function askRegister(
   return undefined;
 }
 
-/** Returns the requests of `kinds` that are due, and removes those that are made once. */
+/** Returns the requests of `kinds` that are due, and forgets the requests to be made only once. */
 function due(
   { asksOnce, options }: Parts,
   occasion: AskOnce["occasion"],
@@ -55,7 +55,7 @@ function due(
 
 async function asked(process: Process, kind: AskKind, card: CardName): Promise<Answer> {
   const { pace, timers } = process.parts.options;
-  // A person chooses and types, so the time is the wait for a card.
+  // A person chooses and types, so the register gets as long as the wait for a card lasts.
   const timeoutMs = Math.max(pace.cardWaitMs, timers.t3Ms);
   switch (kind) {
     case "menu":
@@ -73,7 +73,7 @@ async function asked(process: Process, kind: AskKind, card: CardName): Promise<A
   }
 }
 
-/** Returns the result code that ends the payment; 84 83 ends nothing (docs/zvt.md 7.4). */
+/** Returns the result code if the answer ends the payment; 84 83 does not (docs/zvt.md 7.4). */
 function endOf(kind: AskKind, answer: Answer): number | undefined {
   if (answer.kind === "silent") return code.aborted;
   if (answer.kind === "negative") {
@@ -103,7 +103,7 @@ function chosenIn(answer: Answer): number | undefined {
   return tagValue(tagsOf(answer), "menuReturn");
 }
 
-/** Returns how many characters were typed; undefined: none in time. */
+/** Returns how many characters were typed; undefined: nothing was typed in time. */
 function typedIn(answer: Answer): number | undefined {
   const found = findTags(tagsOf(answer), "input", "inputText")[0]?.value;
   return found && typeof found === "object" && "hiddenBytes" in found
@@ -147,7 +147,7 @@ const ASKED_MAX = 100;
 
 const ASKS_MAX = 10;
 
-/** Asks again whenever the register answers 84 9C (docs/zvt.md 7.4). */
+/** Asks the register, and asks again whenever it answers 84 9C: ask again (docs/zvt.md 7.4). */
 async function askUntilKnown(process: Process, name: CardName): Promise<Answer> {
   const { maskedDigits: pan, expiry, sequence: cardSequence, cardType } = zvtCard(name);
   const fields: FieldInputs = { pan, expiry, cardSequence, cardType };
@@ -162,7 +162,7 @@ async function askUntilKnown(process: Process, name: CardName): Promise<Answer> 
 const SIGNATURE_RIGHT = 1;
 const CHUNK_BYTES = 64;
 
-/** Sends the picture in pieces; the answer to the last piece has the choice. */
+/** Sends the signature's picture in pieces; the answer to the last piece says if it is right. */
 async function showSignature(process: Process, timeoutMs: number): Promise<Answer> {
   const imageId = Uint8Array.of(0, 0, 0, 1);
   const count = Math.ceil(signatureImage.length / CHUNK_BYTES);

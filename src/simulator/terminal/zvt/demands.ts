@@ -1,16 +1,16 @@
 import type { Memory } from "../memory/memory.ts";
 
-/** A maintenance demand of the terminal, as the register meets it (docs/zvt.md 11.4, 11.5). */
+/** A maintenance demand of the terminal, as it shows to a register (docs/zvt.md 11.4, 11.5). */
 interface DemandKind {
-  /** The status that a status enquiry reports. */
+  /** The status code with which a status enquiry reports the demand. */
   readonly status: number;
   /** The commands that fulfil the demand. */
   readonly cures: readonly number[];
-  /** The result code of 06 1E that refuses other commands. */
+  /** The result code of the 06 1E with which other commands are refused. */
   readonly refusal: number;
 }
 
-/** The maintenance demands; the first one is reported first. */
+/** All maintenance demands; of several demands the terminal reports the one listed first. */
 export const demandTable = {
   /** Terminals of CCV: 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
   configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },

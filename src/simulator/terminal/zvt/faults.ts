@@ -81,14 +81,14 @@ export const zvtFaults: FaultTable = {
   points: texts.moments.zvt,
 };
 
-/** The line that asks for its faults, and the number of the command that runs there. */
+/** The line on which a message is sent, with its faults, and the number of the running command. */
 interface Wire {
   readonly faults: FaultBox;
   readonly transport: Transport;
   readonly running: () => number | undefined;
 }
 
-/** Returns the bytes that are sent instead of a message; faults are asked for once per message. */
+/** Returns the bytes that are sent instead of a message. Each call uses up faults: call it once. */
 export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Array {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   const extended = faults.take("extended-length", occasion) ? extendedForm(apdu) : apdu;
@@ -96,7 +96,7 @@ export function rewritten({ faults, running }: Wire, apdu: Uint8Array): Uint8Arr
   return wrong ? wrongLength(extended, Number(wrong["by"])) : extended;
 }
 
-/** Returns the disturbances of one transmission; faults are asked for again at each repeat. */
+/** Returns the disturbances of one transmission; each call, as for a repeat, uses up faults. */
 export function disturbances({ faults, running, transport }: Wire, apdu: Uint8Array) {
   const occasion = { command: running(), message: messageKindOf(apdu) };
   return faults.disturbances(occasion, transport === "serial");
@@ -104,7 +104,7 @@ export function disturbances({ faults, running, transport }: Wire, apdu: Uint8Ar
 
 /** Returns how a good frame of the register is acknowledged, and how late. */
 export function acknowledgement({ faults, running }: Wire, apdu: Uint8Array) {
-  // Answers and Abort belong to the running command.
+  // Answers and Abort are no commands of their own: they belong to the running command.
   const isCommand = apdu[0] !== 0x80 && apdu[0] !== 0x84 && controlOf(apdu) !== 0x06b0;
   const occasion = { command: isCommand ? controlOf(apdu) : running() };
   if (faults.take("nak-storm", occasion)) return { how: "nak", delayMs: 0 };
@@ -130,7 +130,7 @@ function messageKindOf(apdu: Uint8Array): MessageKind {
   return messageKindByControl[toHex(apdu.subarray(0, 2))] ?? "any";
 }
 
-/** Returns the message with a length field of three bytes, which is allowed (docs/zvt.md 4.1). */
+/** Returns the message with a length field of three bytes, also allowed (docs/zvt.md 4.1). */
 function extendedForm(apdu: Uint8Array): Uint8Array {
   const length = apdu[2] ?? 0;
   if (length === 0xff) return apdu;

@@ -7,7 +7,7 @@ const timers = {
   t1Ms: 200,
   /** The longest time from the end of a frame to its ACK or NAK. */
   t2Ms: 5_000,
-  /** The longest time from a message to its answer, and over TCP for a message in pieces. */
+  /** The longest time from a message to its answer; on TCP also for all pieces of a message. */
   t3Ms: 5_000,
   t4Ms: 180_000,
 };
@@ -15,9 +15,9 @@ export type Timers = Readonly<typeof timers>;
 
 const pace = {
   ...defaultOptions.pace,
-  /** The pause before 04 0F is repeated while the register issues goods (docs/zvt.md 8.3). */
+  /** The pause before the report is repeated while the register issues goods (docs/zvt.md 8.3). */
   goodsPauseMs: 2_000,
-  /** The time from the answer to 08 40 until the new speed holds (docs/zvt.md 2.6). */
+  /** The time from the answer to a change of speed (08 40) until it holds (docs/zvt.md 2.6). */
   speedChangeMs: 2_000,
 };
 
@@ -27,11 +27,11 @@ const behaviour = {
   receipts: "both" as "both" | "customer" | "merchant",
   /** Whether the completion of a registration names a vending machine (docs/zvt.md 6.1, bit 10). */
   vending: false,
-  /** Whether unacknowledged charges are reversed (docs/zvt.md 9.1); newer terminals keep them. */
+  /** Whether charges without an ACK are reversed (docs/zvt.md 9.1); newer terminals keep them. */
   autoReversal: true,
   /** Whether Repeat Receipt reports a transaction that was never acknowledged. */
   repeatsUnacknowledged: true,
-  /** Whether payments of a register that has not registered are refused (84 6B). */
+  /** Whether a register has to register before a payment; else it is refused with 84 6B. */
   registrationRequired: false,
   /** Whether the terminal echoes tag 1F73 and numbers its messages (docs/zvt.md 9.4). */
   messageIds: false,
@@ -39,7 +39,7 @@ const behaviour = {
   quirks: [] as readonly QuirkName[],
   /** Requests to the register in every payment, where tag 26 permits them (docs/zvt.md 7.4). */
   asks: [] as readonly AskKind[],
-  /** Whether the terminal knows tag 1F1F (docs/zvt.md 9.4). */
+  /** Whether the terminal knows tag 1F1F, the register's last receipt number (docs/zvt.md 9.4). */
   receiptNumberCheck: false,
 };
 type ZvtBehaviour = Readonly<typeof behaviour>;
@@ -72,7 +72,7 @@ type DeviceName = keyof typeof texts.devices;
 export const devices = texts.devices as Readonly<Record<DeviceName, DeviceProfile>>;
 export const deviceNames = Object.keys(devices) as DeviceName[];
 
-/** Requests to the register, each with its command (docs/zvt.md 6.1, 7.4). */
+/** The terminal's requests to the register, each with its command (docs/zvt.md 6.1, 7.4). */
 export const askKinds = {
   menu: { control: 0x040e, description: texts.asks.menu },
   input: { control: 0x040d, description: texts.asks.input },
@@ -94,9 +94,9 @@ export interface AskOnce {
 /** The register's answer to a request, for `GET /state`. */
 export interface Asked {
   readonly kind: AskKind;
-  /** Four hexadecimal digits, or without an answer `not permitted` or `silent`. */
+  /** The answer's four hexadecimal digits; without an answer `not permitted` or `silent`. */
   readonly answer: string;
-  /** Tag 19 of the answer to a menu. */
+  /** What was chosen in a menu: tag 19 of the answer. */
   readonly chosen?: number;
   /** Number of characters that were typed; the text itself is not kept. */
   readonly typedCharacters?: number;

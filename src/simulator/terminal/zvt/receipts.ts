@@ -46,7 +46,6 @@ interface ReceiptContent {
   readonly result: string;
 }
 
-/** Returns the receipt of a transaction. */
 function transactionReceipt(content: ReceiptContent, parts: Parts): readonly ReceiptLine[] {
   const { type, title, transaction, result } = content;
   const { device, registration } = parts;
@@ -97,21 +96,21 @@ function filled({ text, right }: ReceiptLine, width: number): string {
   return text + right.padStart(Math.max(width - text.length, right.length + 1));
 }
 
-/** The attribute of a receipt's last line, and that of some terminals (docs/zvt.md 7.3). */
+/** The attribute of a receipt's last line, and the one of some terminals (docs/zvt.md 7.3). */
 const LAST = 0x81;
 const LAST_OF_SOME = 0x8f;
 
 const PRINT_TEXT_BLOCK = 0x06d3;
-/** The head of a container with tag 1F07, whose value follows. */
+/** The head of a container with the receipt type (tag 1F07); the type itself follows. */
 const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
 /** The command whose receipt some terminals print without an end mark. */
 const UNENDED = 0x061a;
-/** The bytes of a block in addition to its lines. */
+/** The size of a block without its lines, in bytes. */
 const BLOCK_OVERHEAD_BYTES = 32;
 
 type Printed = "printed" | "printer-not-ready" | "silent";
 
-/** Whether the register prints such receipts, and wants them as messages (docs/zvt.md 6.1). */
+/** Whether the register prints this type of receipt, as messages (docs/zvt.md 6.1). */
 export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
   const { registration } = parts;
   const prints =
@@ -135,7 +134,7 @@ export async function print(
   const mark = parts.is("end-attribute-8f") ? LAST_OF_SOME : LAST;
   const last = process.control === UNENDED && parts.is("no-end-mark") ? null : mark;
   const charset = asBlock && parts.is("blocks-in-latin2") ? "iso8859-2" : agreed;
-  // Terminals of card complete append the receipt type after the text (docs/zvt.md 12.2).
+  // Terminals of card complete append the receipt type to the printed text (docs/zvt.md 12.2).
   const code = Uint8Array.of(receiptTypes[type].code);
   const tail = withContainer ? { tail: concat([RECEIPT_TYPE_HEAD, code]) } : {};
   const end = last === null ? [] : [{ attribute: last, text: "" }];
@@ -145,7 +144,7 @@ export async function print(
   for (const input of messages) {
     const answer = await process.say(asBlock ? "print-text-block" : "print-line", input);
     if (answer.kind === "silent") return "silent";
-    // 84 CC 00 reports that there is no paper; any other refusal counts as the same.
+    // 84 CC 00 reports missing paper; any other refusal is treated as missing paper too.
     if (answer.kind === "negative") return "printer-not-ready";
   }
   return "printed";
@@ -177,7 +176,7 @@ export async function printReceipts(
   return await printCopies(process, copies, { title, transaction, result: "APPROVED" });
 }
 
-/** Prints a declined payment if the register asked for that. */
+/** Prints the receipt of a declined payment if the register asked for such receipts. */
 export async function printDeclined(
   process: Process,
   transaction: Reported,
@@ -191,7 +190,7 @@ export async function printDeclined(
 
 type Copy = "merchant" | "customer";
 
-/** Returns the copies that the command wants, else the registration (docs/zvt.md 6.1). */
+/** Returns the copies that the command wants, or else the registration (docs/zvt.md 6.1). */
 function wantedCopies(
   { request, parts }: Process,
   when: keyof typeof wantedBits,
@@ -221,7 +220,7 @@ async function printCopies(
 interface Paper {
   readonly type: ReceiptType;
   readonly charset: Charset;
-  /** Attribute of an empty last line; null: no such line. */
+  /** The attribute of an empty last line; null: there is no such line. */
   readonly last: number | null;
 }
 
@@ -240,7 +239,7 @@ function blocks(
       attributeNow = 0;
       bytes = 0;
     }
-    // Tag 09 holds for all lines after it (docs/zvt.md 7.3).
+    // The attribute of tag 09 holds for all lines after the tag (docs/zvt.md 7.3).
     const { attribute } = line;
     const added = attribute === attributeNow ? [text] : [tag("attribute", attribute), text];
     texts.at(-1)?.push(...added);
@@ -257,12 +256,12 @@ function blocks(
   }));
 }
 
-/** The largest count in field 60, where it has one byte (docs/zvt.md 7.1). */
+/** The largest count of field 60, whose counts have one byte (docs/zvt.md 7.1). */
 const COUNT_MAX = 0xff;
 
 /**
  * Reports the totals since the last end of day (docs/zvt.md 7.1) and returns them as lines.
- * `trace`: the trace number of the contact with the host; null: no contact.
+ * `trace`: the trace number if the terminal asks the host; null: it does not.
  */
 export async function reportTotals(process: Process, trace: number | null) {
   const { memory, now, options } = process.parts;
@@ -305,7 +304,7 @@ function totalsOf(
       (sum, { kind, amountMinor }) => sum + (kind === "refund" ? -amountMinor : amountMinor),
       0,
     );
-    // The field has no sign, so a negative sum is reported as zero.
+    // The amount in field 60 has no sign, so a negative sum is reported as zero.
     return { group, count: Math.min(mine.length, COUNT_MAX), amount: Math.max(amount, 0) };
   });
   return {

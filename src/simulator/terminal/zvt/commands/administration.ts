@@ -51,9 +51,9 @@ export const administrationCommands: readonly Command[] = [
     pair("Bank entries:", String(ledger.entries.length)),
     pair("Due:", memory.demands.join(" ") || "nothing"),
   ]),
-  /** Send offline transactions 06 51 (docs/zvt.md 6.4): all sales go online, so there are none. */
+  /** Send offline transactions 06 51 (docs/zvt.md 6.4): there are none, as all sales are online. */
   job(0x0651, null),
-  /** Software update 08 10 (docs/zvt.md 6.4): completes first, and then the terminal goes away. */
+  /** Software update 08 10 (docs/zvt.md 6.4): the command completes, then the terminal restarts. */
   commandWhenLocked(0x0810, async (process) => {
     const { parts } = process;
     await process.accept();
@@ -71,12 +71,12 @@ export const administrationCommands: readonly Command[] = [
     await printAdministration(process, "CONFIGURATION", configurationLines(process.parts));
     await process.complete();
   }),
-  /** Abort 06 B0 while no command runs: gives an inserted card back (docs/zvt.md 6.6). */
+  /** Abort 06 B0 without a running command: an inserted card comes out (docs/zvt.md 6.6). */
   commandWhenLocked(0x06b0, async (process) => {
     process.parts.readCard = undefined;
     await process.finish();
   }),
-  /** Reset terminal 06 18 (docs/zvt.md 6.4): 80 00, 06 0F, then a restart. */
+  /** Reset terminal 06 18 (docs/zvt.md 6.4): acknowledged, completed, then a restart. */
   command(0x0618, async (process) => {
     await process.accept();
     await process.complete();
@@ -93,13 +93,13 @@ export const administrationCommands: readonly Command[] = [
     cure(parts.memory, process.control);
     await process.complete();
   }),
-  /** Select language 08 30 (docs/zvt.md 6.4): a language without texts changes nothing. */
+  /** Select language 08 30 (docs/zvt.md 6.4): a language that has no texts changes nothing. */
   commandWhenLocked(0x0830, async (process) => {
     const { parts, request } = process;
     parts.language = languages[request.parts.language ?? 0] ?? parts.language;
     await process.finish();
   }),
-  /** Change of speed 08 40 (docs/zvt.md 2.6): two seconds after the answer, until a restart. */
+  /** Change of speed 08 40 (docs/zvt.md 2.6): from two seconds after the answer to a restart. */
   commandWhenLocked(0x0840, async (process) => {
     const { clock, options } = process.parts;
     const speed = speedsByCode[process.request.parts.baudCode ?? -1];
@@ -111,11 +111,11 @@ export const administrationCommands: readonly Command[] = [
       if (!line.closed) line.changeSpeed(speed);
     });
   }),
-  /** Set terminal id 06 1B (docs/zvt.md 6.4): only while no transaction is stored. */
+  /** Set terminal id 06 1B (docs/zvt.md 6.4): possible only while no transaction is stored. */
   command(0x061b, async (process) => {
     const { memory } = process.parts;
     const { terminalId } = process.request.fields;
-    // A real terminal would ask for a missing terminal id on its keys; the simulated one has none.
+    // A real terminal asks on its keys for a missing terminal id; the simulated one has no keys.
     if (terminalId === undefined || !/^\d{8}$/.test(terminalId)) {
       return await process.refuse(code.messageWrong);
     }
@@ -124,7 +124,7 @@ export const administrationCommands: readonly Command[] = [
     memory.set({ terminalId });
     await process.complete();
   }),
-  /** Change password 06 95 (docs/zvt.md 6.4): later commands must bring the new password. */
+  /** Change password 06 95 (docs/zvt.md 6.4): later commands must contain the new password. */
   command(0x0695, async (process) => {
     const { newPassword = "" } = process.request.parts;
     if (!/^\d{6}$/.test(newPassword)) return await process.refuse(code.messageWrong);
@@ -132,7 +132,7 @@ export const administrationCommands: readonly Command[] = [
     process.parts.memory.set({ password: newPassword });
     await process.complete();
   }),
-  /** Activate card reader 08 50 (docs/zvt.md 6.4): only shown in `GET /state`, without a motor. */
+  /** Activate card reader 08 50 (docs/zvt.md 6.4): `GET /state` shows it; there is no motor. */
   commandWhenLocked(0x0850, async (process) => {
     process.parts.reader = process.request.fields.reader ?? 0;
     await process.finish();
@@ -142,7 +142,7 @@ export const administrationCommands: readonly Command[] = [
     await process.finish();
     process.parts.zvtOff = true;
   }),
-  /** Service mode 08 01 (docs/zvt.md 6.4, 10.1): a key leaves the menu. */
+  /** Service mode 08 01 (docs/zvt.md 6.4, 10.1): the menu stays open until a key is hit. */
   commandWhenLocked(0x0801, async (process) => {
     const { parts } = process;
     await process.accept();

@@ -12,23 +12,23 @@ export const displayCommands: readonly Command[] = [
     show(process);
     await process.finish();
   }),
-  /** Display text with answer 06 E1 (docs/zvt.md 6.8): the answer is a key, or Abort ends it. */
+  /** Display text with answer 06 E1 (docs/zvt.md 6.8): answered with a key; Abort ends the wait. */
   commandWhenLocked(0x06e1, async (process) => {
     show(process);
     const { tags, fields } = process.request;
     const reportsCard = tagValue(tags, "displayKey") === 1 || fields.beeps === REPORT_CARD;
     const action = await waited(process, reportsCard ? "key-or-card" : "key");
-    if (action === "cancelled") return; // the 80 00 to Abort has ended the command
+    if (action === "cancelled") return; // the acknowledgement of Abort has ended the command
     if (action.action === "insert") {
       const { card = process.parts.options.behaviour.card } = action;
       process.parts.readCard = { card, inside: true };
     }
     await process.answerWith("key-answer", { parts: { data: Uint8Array.of(keyCode(action)) } });
   }),
-  /** Numeric entry 06 E2 (docs/zvt.md 6.8): the answer is the digits, or a key. */
+  /** Numeric entry 06 E2 (docs/zvt.md 6.8): answered with the typed digits, or with a key. */
   commandWhenLocked(0x06e2, async (process) => {
     const { minLength = 1, maxLength = minLength, mac } = process.request.fields;
-    // The MAC is the vendor's; a register without one may not ask for digits.
+    // Only the vendor can make a MAC; a register without one may not ask the customer for digits.
     if (mac === undefined) return await process.refuse(code.textNotAuthentic);
     show(process);
     const action = await waited(process, "digits");
@@ -40,7 +40,7 @@ export const displayCommands: readonly Command[] = [
         : Uint8Array.of(keyCode(action));
     await process.answerWith("numeric-answer", { parts: { data } });
   }),
-  /** Read Card 06 C0 (docs/zvt.md 6.7): ends with 04 0F; a result code means no card. */
+  /** Read Card 06 C0 (docs/zvt.md 6.7): ends with the report 04 0F; a result code means no card. */
   commandWhenLocked(0x06c0, async (process) => {
     const { parts, request } = process;
     await process.accept();
@@ -81,7 +81,7 @@ const keyCodes: Readonly<Record<KeyName, number>> = {
   f3: 0x33,
   f4: 0x34,
 };
-/** The answers without a key: the time is over, a card was inserted (docs/zvt.md 6.8). */
+/** The answers when no key was hit: the time is over, or a card was inserted (docs/zvt.md 6.8). */
 const TIME_OUT = 0x6c;
 const CARD_IN = 0xdc;
 /** The value of field F9 that also asks for an inserted card. */
@@ -93,7 +93,7 @@ function show({ parts, request }: Process): void {
   );
 }
 
-/** Waits for the customer as long as field F0 says (docs/zvt.md 5.1); 00 or none: without end. */
+/** Waits for the customer as long as field F0 says (docs/zvt.md 5.1); 00 or no F0: without end. */
 async function waited(process: Process, wanted: Wanted) {
   const seconds = process.request.fields.duration ?? 0;
   const waitMs = seconds === 0 ? null : seconds * 1_000;
@@ -119,7 +119,7 @@ const CHIP_AND_STRIPE_KIND = 0x50;
 /** The bit of tag 1F15 that asks for the number of the card's chip (docs/zvt.md 6.7). */
 const UID_WANTED = 0x40;
 
-/** The value of field FC if the register shows the prompts itself (docs/zvt.md 6.7). */
+/** The value of field FC with which the register itself shows the prompts (docs/zvt.md 6.7). */
 const REGISTER_SHOWS = 0x00;
 
 /** Returns how long the terminal waits for a card, in milliseconds; null: without end. */
@@ -140,7 +140,7 @@ function wantedTechnologies({ request }: Process): number {
 function whatWasRead({ request }: Process, card: ZvtCard, wanted: number): Outgoing {
   const control = tagValue(request.tags, "readingControl")?.[0] ?? 0;
   const uid = (control & UID_WANTED) !== 0 && (wanted & CONTACTLESS) !== 0;
-  // Four bytes that no chip has: 08 at the start marks a random number.
+  // These four bytes are of no real chip: 08 at the start marks a random number.
   const chip = Uint8Array.of(0x08, 0x00, 0x00, card.cardType);
   const track2 = `${card.maskedDigits}D${card.expiry}201EEEEEEEEEE`;
   const tags: RawTag[] = [

@@ -31,7 +31,7 @@ import { printDeclined } from "../receipts.ts";
 export const paymentCommands: readonly Command[] = [
   /** Authorisation 06 01 (docs/zvt.md 6.2, 8.1, 9.1). */
   command(0x0601, (process) => sell(process, "payment")),
-  /** Card poll with authorisation 06 E6 (docs/zvt.md 6.3): a payment, or another card's kind. */
+  /** Card poll 06 E6 (docs/zvt.md 6.3): a payment, or a report of a card that cannot pay. */
   command(0x06e6, (process) => sell(process, "payment")),
   /** Pre-authorisation and reservation 06 22 (docs/zvt.md 6.3): holds money, charges nothing. */
   command(0x0622, (process) => sell(process, "reservation")),
@@ -54,7 +54,7 @@ export const paymentCommands: readonly Command[] = [
     const tip = { kind: "payment", order, card: original.card } as const;
     const transaction = charge(process, tip, "TIP");
     await settle(transaction);
-    // An unacknowledged tip has been taken back, and can be booked again.
+    // A tip that was not acknowledged has been taken back, and can be booked again.
     if (ledger.find(transaction.stored.ledgerId)?.final) {
       memory.change({ ...original, tipAllowed: false });
     }
@@ -62,7 +62,7 @@ export const paymentCommands: readonly Command[] = [
   /** Telephonic authorisation 06 21 (docs/zvt.md 6.3): the bank has approved by telephone. */
   command(0x0621, async (process) => {
     const authorisation = process.request.fields.authorisationAttribute;
-    // A real terminal would ask for a missing number on its keys; the simulated one has none.
+    // A real terminal asks its user for a missing number; the simulated one has no keys for that.
     if (!authorisation) return await process.refuse(code.messageWrong);
     const order = await checkedOrder(process);
     if (!order) return;
@@ -97,10 +97,10 @@ export const paymentCommands: readonly Command[] = [
 
 const CARD_POLL = 0x06e6;
 
-/** Runs a sale with customer, host, report and receipts (docs/zvt.md 1.3). */
+/** Runs a sale: the customer, the bank's host, the report and the receipts (docs/zvt.md 1.3). */
 async function sell(process: Process, kind: TransactionKind): Promise<void> {
   const { parts } = process;
-  // The script is read before the answer to the command, so that its faults can strike there.
+  // The script is read before the command is answered, so that the script's faults can strike then.
   const script = parts.nextPayment();
   const order = await checkedOrder(process);
   if (!order) return;
@@ -134,11 +134,11 @@ async function sell(process: Process, kind: TransactionKind): Promise<void> {
   await settle(charge(process, { kind, card, order: charged, trace, tipAllowed }));
 }
 
-/** Ends a payment without a card with 6C, and explains a time-out by a text (docs/zvt.md 11.4). */
+/** Ends a payment without a card with result 6C; a text explains a time-out (docs/zvt.md 11.4). */
 async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"): Promise<void> {
   const { parts } = process;
   parts.screen.show(how);
-  // Only the text distinguishes a time-out, because 6C has other meanings too.
+  // Only the text distinguishes a time-out, because result 6C has other meanings too.
   const text = { text: texts.timeOut[parts.language], charset: process.textCharset() };
   const said = how === "timed-out" ? text : undefined;
   if (how === "cancelled" && parts.is("statuses-a0")) await process.status(status.cancelled);
@@ -147,7 +147,7 @@ async function endWithoutCard(process: Process, how: "cancelled" | "timed-out"):
   await process.abort(code.aborted);
 }
 
-/** Bits of field 19: use the card of Read Card; the register offers a tip (docs/zvt.md 6.2). */
+/** Bits of field 19: pay with Read Card's card; the register offers a tip (docs/zvt.md 6.2). */
 const USE_READ_CARD = 0x02;
 const TIP_ALLOWED = 0x08;
 
@@ -168,7 +168,7 @@ async function cardFor(
   return { card: readCard.card, pin: { pad, first: "right" } };
 }
 
-/** Ends a sale for a card that cannot pay; Card poll reports its kind (docs/zvt.md 6.3). */
+/** Ends a sale with a card that cannot pay; Card poll reports the card's kind (docs/zvt.md 6.3). */
 async function refuseOtherCard(process: Process): Promise<void> {
   process.parts.screen.show("not-for-payments");
   if (process.control !== CARD_POLL) {
@@ -198,7 +198,7 @@ async function reverseMissed(process: Process): Promise<void> {
   const named = findTags(process.request.tags, "lastReceiptNumber")[0]?.value;
   const { last } = memory;
   if (typeof named !== "string" || !last) return;
-  // A register that knows no receipt number can only have missed the very first transaction.
+  // A register that knows no receipt number can only have missed the terminal's first transaction.
   const next = Number(named) === 9_999 ? 1 : Number(named) + 1;
   const missed = named === "" ? options.behaviour.firstReceiptNumber : next;
   if (missed !== last.receiptNumber || ledger.remaining(last.ledgerId) === 0) return;

@@ -85,7 +85,7 @@ const WRONG_CURRENCY = 0x6f;
 
 const PRINTER_COLUMNS_MIN = 16;
 const PRINTER_COLUMNS_MAX = 80;
-/** The smallest limit of a register that the terminal accepts: the size of a report. */
+/** The smallest message limit of a register that the terminal accepts: the size of a report. */
 const MESSAGE_BYTES_MIN = 255;
 
 const REGISTRATION = 0x0600;
@@ -135,7 +135,7 @@ function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   return permitted;
 }
 
-/** Returns the character set of tag 27 if the tag names exactly one (docs/zvt.md 6.1). */
+/** Returns the character set of tag 27; undefined unless it names exactly one (docs/zvt.md 6.1). */
 function agreedCharset(tags: readonly Tag[] | null): Charset | undefined {
   const asked = findTags(tags, "charsets", "charset");
   const code = asked[0]?.value;
@@ -203,7 +203,7 @@ function binary({ serialNumber }: Device): Uint8Array {
   return fromHex(hex.padStart(8 + (hex.length > 8 ? hex.length % 2 : 0), "0"));
 }
 
-/** Returns tag 1F55; from bit 7: end of day, initialisation, diagnosis, service, out of order. */
+/** Returns tag 1F55, from bit 7: end of day, initialisation, diagnosis, service, out of order. */
 function locks({ memory, outOfOrder }: Parts): readonly RawTag[] {
   const first =
     (memory.demands.some((due) => due === "end-of-day" || due === "storage-full") ? 0x80 : 0) +

@@ -28,7 +28,7 @@ export const storedCommands: readonly Command[] = [
     await askHost(process);
     await follow(process, original);
   }),
-  /** Partial reversal 06 23 (docs/zvt.md 6.3): the amount is the unused part of a reservation. */
+  /** Partial reversal 06 23 (docs/zvt.md 6.3): releases the unused part of a reservation. */
   command(0x0623, async (process) => {
     if (process.request.fields.receiptNumber === ENQUIRY) return await reportOpen(process);
     const original = await openReservation(process);
@@ -36,21 +36,21 @@ export const storedCommands: readonly Command[] = [
     const unusedMinor = process.request.fields.amount ?? 0;
     await book(process, original, original.amountMinor - unusedMinor);
   }),
-  /** Book total 06 24 (docs/zvt.md 6.3): the amount is the used part of a reservation. */
+  /** Book total 06 24 (docs/zvt.md 6.3): charges the used part of a reservation. */
   command(0x0624, async (process) => {
     const original = await openReservation(process);
     if (!original) return;
     await book(process, original, process.request.fields.amount ?? original.amountMinor);
   }),
-  /** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): nothing of the reservation was used. */
+  /** Pre-authorisation reversal 06 25 (docs/zvt.md 6.3): releases an unused reservation. */
   command(0x0625, async (process) => {
     const original = await openReservation(process);
     if (!original) return;
-    // Reservations of debit cards end by themselves (docs/zvt.md 6.3).
+    // Reservations on debit cards end by themselves, so no command ends them (docs/zvt.md 6.3).
     if (isDebitCard(original.card)) return await process.abort(code.notForDebitCards);
     await book(process, original, 0);
   }),
-  /** Repeat Receipt 06 20 (docs/zvt.md 6.4); with service byte 03 only the report. */
+  /** Repeat Receipt 06 20 (docs/zvt.md 6.4); service byte 03: the report without the receipt. */
   command(0x0620, async (process) => {
     const { parts, request } = process;
     const service = request.fields.serviceByte ?? 0;
@@ -69,7 +69,7 @@ export const storedCommands: readonly Command[] = [
     }
     await process.complete();
   }),
-  /** Reprint 06 12 (docs/zvt.md 6.4): the receipts of stored transactions, by receipt number. */
+  /** Reprint 06 12 (docs/zvt.md 6.4): prints receipts of stored transactions, by receipt number. */
   command(0x0612, async (process) => {
     const { receiptFrom = "", receiptTo = receiptFrom } = process.request.parts;
     if (!/^\d{8}$/.test(receiptFrom + receiptTo)) return await process.refuse(code.messageWrong);
@@ -91,7 +91,7 @@ export const storedCommands: readonly Command[] = [
 /** The receipt number that asks for all open pre-authorisations. */
 const ENQUIRY = "FFFF";
 
-/** Returns the transaction that the command names; undefined: the command has ended. */
+/** Returns the transaction that the command names; undefined: none, and the command has ended. */
 async function originalOf(
   process: Process,
   { isOne, unknown }: { isOne(stored: StoredTransaction): boolean; unknown: number },
@@ -130,8 +130,8 @@ async function book(process: Process, reservation: StoredTransaction, usedMinor:
 }
 
 /**
- * Books the sale of `usedMinor` of a reservation, else the reversal of `original`. The reversal of
- * a reservation reports zero, and the bank releases what is left.
+ * Books the sale of the used part of a reservation, or else the reversal of `original`. The
+ * reversal of a reservation reports the amount zero, and the bank releases what is left.
  */
 async function follow(process: Process, original: StoredTransaction, usedMinor = 0): Promise<void> {
   const { ledger, memory } = process.parts;
@@ -154,7 +154,7 @@ async function follow(process: Process, original: StoredTransaction, usedMinor =
   await settle(transaction);
 }
 
-/** Reports all open pre-authorisations, in an abort as the protocol wants (docs/zvt.md 6.3). */
+/** Reports all open pre-authorisations in an abort, as the protocol demands (docs/zvt.md 6.3). */
 async function reportOpen(process: Process): Promise<void> {
   const { memory } = process.parts;
   const open = memory.turnover.filter(

@@ -5,7 +5,7 @@ export const ACK = 0x06;
 const DLE = 0x10;
 export const NAK = 0x15;
 
-/** Returns the checksum of a message before doubling, and of ETX (docs/zvt.md 2.3). */
+/** Returns the checksum over a message with no 10 doubled yet, and over ETX (docs/zvt.md 2.3). */
 export function frameCrc(apdu: Uint8Array): number {
   return crcKermit(Uint8Array.of(ETX), crcKermit(apdu));
 }
@@ -23,7 +23,7 @@ export function encodeFrame(apdu: Uint8Array, crc = frameCrc(apdu)): Uint8Array 
 
 /**
  * CRC-16/KERMIT (docs/zvt.md 2.3): polynomial 1021 bit-reflected (8408), start value 0, no final
- * exclusive-or. The code is the simulator's own, so that it finds a mistake of the driver.
+ * exclusive-or. The simulator has code of its own, so that a mistake of the driver's code shows.
  */
 export function crcKermit(bytes: Uint8Array, start = 0): number {
   let crc = start;
@@ -50,12 +50,12 @@ type BadFrameReason = "crc" | "escape" | "too-long" | "cut";
 /** The longest message: 2 control bytes, 3 length bytes, 65535 bytes of data (docs/zvt.md 4.1). */
 const APDU_BYTES_MAX = 2 + 3 + 0xffff;
 
-/** The part of a frame that the next byte belongs to; `broken`: skipped until a new start. */
+/** The part of a frame that the next byte belongs to; `broken`: skipped until a frame begins. */
 type State = "hunt" | "data" | "check" | "broken";
 
 /**
- * Turns the bytes of a serial line into events, in whatever pieces they arrive (docs/zvt.md 2.2).
- * The caller measures T1 and calls {@link FrameReader.silence} when T1 is over.
+ * Turns the bytes of a serial line into events, however the bytes are cut (docs/zvt.md 2.2). The
+ * caller measures T1 and calls {@link FrameReader.silence} when T1 is over.
  */
 export class FrameReader {
   #state: State = "hunt";
@@ -140,7 +140,7 @@ export class FrameReader {
       this.#crcLow = undefined;
       this.#state = "check";
     }
-    // A new start inside a frame: the sender began again (docs/zvt.md 2.2).
+    // A start inside a frame means that the sender began its frame again (docs/zvt.md 2.2).
     else if (byte === STX) this.#begin();
     else this.#break("escape");
   }

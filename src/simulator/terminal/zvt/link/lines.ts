@@ -11,7 +11,7 @@ interface LineHandlers {
 }
 
 interface LineOptions extends port.LineOptions, Timers {
-  /** Returns the number of the running command, by which faults choose. */
+  /** Returns the number of the running command, by which faults are selected. */
   readonly running: () => number | undefined;
   /** Whether command 08 02 has switched ZVT off (docs/zvt.md 6.4). */
   readonly zvtOff?: () => boolean;
@@ -25,15 +25,15 @@ export abstract class Line extends port.RegisterLine<LineOptions, LineHandlers> 
   protected readonly what = "apdu";
 
   /**
-   * Sends a message after earlier ones. `sent`: acknowledged by the register's transport (serial),
-   * or taken by the network (TCP). `failed`: all repeats are used up, or the line is gone.
+   * Sends a message after earlier messages. `sent`: the register's transport has acknowledged it
+   * (serial) or the network has it (TCP). `failed`: all repeats are used up, or the line is gone.
    */
   abstract send(apdu: Uint8Array): Promise<"sent" | "failed">;
 
   /** Sets the speed of a serial line in bits per second; TCP ignores the call. */
   changeSpeed(_bitsPerSecond: number): void {}
 
-  /** Answers with bytes that are no ZVT message (docs/zvt.md 12.7). */
+  /** Answers as a terminal whose ZVT is off: with bytes that are no message (docs/zvt.md 12.7). */
   refuseProtocol(): void {
     this.options.onWire({ what: "noise", direction: "in", note: "ZVT is off" });
     this.port.write(ZVT_OFF);
@@ -127,9 +127,9 @@ const WAITING_MAX = 8;
 export class SerialLine extends Line {
   readonly #reader = new FrameReader();
   #waiting = 0;
-  /** Ends the wait for the ACK of the last frame; undefined: no frame waits. */
+  /** Ends the wait for the ACK of the last frame; undefined: no frame awaits an ACK. */
   #settle: ((how: "ack" | "again" | "gone") => void) | undefined;
-  /** The last good frame, as long as an equal frame counts as its repeat. */
+  /** The last good frame, for as long as an equal frame counts as a repeat. */
   #lastAccepted: Uint8Array | undefined;
   #lastAcceptedAtMs = 0;
 
@@ -151,7 +151,7 @@ export class SerialLine extends Line {
   async #sendUntilAcknowledged(apdu: Uint8Array): Promise<"sent" | "failed"> {
     for (let sends = 1; sends <= SENDS_MAX; sends++) {
       if (this.closed) return "failed";
-      // The wait begins before the write; T2 runs from the end of the frame.
+      // The wait for an ACK begins before the write; its limit T2 runs from the end of the frame.
       const answer = new Promise<"ack" | "again" | "gone">((resolve) => {
         this.#settle = resolve;
       });
@@ -201,7 +201,7 @@ export class SerialLine extends Line {
 
   #acknowledged(): void {
     if (!this.#settle) return;
-    // The register has continued, so that an equal frame is a new message from now on.
+    // The register has gone on, so that an equal frame is a new message from now on.
     this.#lastAccepted = undefined;
     this.#settle("ack");
   }
@@ -211,10 +211,10 @@ export class SerialLine extends Line {
     if (!this.#acknowledge(apdu)) return;
     const sinceMs = clock.monotonicMs() - this.#lastAcceptedAtMs;
     this.#lastAcceptedAtMs = clock.monotonicMs();
-    // A repeat leaves within T2 and takes its time on the wire (docs/zvt.md 2.4). A later equal
-    // frame is a new request, which needs an answer.
+    // The register repeats a frame within T2, plus its time on the wire (docs/zvt.md 2.4). An equal
+    // frame that comes later is a new request, which needs an answer.
     if (this.#lastAccepted && sinceMs <= 2 * t2Ms && sameBytes(this.#lastAccepted, apdu)) {
-      // The register missed our ACK of the frame, whose answer is already on its way.
+      // The register missed our ACK of this frame; the answer to the frame is already on its way.
       onWire({ what: "duplicate", direction: "in", note: "acknowledged and dropped" });
       return;
     }

@@ -22,7 +22,7 @@ const configBits = {
   printMessages: 0x80,
 } as const;
 
-/** The terms without a registration: the terminal prints, and sends no intermediate status. */
+/** The terms before a registration: the terminal prints, and sends no intermediate status. */
 export const unregistered = {
   registered: false,
   configByte: 0x00,
@@ -34,7 +34,7 @@ export const unregistered = {
   permitted: new Set() as ReadonlySet<number>,
   charset: "cp437" as Charset,
   printerWidth: 24,
-  /** The receipts that the register wants (tag 1F04); null: the register did not say. */
+  /** Which receipts the register wants (tag 1F04); null: the register did not say. */
   receiptsWanted: null as number | null,
   /** The largest message that the register accepts (tag 1A), in bytes. */
   messageBytesMax: 0xffff,
@@ -53,7 +53,7 @@ export function has(registration: Registration, bit: keyof typeof configBits): b
 }
 
 export interface Outgoing extends MessageInput {
-  /** Bytes after the end of the message, for faults. */
+  /** Bytes that a fault adds after the end of the message. */
   readonly tail?: Uint8Array;
 }
 
@@ -61,9 +61,9 @@ const MESSAGE_ID_MAX = 999_999;
 
 export class Parts extends TerminalParts<ZvtOptions> {
   readonly #quirks: ReadonlySet<QuirkName>;
-  /** Requests to the register that are still to be made once. */
+  /** Requests to the register that are to be made once and have not been made yet. */
   readonly asksOnce: AskOnce[] = [];
-  /** The register's answers to earlier requests. */
+  /** The register's answers to the terminal's requests so far. */
   readonly asked: Asked[] = [];
   registration: Registration = unregistered;
   language: Language;
@@ -73,11 +73,11 @@ export class Parts extends TerminalParts<ZvtOptions> {
   readCard: { readonly card: CardName; readonly inside: boolean } | undefined;
   /** Files that the register has written (08 14), by their id. */
   readonly files = new Map<number, Uint8Array>();
-  /** Field FA of the last Activate card reader (08 50); null: none since the start. */
+  /** Field FA of the last Activate card reader (08 50); null: no such command came yet. */
   reader: number | null = null;
-  /** Whether the next command is refused, after a software update (docs/zvt.md 12.6). */
+  /** Whether the next command is refused, as by some after an update (docs/zvt.md 12.6). */
   refusesOnce = false;
-  /** Whether the next status enquiry is ignored, after a customer's stop key (docs/zvt.md 12.7). */
+  /** Whether the next status enquiry is ignored, as some do after a stop key (docs/zvt.md 12.7). */
   silentOnce = false;
   /** Whether ZVT is off, after 08 02 or a software update (docs/zvt.md 6.4, 12.7). */
   zvtOff = false;
@@ -122,7 +122,7 @@ export class Parts extends TerminalParts<ZvtOptions> {
     return encodeApdu({ control, data: concat([data, tail]) });
   }
 
-  /** Returns the id of a register's message, which the answer repeats (1F73, docs/zvt.md 9.4). */
+  /** Returns the id of a register's message, for the answer (tag 1F73, docs/zvt.md 9.4). */
   requestId(request: Message): string | undefined {
     if (!this.registration.messageIds) return undefined;
     const id = tagValue(request.tags, "messageSequence");

@@ -24,8 +24,8 @@ import { stageOfStatus, statusText } from "./texts.ts";
 export interface Command {
   readonly control: number;
   /**
-   * Whether a locked or unregistered terminal runs the command (docs/zvt.md 5.3); a command without
-   * a completion could not be refused.
+   * Whether a locked or unregistered terminal runs the command (docs/zvt.md 5.3): a command that
+   * has no completion could not be refused.
    */
   readonly whenLocked: boolean;
   run(process: Process): Promise<void>;
@@ -46,9 +46,9 @@ export type Answer =
   | { readonly kind: "silent"; readonly because: Silence };
 
 type Silence =
-  /** T3 is over, or the time that a sale with goods has. */
+  /** T3 is over, or the time within which a register reports the goods of a sale. */
   | "time-out"
-  /** No repeat of the message was acknowledged. */
+  /** The register acknowledged neither the message nor its repeats. */
   | "not-delivered"
   | "line-closed";
 
@@ -62,7 +62,7 @@ interface Asking {
 }
 
 const STATUS_ENQUIRY = 0x0501;
-/** The time in which the last ACK leaves, before a restart takes the lines away. */
+/** The time that the last ACK gets to leave, before a restart takes the lines away. */
 const LAST_ACK_MS = 100;
 
 /** A register's command until its end; meanwhile the terminal is master (docs/zvt.md 1.3, 5.2). */
@@ -70,13 +70,13 @@ export class Process extends RunningCommand<Parts, Point> {
   override readonly control: number;
   readonly request: Message;
   readonly line: Line;
-  /** Cancels the wait for a card or a key; undefined: Abort (06 B0) comes too early or too late. */
+  /** Cancels the wait for a card or key; undefined: Abort (06 B0) is now too early or too late. */
   cancel: (() => void) | undefined;
-  /** Whether a closed line cancels the command; a payment continues without its register. */
+  /** Whether the end of the line cancels the command; a payment continues without its register. */
   endsWithLine = false;
-  /** Whether the last message has left, after which the register is master again. */
+  /** Whether the terminal has sent its last message, so that the register is master again. */
   ending = false;
-  /** The message that waits for its answer, with its id (docs/zvt.md 9.4). */
+  /** The message that awaits its answer, and the message's id (docs/zvt.md 9.4). */
   #asked: { readonly id: string | undefined; settle(answer: Answer): void } | undefined;
   #exchange: Promise<unknown> = Promise.resolve();
   readonly #requestBytes: Uint8Array;
@@ -129,8 +129,8 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   /**
-   * Sends the last answer again if `bytes` repeat the command in time, because the register missed
-   * our ACK (docs/zvt.md 2.4). Returns whether they do.
+   * Sends the last answer again if `bytes` are a repeat of the command in time: the register missed
+   * our ACK (docs/zvt.md 2.4). Returns whether `bytes` are a repeat.
    */
   answersRepeat(bytes: Uint8Array): boolean {
     const sinceMs = this.parts.clock.monotonicMs() - this.#startedMs;
@@ -142,19 +142,19 @@ export class Process extends RunningCommand<Parts, Point> {
     return isRepeat;
   }
 
-  /** Answers the command with 80 00, unless a fault refuses the command. */
+  /** Acknowledges the command (80 00), unless a fault refuses the command. */
   async accept(): Promise<void> {
     await this.#prepareAnswer();
     await this.#answer("positive-acknowledgement", {});
     await this.reach("accepted");
   }
 
-  /** Answers 80 00 to a command that has no completion (docs/zvt.md 5.2). */
+  /** Acknowledges (80 00) a command that has no completion (docs/zvt.md 5.2). */
   async finish(): Promise<void> {
     await this.answerWith("positive-acknowledgement", {});
   }
 
-  /** Answers the command with 84 xx, which ends it. */
+  /** Refuses the command (84 xx), which ends it. */
   async refuse(code: number): Promise<undefined> {
     await this.answerWith("negative-acknowledgement", { errorCode: code });
   }
@@ -201,8 +201,8 @@ export class Process extends RunningCommand<Parts, Point> {
   }
 
   async sayRaw(apdu: Uint8Array, asking: Asking = {}): Promise<Answer> {
-    // A message waits for the answer to the previous message, even to a prompt that was cancelled,
-    // whose answer would count as this message's.
+    // Each message waits for the answer to the previous one, even to a prompt that was cancelled:
+    // that answer would otherwise count for this message.
     const before = this.#exchange;
     const exchange = before.then(() => this.#ask(apdu, asking));
     this.#exchange = exchange.catch(() => undefined);
@@ -211,7 +211,7 @@ export class Process extends RunningCommand<Parts, Point> {
 
   async #ask(apdu: Uint8Array, { timeoutMs, sent, id }: Asking): Promise<Answer> {
     this.signal.throwIfAborted();
-    // The wait for the answer begins before the write, its time after the write.
+    // The wait for the answer begins before the write; its time limit begins after the write.
     const { promise: answer, resolve: settle } = Promise.withResolvers<Answer>();
     this.#asked = { id, settle };
     const how = await this.line.send(apdu);
@@ -223,7 +223,7 @@ export class Process extends RunningCommand<Parts, Point> {
     const limitMs = timeoutMs ?? this.parts.options.timers.t3Ms;
     const timer = this.parts.clock.startTimer("T3", limitMs, () => {
       this.#settle({ kind: "silent", because: "time-out" });
-      // T3 ends the connection (docs/zvt.md 3.3); the end of a window for goods does not.
+      // T3 closes the connection (docs/zvt.md 3.3); a longer limit, as for goods, does not.
       if (timeoutMs === undefined && this.line.transport === "tcp") this.line.close();
     });
     const given = await answer;
@@ -239,11 +239,11 @@ export class Process extends RunningCommand<Parts, Point> {
     const answer = await this.say("intermediate-status", this.#statusInput(code));
     const lost = answer.kind === "silent" && answer.because !== "line-closed";
     // An unanswered status aborts the command (docs/zvt.md 3.3, 5.1). A line that the register has
-    // closed does not, because the customer at the terminal does not notice that.
+    // closed does not abort it, because the customer at the terminal does not notice the line.
     if (lost && this.cancel) throw new ProcessOver("a status was not answered");
   }
 
-  /** Returns 04 FF with the status, T4 in minutes, and a text for the display (docs/zvt.md 7.2). */
+  /** Returns the status 04 FF with T4 in minutes and a text for the display (docs/zvt.md 7.2). */
   #statusInput(code: number): Outgoing {
     const { parts } = this;
     const minutes = parts.is("t4-byte-zero") ? 0 : parts.options.timers.t4Ms / 60_000;
@@ -257,7 +257,7 @@ export class Process extends RunningCommand<Parts, Point> {
     };
   }
 
-  /** Returns the agreed character set, or the character set of a fault, which is used up. */
+  /** Returns the agreed character set, or the character set that a fault demands once. */
   textCharset(): Charset {
     const agreed = this.parts.is("latin1") ? "iso8859-1" : this.parts.registration.charset;
     return (this.fault("charset")?.["set"] as Charset) ?? agreed;
@@ -278,7 +278,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return answer;
   }
 
-  /** Ends the command with a report, because Read Card has no 06 0F (docs/zvt.md 5.2, 6.7). */
+  /** Ends the command with a report, because Read Card has no completion (docs/zvt.md 5.2, 6.7). */
   async completeWithReport(input: Outgoing): Promise<void> {
     await this.reach("report");
     this.ending = true;
@@ -291,20 +291,20 @@ export class Process extends RunningCommand<Parts, Point> {
     this.parts.host.reboot();
   }
 
-  /** Ends the command with 06 0F. */
+  /** Ends the command with its completion (06 0F). */
   async complete(input: Outgoing = {}, name: MessageName = "completion"): Promise<void> {
     await this.reach("completion");
     this.ending = true;
     await this.say(name, input, { sent: "completed" });
   }
 
-  /** Ends the command with 06 1E. */
+  /** Ends the command with an abort (06 1E). */
   async abort(resultCode: number, input: Outgoing = {}): Promise<undefined> {
     const parts = this.fault("abort-without-code") ? {} : { ...input.parts, resultCode };
     await this.complete({ ...input, parts }, "abort-from-pt");
   }
 
-  /** Returns the message, without tags if the register knows no containers (docs/zvt.md 4.3). */
+  /** Returns the message, without tags for a register without containers (docs/zvt.md 4.3). */
   #permitted(input: Outgoing): Outgoing {
     if (input.tags === undefined || this.mayContain) return input;
     const { tags: _, ...rest } = input;
@@ -318,7 +318,7 @@ export class Process extends RunningCommand<Parts, Point> {
     return this.control === STATUS_ENQUIRY && ((this.request.fields.serviceByte ?? 0) & 0x04) !== 0;
   }
 
-  /** Returns the arguments of a fault of this name that strikes now; undefined: none strikes. */
+  /** Returns the arguments of the fault `name` if it strikes now; undefined: it does not. */
   fault(name: FaultName): FaultArguments | undefined {
     return this.parts.faults.take(name, { command: this.control });
   }

@@ -35,12 +35,12 @@ export function zvtCard(name: CardName): ZvtCard {
   return { ...testCards[name], ...codes[name] };
 }
 
-/** The values of tag 1F12 (docs/zvt.md 11.2). */
+/** The values of tag 1F12: how the card was read (docs/zvt.md 11.2). */
 const technologyCodes = { chip: 1, contactless: 2 } as const;
-/** The values of tag 1F10 (docs/zvt.md 11.2). */
+/** The values of tag 1F10: how the cardholder was checked (docs/zvt.md 11.2). */
 const holderCheckCodes = { none: 0, "online-pin": 2 } as const;
 
-/** The facts of a transaction that 04 0F reports. */
+/** The facts of a transaction that a report (04 0F) contains. */
 export type Reported = Omit<
   StoredTransaction,
   "receiptNumber" | "kind" | "ledgerId" | "state" | "closed"
@@ -88,7 +88,7 @@ function shortReport(fields: FieldInputs): MessageInput {
   return { parts: { resultCode: 0x00 }, fields: Object.fromEntries(kept) };
 }
 
-/** Returns the tags that some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
+/** Returns the tags that only some terminals add (docs/zvt.md 12.2, 12.3, 12.5). */
 function otherTags(reported: Reported, parts: Parts): readonly RawTag[] {
   return [
     ...(parts.is("long-trace") ? [tag("longTrace", digits(reported.trace, 8))] : []),
@@ -136,7 +136,7 @@ export function declinedReport(
   };
 }
 
-/** Returns the report of a transaction that ended before the bank was asked (27 6C). */
+/** Returns the report of a transaction that ended before the bank was asked (field 27: 6C). */
 export function abortedReport(
   resultCode: number,
   device: Device,
@@ -147,7 +147,7 @@ export function abortedReport(
   return { charset: text.charset, fields: { ...fields, additionalText: text.text } };
 }
 
-/** Returns the fields with a time and its day, MMDD (docs/zvt.md 7.1). */
+/** Returns fields with the time and the day, MMDD (docs/zvt.md 7.1). */
 export function timeFields(atMs: number): FieldInputs {
   const local = localTime(new Date(atMs));
   return { time: local.time, date: local.date.slice(4) };
@@ -170,7 +170,7 @@ function cardTags(card: ZvtCard): readonly RawTag[] {
 /** A field of a later revision than 13.08, whose length is unknown (docs/zvt.md 11.1). */
 export const unknownField = fromHex("760102");
 
-/** Tags that no table has, with numbers of one, two and three bytes. */
+/** Tags that no table lists, whose numbers have one, two and three bytes. */
 export const unknownTags: readonly RawTag[] = [
   rawTag(0xdf01, fromHex("0102")),
   rawTag(0x5e, fromHex("aabb")),

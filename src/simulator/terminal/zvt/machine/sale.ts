@@ -18,7 +18,7 @@ import { type Answer, type Process, readable } from "./process.ts";
 import { abortedReport, approvedReport, unknownField, unknownTags } from "./report.ts";
 import { status } from "./texts.ts";
 
-/** The amount and currency of a sale, after the command has been checked. */
+/** The amount and the currency of a sale whose command has been checked. */
 type Order = Booking["order"];
 
 /** The result codes by their meaning (docs/zvt.md 11.4). */
@@ -52,12 +52,12 @@ export type Presented =
   | { readonly card: CardName; readonly pin: CardPin; readonly outcome?: Outcome }
   | ("cancelled" | "timed-out" | "other-card");
 
-/** Accepts a sale; undefined: amount or currency is wrong, and the command has ended. */
+/** Accepts a sale; undefined: its amount or currency is wrong, and the command has ended. */
 export async function checkedOrder(process: Process): Promise<Order | undefined> {
   const { parts, request } = process;
   const { behaviour } = parts.options;
   const { amount, currency } = request.fields;
-  // A real terminal would ask for a missing amount on its keys; the simulated one has none.
+  // A real terminal asks its user for a missing amount; the simulated one has no keys for that.
   if (amount === undefined) return await process.refuse(code.messageWrong);
   await process.accept();
   const used = currency ?? (behaviour.currencies[0] as string);
@@ -102,7 +102,7 @@ function cardWaitMs({ parts, request }: Process): number {
   return seconds === undefined ? parts.options.pace.cardWaitMs : seconds * 1_000;
 }
 
-/** Asks the bank; Abort now comes too late (docs/zvt.md 5.2). */
+/** Asks the bank; from now on Abort comes too late (docs/zvt.md 5.2). */
 export async function askHost(process: Process, script: PaymentScript = {}): Promise<void> {
   await process.reach("host");
   await failByFault(process);
@@ -110,7 +110,7 @@ export async function askHost(process: Process, script: PaymentScript = {}): Pro
   await process.pause("host", script.hostMs ?? process.parts.options.pace.hostMs);
 }
 
-/** Asks the bank, and again after each wrong PIN, which has its own report (docs/zvt.md 11.4). */
+/** Asks the bank, and again after each wrong PIN; each wrong PIN is reported (docs/zvt.md 11.4). */
 export async function askHostWithPin(
   process: Process,
   pin: CardPin,
@@ -135,13 +135,13 @@ async function reportWrongPin(process: Process): Promise<void> {
   await process.report(abortedReport(code.wrongPin, process.parts.device));
 }
 
-/** Ends a command that charged nothing, with a report of the result code. */
+/** Ends a command that charged nothing; a report gives the result code. */
 export async function stop(process: Process, resultCode: number): Promise<undefined> {
   await process.report(abortedReport(resultCode, process.parts.device));
   await process.abort(resultCode);
 }
 
-/** Ends the command with 06 1E if the fault `fail` strikes. */
+/** Ends the command with an abort (06 1E) if the fault `fail` strikes. */
 export async function failByFault(process: Process): Promise<void> {
   const fault = process.fault("fail");
   if (!fault) return;
@@ -181,7 +181,7 @@ function taken(answer: Answer, knowsPartly: boolean): Taken {
   if (answer.kind === "positive") return "acknowledged";
   if (answer.kind === "silent") return answer.because === "time-out" ? "no-answer" : "line-lost";
   if (answer.code !== code.partlyIssued || !knowsPartly) return "not-issued";
-  // An unreadable answer counts as nothing issued.
+  // An answer that cannot be read counts as "no goods came out".
   const issuedMinor = readable(answer.apdu)?.fields.amount;
   return issuedMinor === undefined ? "not-issued" : { issuedMinor };
 }
@@ -202,15 +202,15 @@ function stands({ kind }: { readonly kind: TransactionKind }): boolean {
   return kind !== "payment" && kind !== "reservation";
 }
 
-/** Books a transaction at the bank; the terminal stores it if it is final at once. */
+/** Books a transaction at the bank; if it is final at once, the terminal stores it. */
 export function charge(process: Process, booking: Booking, title?: string): Transaction {
   const final = stands(booking);
-  // Newer terminals keep the bank's answer, whatever the register answers (docs/zvt.md 9.1).
+  // Newer terminals keep the bank's answer, even if the register is silent (docs/zvt.md 9.1).
   const isStored = final || !process.parts.options.behaviour.autoReversal;
   return { process, title, stored: book(process.parts, booking, { final, isStored }) };
 }
 
-/** Reports and prints a transaction; all acknowledgements make it final (docs/zvt.md 9.1). */
+/** Reports and prints a transaction, which all acknowledgements make final (docs/zvt.md 9.1). */
 export async function settle(transaction: Transaction): Promise<void> {
   const { process } = transaction;
   await process.reach("charged");
@@ -263,7 +263,7 @@ async function printed(transaction: Transaction): Promise<boolean> {
   const printable = wrong ? { ...stored, amountMinor: 0 } : stored;
   const how = await printReceipts(process, printable, transaction.title);
   if (how === "printed") return true;
-  // The receipt is part of the acknowledgement (docs/zvt.md 9.1).
+  // Without the printed receipt a transaction is not acknowledged (docs/zvt.md 9.1).
   await undo(transaction, how === "silent" ? "no-answer" : "not-printed");
   return false;
 }
@@ -278,7 +278,7 @@ function commit({ process, stored }: Transaction): void {
   if (stored.kind === "payment") screen.show("approved");
 }
 
-/** Pays back the price of goods that did not come out (docs/zvt.md 8.4). */
+/** Pays back the price of the goods that did not come out (docs/zvt.md 8.4). */
 function takePartBack(transaction: Transaction, issuedMinor: number): void {
   const { process, stored } = transaction;
   const { ledger, memory, options } = process.parts;
@@ -292,7 +292,7 @@ function takePartBack(transaction: Transaction, issuedMinor: number): void {
   if (!options.behaviour.autoReversal) memory.change(transaction.stored);
 }
 
-/** Undoes a transaction that the register did not accept; a final transaction is only completed. */
+/** Undoes a transaction that the register did not accept; one that is final is only completed. */
 async function undo(transaction: Transaction, because: UndoReason | "not-printed"): Promise<void> {
   const { process } = transaction;
   const { behaviour } = process.parts.options;

@@ -33,7 +33,7 @@ const REGISTRATION = 0x0600;
 const STATUS_ENQUIRY = 0x0501;
 const ABORT = 0x06b0;
 
-/** Every command that the terminal knows; other commands get 84 83 00 (docs/zvt.md 4.1). */
+/** Every command that the terminal knows; it refuses others with 84 83 00 (docs/zvt.md 4.1). */
 const commands = new Map(
   [
     ...administrationCommands,
@@ -49,7 +49,7 @@ const commands = new Map(
 export class Terminal extends Machine<Parts, Process> {
   override readonly toggles = togglesOf(this.parts);
   readonly routes = texts.protocolRoutes.zvt;
-  /** The command that a register sent right after the end of the previous command. */
+  /** A command that came instead of the answer to the last message of the previous command. */
   #next: { line: Line; bytes: Uint8Array } | undefined;
 
   constructor(parts: Parts) {
@@ -114,7 +114,7 @@ export class Terminal extends Machine<Parts, Process> {
     return described(apdu, this.running?.control);
   }
 
-  /** Restarts the terminal, which loses command and registration (docs/zvt.md 6.4, 10.4). */
+  /** Restarts the terminal, which forgets command and registration (docs/zvt.md 6.4, 10.4). */
   override powerCycle(): void {
     super.powerCycle();
     this.parts.registration = unregistered;
@@ -129,7 +129,7 @@ export class Terminal extends Machine<Parts, Process> {
       return;
     }
     if (!hasTrueLength(bytes)) {
-      // The transport has acknowledged; the application refuses (docs/zvt.md 2.4, 4.1).
+      // The frame is acknowledged already; its content is refused (docs/zvt.md 2.4, 4.1).
       this.#refuse(line, code.messageWrong);
       return;
     }
@@ -137,7 +137,7 @@ export class Terminal extends Machine<Parts, Process> {
     const process = this.running;
     if (apdu.control >> 8 === 0x80 || apdu.control >> 8 === 0x84) {
       const isLate = process?.line === line && !process.answered(apdu);
-      // A register asks again for a report that waits for no answer any more (docs/zvt.md 8.3).
+      // The register asks for a report again, but too late for an answer (docs/zvt.md 8.3).
       if (isLate && apdu.control === 0x849c) this.#refuse(line, code.notPossible);
       return;
     }
@@ -149,7 +149,7 @@ export class Terminal extends Machine<Parts, Process> {
       this.#next = { line, bytes };
       process.unanswered();
     } else if (process.line === line && process.answersRepeat(bytes)) {
-      // The terminal has sent the same answer again.
+      // `answersRepeat` has sent the same answer again, so nothing is left to do.
     } else if (apdu.control === ABORT && process.line === line) {
       this.#abort(process);
     } else {
@@ -167,13 +167,13 @@ export class Terminal extends Machine<Parts, Process> {
     const message = isRefused
       ? undefined
       : readable(bare ?? apdu, { charset: registration.charset });
-    // The command or the number of a field is unknown (docs/zvt.md 4.1).
+    // The terminal does not know this command, or a field's number in it (docs/zvt.md 4.1).
     if (!command || typeof message?.unknownField === "number") {
       this.#refuse(line, code.notPossible);
     } else if (!message) {
       this.#refuse(line, code.messageWrong);
     } else if (this.#hasAnotherMood(line, message)) {
-      // A deviation has refused the command, or ignores it.
+      // The terminal, which deviates here from ZVT, has refused the command or ignores it.
     } else if (this.#isWrong(message)) {
       this.#refuse(line, code.wrongPin);
     } else if (!command.whenLocked && registrationRequired && !registration.registered) {
@@ -183,7 +183,7 @@ export class Terminal extends Machine<Parts, Process> {
     }
   }
 
-  /** Whether a deviation ignores or refuses the command (docs/zvt.md 12.6, 12.7). */
+  /** Whether a deviation from ZVT ignores or refuses the command (docs/zvt.md 12.6, 12.7). */
   #hasAnotherMood(line: Line, { control }: Message): boolean {
     if (this.parts.silentOnce && control === STATUS_ENQUIRY) {
       this.parts.silentOnce = false;
@@ -201,7 +201,7 @@ export class Terminal extends Machine<Parts, Process> {
     const { device } = this.parts;
     const password = parts.password ?? parts.oldPassword;
     if (device.password === null || password === undefined) return false;
-    // Terminals of card complete compare five digits, and none to register (docs/zvt.md 12.2).
+    // Terminals of card complete compare five digits; registration needs none (docs/zvt.md 12.2).
     const lax = this.parts.is("five-digit-password");
     if (lax && control === REGISTRATION) return false;
     const count = lax ? 5 : 6;
@@ -215,7 +215,7 @@ export class Terminal extends Machine<Parts, Process> {
     if (next && !next.line.closed) this.#received(next.line, next.bytes);
   }
 
-  /** Answers Abort of a running command (docs/zvt.md 5.2, 6.6). */
+  /** Answers an Abort that comes while a command runs (docs/zvt.md 5.2, 6.6). */
   #abort(process: Process): void {
     if (this.parts.is("ignores-abort") || process.fault("ignore-abort")) return;
     const isLate = process.cancel && process.fault("late-approval");
@@ -232,7 +232,7 @@ export class Terminal extends Machine<Parts, Process> {
   }
 }
 
-/** Runs the command; a locked terminal refuses most commands with 06 1E (docs/zvt.md 5.3). */
+/** Runs the command; a locked terminal refuses most commands with an abort (docs/zvt.md 5.3). */
 async function runUnlessLocked(command: Command, process: Process): Promise<void> {
   const { memory, outOfOrder } = process.parts;
   const lock = curesSomething(memory, command.control) ? undefined : mostUrgent(memory);
@@ -255,7 +255,7 @@ function reverseUnfinished({ ledger, memory, options }: Parts): void {
   }
 }
 
-/** Returns the switchable conditions of a ZVT terminal. */
+/** Returns the conditions of a ZVT terminal that `POST /state` switches. */
 function togglesOf(parts: Parts): Machine["toggles"] {
   return {
     get zvtOff() {
