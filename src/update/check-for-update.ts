@@ -53,14 +53,14 @@ interface CheckSettings extends WebSettings {
   readonly version: string;
   /** "ask": the check only names a version. "fetch": it also downloads the version. */
   readonly how: "ask" | "fetch";
-  /** Gets each repaired damage of the metadata, and each release with wrong metadata. */
+  /** Called with each repaired damage of the metadata, and each release with wrong metadata. */
   readonly alarm: (message: string) => void;
-  /** Replaces the free bytes of the disk in tests. */
+  /** Replaces the reading of the disk's free bytes in tests. */
   readonly freeBytes?: () => number;
 }
 
 interface CheckResult {
-  /** The version to take; undefined: the installation has the newest that it may have. */
+  /** The version to take; undefined: the installation has the newest version that it may have. */
   readonly version: string | undefined;
   readonly notes: string;
   /** Whether the launcher may take the version now. */
@@ -84,7 +84,7 @@ export async function checkNow(
     const why = "there is no check for an update: UPDATE_URL is not set";
     throw new ProgramExit(exitCodes.configuration, why);
   }
-  // A launcher that finishes a switch after a cut needs the lock.
+  // A launcher that finishes an interrupted switch needs the lock, so there is no check now.
   const lock = readSwitch(dataDirectory) ? undefined : tryUpdateLock(dataDirectory);
   if (!lock) return undefined;
   const over = new AbortController();
@@ -170,7 +170,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
     const { version: next, notes } = release;
     if (settings.how === "ask") return { version: next, notes, isReady: false };
     await fetchRelease(settings, own.platform, release, targets).catch((error: unknown) => {
-      // Partial downloads stay for the next check, unless payments need their room.
+      // Partial downloads are kept for the next check, unless payments need their room on the disk.
       if (isDiskFull(error)) makeRoom(dataDirectory, { storesToo: false });
       throw error;
     });
@@ -180,7 +180,7 @@ async function check(settings: CheckSettings): Promise<CheckResult> {
   });
 }
 
-/** Returns the release to take, and stores its offer, so that a lowered share changes nothing. */
+/** Returns the release to take. Stores its offer, which a lowered rollout share does not end. */
 function chosen(
   { dataDirectory, channel, clock, version }: CheckSettings,
   { platform, builtMs }: Delivery,
@@ -203,12 +203,12 @@ function chosen(
   return taken;
 }
 
-/** The room for a runtime, as a multiple of its archive: the archive, and three times its size. */
+/** The room that a runtime needs, in archive sizes: one for the archive, three for its content. */
 const RUNTIME_GROWTH = 4;
 
 /**
  * Downloads and unpacks a release, unless an earlier check has done so. When the promise resolves,
- * the version is whole next to the present version; the file that marks it as whole came last.
+ * the new version is whole next to the present version; the mark of a whole version came last.
  */
 async function fetchRelease(
   { dataDirectory, root, url, version, freeBytes }: CheckSettings,
@@ -223,8 +223,8 @@ async function fetchRelease(
     hashes: JSON.stringify(Object.entries(programs.hashes).sort()),
   };
   const { laid: last } = readState(dataDirectory);
-  // A whole version that is not signed came by `--delivery` and is replaced, unless the root names
-  // it: then programs of another data folder may use it.
+  // A whole version that is not signed came by `--delivery` and is replaced, unless the files at
+  // the root name this version: then programs of another data folder may use it.
   const isNamed = lineIn(join(root, "current"))[0] === release.version;
   const isSigned = last?.version === unpacked.version && last.hashes === unpacked.hashes;
   if (existsSync(join(to, "complete")) && (isNamed || isSigned)) return;
@@ -248,7 +248,7 @@ async function fetchRelease(
     removeWhole(archive);
   }
   const archive = await fetch(programs, "programs");
-  // `unpack` replaces a folder without the mark.
+  // Without its mark the folder does not count as a version, and `unpack` replaces the folder.
   if (existsSync(to)) {
     rmSync(join(to, "complete"), { force: true });
     syncFolder(to);
@@ -265,7 +265,7 @@ function targetOf(all: readonly TargetFile[], path: string): TargetFile {
   throw new UpdateError("no-target", `the signed metadata name no target ${path}`);
 }
 
-/** Removes the folder and throws when the folder has another version than the signed metadata. */
+/** Removes the folder and throws unless it contains the version of the signed metadata. */
 function mustBe({ version, platform }: OfferedRelease, folder: string, runtime: string): void {
   const delivery = deliveryIn(folder);
   const [named] = lineIn(join(folder, "runtime"));
@@ -295,7 +295,7 @@ function metadataFolderOf(dataDirectory: string): string {
   return join(updateFolderOf(dataDirectory), "metadata");
 }
 
-/** Returns when the first of the stored metadata expires; null: a file is missing or damaged. */
+/** Returns when the first stored metadata expire; null: a file is missing or damaged. */
 function nextExpiryMs(dataDirectory: string): number | null {
   try {
     const times = ["root", "targets", "snapshot", "timestamp"].map((role) => {

@@ -6,13 +6,13 @@ import { removeWhole, sizeOf } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
 const MEGABYTE = 1_000_000;
-/** The room that stays free for payments. */
+/** The room on the disk that an update leaves free for payments. */
 const MARGIN_BYTES = 50 * MEGABYTE;
 /** The room for the records of a switch, and for the first log lines of the started programs. */
 const SWITCH_MARGIN_BYTES = 5 * MEGABYTE;
 /** The factor by which the next version may be larger than the present one. */
 const GROWTH = 1.25;
-/** The copies of each database: one of the self-test, of the switch, and of a failed version. */
+/** The copies of each database: for the self-test, for the switch, and of a version that failed. */
 const STORE_COPIES = 3;
 
 /**
@@ -46,8 +46,8 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 /**
- * Removes files of an update that it does not need. `storesToo`: the copies of the databases from
- * before the switch are removed too.
+ * Removes files that earlier updates left and that are not needed. `storesToo`: also removes the
+ * copies that were made of the databases before the switch.
  */
 export function makeRoom(
   dataDirectory: string,
@@ -65,7 +65,7 @@ function freeBytes(folder: string): number {
   return bavail * bsize;
 }
 
-/** Throws {@link UpdateError} when the folder's disk has less room. */
+/** Throws {@link UpdateError} when the folder's disk has less room than `bytes`. */
 export function requireRoom(folder: string, bytes: number, free = freeBytes(folder)): void {
   if (free >= bytes) return;
   const [has, wants] = [free, bytes].map((one) => Math.ceil(one / MEGABYTE));
@@ -74,9 +74,9 @@ export function requireRoom(folder: string, bytes: number, free = freeBytes(fold
 
 /**
  * Removes the versions that are neither named by the root's files nor among `kept`, and the
- * runtimes that no remaining version needs (docs/updates.md 4.5). The mark of a version goes first,
- * so that a half removed folder is never run; a runtime has no mark and loses its name first. Files
- * in use stay until the next call.
+ * runtimes that no remaining version needs (docs/updates.md 4.5). The mark of a version is removed
+ * first, so that a half removed version is never run; a runtime has no mark and loses its name
+ * first. Files in use stay until the next call.
  */
 export function clearOldVersions(
   root: string,
@@ -107,7 +107,7 @@ export function clearOldVersions(
 
 const REMOVING = ".removing";
 
-/** Renames a runtime, so that a half removed one is never used, and returns the new path. */
+/** Renames a runtime, so that a half removed runtime is never used, and returns the new path. */
 function withoutName(runtimes: string, name: string): string {
   if (name.endsWith(REMOVING)) return join(runtimes, name);
   const to = join(runtimes, `${name}${REMOVING}`);
@@ -117,16 +117,15 @@ function withoutName(runtimes: string, name: string): string {
   return to;
 }
 
-/** Returns the only line of a file; empty: there is no such file. */
+/** Returns the only line of a file; an empty array if there is no such file. */
 export function lineIn(file: string): string[] {
   return existsSync(file) ? [readFileSync(file, "utf8").trim()] : [];
 }
 
-/** Ignores failures: Windows refuses to remove files in use, and the next call tries again. */
 function quietly(remove: () => void): void {
   try {
     remove();
   } catch {
-    // The next call tries again.
+    // Windows refuses to remove files in use; the next call tries again.
   }
 }

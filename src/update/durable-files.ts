@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from
 import { dirname, join } from "node:path";
 import { replaceSynced, syncFile, syncFolder } from "../shared/store/store-file.ts";
 
-/** Syncs the files of a folder without subfolders, and their names. */
+/** Syncs the files of a folder that has no subfolders, and the files' names. */
 export function syncFlatFolder(folder: string): void {
   for (const name of readdirSync(folder)) syncFile(join(folder, name));
   syncFolder(folder);
@@ -12,12 +12,12 @@ export function makeFolder(folder: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
-/** Removes a file, or a folder with everything in it, if there is one. */
+/** Removes a file, or a folder with all its content, if it exists. */
 export function removeWhole(path: string): void {
   rmSync(path, { recursive: true, force: true, maxRetries: 5 });
 }
 
-/** Returns the bytes of a file, or of all files of a folder; 0: there is neither. */
+/** Returns the bytes of a file, or of all files in a folder; 0 if the path does not exist. */
 export function sizeOf(path: string): number {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat?.isDirectory()) return stat?.size ?? 0;
@@ -33,8 +33,8 @@ const PAUSE_MS = 100;
 const held = new Set(["EPERM", "EACCES", "EBUSY"]);
 
 /**
- * Does work on files, on Windows repeatedly for ten seconds, because a virus scanner holds new
- * files for a moment. The whole process waits. The work must be able to begin anew.
+ * Does work on files. On Windows the work is tried for ten seconds, because a virus scanner holds
+ * new files for a moment; the whole process waits. It must be possible to begin the work anew.
  */
 export function patiently<T>(work: () => T): T {
   for (let tries = 0; ; tries++) {
@@ -54,25 +54,25 @@ export function replaceHeld(path: string, text: string, mode?: number): void {
   patiently(() => replaceSynced(path, text, mode));
 }
 
-/** Removes a file, even if another program holds it for a moment. Does not sync its folder. */
+/** Removes a file, even if another program holds it for a moment. Its folder is not synced. */
 export function removeHeld(path: string): void {
   patiently(() => rmSync(path, { force: true }));
 }
 
-/** Renames a file, even if another program holds it for a moment; on disk when this returns. */
+/** Renames a file, even if another program holds it for a moment. The new name is then on disk. */
 export function renameSynced(from: string, to: string): void {
   patiently(() => renameSync(from, to));
   syncFolder(dirname(to));
   if (dirname(from) !== dirname(to)) syncFolder(dirname(from));
 }
 
-/** Writes a value as JSON and makes the folder of the file; on disk when this returns. */
+/** Writes a value as JSON; makes the file's folder. The file is on disk when this returns. */
 export function writeJson(path: string, value: object): void {
   makeFolder(dirname(path));
   replaceHeld(path, `${JSON.stringify(value)}\n`);
 }
 
-/** Removes a file if there is one; on disk when this returns. */
+/** Removes a file if it exists; the removal is on disk when this returns. */
 export function removeNow(path: string): void {
   if (!existsSync(path)) return;
   removeHeld(path);

@@ -4,7 +4,7 @@ type UpdateFaultCode =
   | "address"
   /** No answer came: unknown name, no connection, a broken line, an untrusted certificate. */
   | "unreachable"
-  /** The server answered with a status that is no success. */
+  /** The server answered with an HTTP status that does not mean success. */
   | "http-status"
   | "redirected"
   /** Too few bytes came in a window of time, or the whole file took too long. */
@@ -17,9 +17,9 @@ type UpdateFaultCode =
   /** A signature, version or hash of the metadata is wrong. */
   | "metadata-refused"
   | "metadata-expired"
-  /** There are no metadata and no trusted root to begin with. */
+  /** There are no stored metadata, and no trusted root with which metadata could begin. */
   | "no-root"
-  /** The signed metadata name no such target. */
+  /** The signed metadata do not name the requested target. */
   | "no-target"
   /** An archive is damaged, or has entries that no delivery has. */
   | "archive"

@@ -6,13 +6,13 @@ export interface Release {
   readonly platform: string;
   /** Each channel that has the version, with its rollout share in percent. */
   readonly channels: Readonly<Record<string, number>>;
-  /** The smallest version from which an installation may come. */
+  /** The smallest version of an installation that may take this version directly. */
   readonly follows: string;
   /** The time before which the version is not offered. */
   readonly notBeforeMs: number;
-  /** Whether installations that have not taken the version take it no more. */
+  /** Whether the publisher has withdrawn the version: then no further installation takes it. */
   readonly withdrawn: boolean;
-  /** Newer versions that this one replaces: the only way back to an older version. */
+  /** Newer versions that this version replaces: the only way back to an older version. */
   readonly replaces: readonly string[];
 }
 
@@ -23,7 +23,7 @@ interface Candidate {
   readonly version: string;
   readonly platform: string;
   readonly channel: string;
-  /** The versions that the kiosk was offered once: a later cut of a share does not matter to it. */
+  /** The versions that were once offered to the kiosk; a lowered rollout share ends no offer. */
   readonly offered: readonly string[];
   /** The versions whose programs failed on the kiosk. */
   readonly barred: readonly string[];
@@ -41,15 +41,15 @@ type Reason =
   | "not-yet"
   | "not-in-share";
 
-/** The release that an installation takes, and the reason against each other release. */
+/** The release that an installation takes, and for each other release why it is not taken. */
 interface Choice<R extends Release> {
   readonly taken: R | undefined;
   readonly refused: ReadonlyMap<R, Reason>;
 }
 
 /**
- * Returns the release that an installation takes (docs/updates.md 3.2): the newest one that it may
- * have, or else the newest one that the publisher has marked as the way back from its version.
+ * Returns the release that an installation takes (docs/updates.md 3.2): the newest that it may
+ * have, or else the newest that the publisher has marked as the way back from this version.
  */
 export function chosenRelease<R extends Release>(
   releases: readonly R[],
@@ -68,7 +68,7 @@ export function chosenRelease<R extends Release>(
   return { taken, refused };
 }
 
-/** Returns whether a release is for the platform and channel of a kiosk, and its time has come. */
+/** Returns whether a release is for a kiosk's platform and channel, and may be offered already. */
 function isTheirs(release: Release, { platform, channel, nowMs }: Candidate): boolean {
   const { withdrawn, notBeforeMs } = release;
   const isOnChannel = Object.hasOwn(release.channels, channel);
@@ -102,7 +102,7 @@ const PERCENT = 100;
 const UINT32 = 2 ** 32;
 
 /**
- * Returns the share of a rollout, from 0 to just below 100, from which an installation gets a
+ * Returns the smallest rollout share, from 0 to just below 100, with which an installation gets a
  * version. The result is the same at every check and differs between versions, so that no kiosk is
  * always among the first (docs/updates.md 3.3).
  */
@@ -117,7 +117,7 @@ export function isVersion(text: string): boolean {
   return versionForm.test(text);
 }
 
-/** Orders versions: numbers by size, and a version with a suffix before the one without. */
+/** Orders versions: numbers by size, and a version with a suffix before that without a suffix. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [partsOf(left), partsOf(right)];
   for (const [i, part] of a.entries()) {
@@ -130,7 +130,7 @@ export function compareVersions(left: string, right: string): number {
   return a.length - b.length;
 }
 
-/** Returns the three numbers, 0 or 1 with or without a suffix, and the parts of the suffix. */
+/** Returns the three numbers, then 0 with or 1 without a suffix, then the parts of the suffix. */
 function partsOf(version: string): readonly string[] {
   const [, major = "0", minor = "0", patch = "0", suffix] = versionForm.exec(version) ?? [];
   return [major, minor, patch, suffix === undefined ? "1" : "0", ...(suffix?.split(".") ?? [])];

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { UpdateError } from "./errors.ts";
 import { isVersion, type Release } from "./offer-policy.ts";
 
-/** The form of names that become part of folders and targets. */
+/** The form of a name that becomes part of the names of folders and targets. */
 const name = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/);
 const version = z.string().refine(isVersion, "is no version X.Y.Z");
 
@@ -13,7 +13,7 @@ export const releaseSchema = z.object({
   kind: z.literal("programs"),
   version,
   platform: name,
-  /** The shares are whole numbers, because canonical JSON, which is signed, has no others. */
+  /** The shares are whole numbers: canonical JSON, the form that is signed, has no others. */
   channels: z.record(name, z.int().min(0).max(100)),
   follows: version,
   notBefore: z.iso.datetime(),
@@ -37,7 +37,7 @@ const deliverySchema = z
     version: z.string(),
     platform: z.string(),
     builtAt: z.iso.datetime().default("1970-01-01T00:00:00Z"),
-    /** The newest schema of each database that the programs know. */
+    /** For each database, the newest schema that the programs know. */
     schemas: z.record(z.string(), z.int()).optional(),
   })
   .transform(({ builtAt, ...rest }) => ({ ...rest, builtMs: Date.parse(builtAt) }));
@@ -63,7 +63,7 @@ export interface OfferedRelease extends Release {
 
 /**
  * Returns the releases among the targets. A target of an unknown kind is left out, because a later
- * publisher may have more kinds. A release with wrong metadata is left out and reported to `wrong`.
+ * publisher may have more kinds. A release with wrong metadata is left out, and `wrong` is called.
  */
 export function releasesIn(
   targets: readonly Target[],

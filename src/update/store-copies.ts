@@ -9,17 +9,17 @@ import { isDiskFull, makeRoom } from "./disk-room.ts";
 import { removeHeld, removeWhole, replaceHeld } from "./durable-files.ts";
 
 /*
- * Copies of the stores from before a switch (docs/updates.md 4.2): both databases with their logs,
- * and the small files that know their marks. All are restored or none, so that no database finds
- * that the other one remembers more of it than it has.
+ * Copies of the stores, made before a switch (docs/updates.md 4.2): both databases with their logs,
+ * and the small files that know their marks. Either all of them are restored or none, so that
+ * neither database finds that the other database remembers a later state of it.
  */
 
 const databases = ["journal.db", "supervisor.db"] as const;
 
-/** The list of the copies. It is written last: copies without a list are not whole. */
+/** The list of the copies, which is written last: copies without a list are not complete. */
 const listSchema = z.object({
   files: z.array(z.string()),
-  /** The schema of each database under the previous programs. */
+  /** The schema that each database had under the previous programs. */
   schemas: z.record(z.string(), z.int()),
 });
 
@@ -58,12 +58,12 @@ export function copyStores(dataDirectory: string): void {
   }
 }
 
-/** Returns whether there are whole copies. */
+/** Returns whether there are complete copies of the stores. */
 export function haveCopies(dataDirectory: string): boolean {
   return existsSync(listIn(dataDirectory));
 }
 
-/** Removes copies that a power cut left unfinished, because programs may need the room. */
+/** Removes copies that a power cut left incomplete, because programs may need the room. */
 export function clearUnfinishedCopies(dataDirectory: string): void {
   if (!haveCopies(dataDirectory)) removeWhole(folderIn(dataDirectory));
 }
@@ -98,10 +98,10 @@ export function putStoresBack(dataDirectory: string): void {
     keepAside(dataDirectory);
   } catch (error) {
     if (!isDiskFull(error)) throw error;
-    // No payment came during the probation, so only traces of the failure are lost.
+    // No payment came during the probation, so only traces of the new version's failure are lost.
     makeRoom(dataDirectory, { storesToo: false });
   }
-  // Each log is removed, or SQLite would apply it to the restored database.
+  // Each database's log is removed, or SQLite would apply the log to the restored database.
   for (const name of databases) {
     for (const ending of ["", "-wal", "-shm"]) {
       removeHeld(join(dataDirectory, `${name}${ending}`));
@@ -121,12 +121,12 @@ function keepAside(dataDirectory: string): void {
   syncFolder(dirname(aside));
 }
 
-/** Removes the stores that an earlier switch kept, so that the next one can keep its own. */
+/** Removes the stores that an earlier switch kept, so that the next switch can keep its own. */
 export function forgetGivenUpStores(dataDirectory: string): void {
   removeWhole(asideIn(dataDirectory));
 }
 
-/** Returns whether the programs before the switch can use the present stores. */
+/** Returns whether the programs that ran before the switch can use the present stores. */
 export function areReadableByOlder(dataDirectory: string): boolean {
   return areReadableBy(readList(dataDirectory).schemas, dataDirectory);
 }

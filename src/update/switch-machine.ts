@@ -7,18 +7,18 @@ type SwitchState = Pick<SwitchRecord, "step" | "probations" | "why" | "bars" | "
 
 export type SwitchEvent =
   | { readonly event: "carried-out" }
-  /** The work failed. `bars`: the programs of the new version were at fault. */
+  /** The work of a step failed. `bars`: the programs of the new version were at fault. */
   | { readonly event: "failed"; readonly why: string; readonly bars: boolean }
-  /** The process that worked on the switch ended: a power cut, or a limit of the system. */
+  /** The process that worked on the switch was ended, by a power cut or a limit of the system. */
   | { readonly event: "cut" }
-  /** The new programs have stopped: whether payments came, and whether older programs can run. */
+  /** The new programs have stopped; the fields say if payments came and older programs can run. */
   | {
       readonly event: "given-up";
       readonly received: boolean;
       readonly readableByOlder: boolean;
     };
 
-/** The number of interrupted probations after which the switch goes back. */
+/** The number of interrupted probations after which the previous version comes back. */
 const PROBATIONS_MAX = 3;
 
 export const switchBegins: SwitchState = {
@@ -29,7 +29,7 @@ export const switchBegins: SwitchState = {
   withStores: false,
 };
 
-/** The next step after the work of a step; a missing step ends in another way. */
+/** The next step when the work of a step is done; a step that is missing here ends otherwise. */
 const afterWork: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   testing: "stopping",
   stopping: "switching",
@@ -40,7 +40,7 @@ const afterWork: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   restarting: "undone",
 };
 
-/** The next step after a failure; the work of a missing step is tried again. */
+/** The next step after a failure; a step that is missing here is tried again. */
 const afterFailure: Readonly<Partial<Record<SwitchStep, SwitchStep>>> = {
   testing: "undone",
   // The present version is still named, and no other program has used the stores.

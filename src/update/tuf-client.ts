@@ -16,7 +16,7 @@ const METADATA_DEADLINE_MS = 5 * 60_000;
 
 interface TufSettings extends MetadataStoreSettings, WebSettings {
   readonly metadataUrl: string;
-  /** The build date of the program, or 0: time cannot be earlier than this date. */
+  /** The build date of the program, or 0; the present time cannot be earlier than this date. */
   readonly builtMs: number;
   /** Whether the time at which metadata were fresh is remembered (docs/updates.md 2.2). */
   readonly remembersTime: boolean;
@@ -82,16 +82,16 @@ function updaterFor(settings: TufSettings, work: string, nowMs: number): Updater
   return updater;
 }
 
-/** The targets of verified metadata; usable until the work with them ends. */
+/** The targets of verified metadata; usable only until `use` has ended. */
 export type TrustedTargets = Readonly<ReturnType<typeof trustedTargets>>;
 
 function trustedTargets(web: TufSettings, updater: Updater, work: string) {
   const targets = Metadata.fromJSON(MetadataKind.Targets, jsonOf(work, "targets"));
   const root = Metadata.fromJSON(MetadataKind.Root, jsonOf(work, "root"));
   return {
-    /** All targets of the top-level role. */
+    /** All targets that the top-level role names. */
     all: Object.values(targets.signed.targets),
-    /** Returns a target, even of a delegated role, whose metadata are then read. */
+    /** Returns a target. For a target of a delegated role, the role's metadata are read first. */
     async find(name: string): Promise<TargetFile> {
       const target = await updater.getTargetInfo(name);
       if (target) return target;
@@ -105,7 +105,7 @@ function trustedTargets(web: TufSettings, updater: Updater, work: string) {
   };
 }
 
-/** Sets the time by which metadata expire inside tuf-js, which has no setting for this time. */
+/** Sets the time that tuf-js compares with the expiry of metadata; tuf-js has no setting for it. */
 function setReferenceTime(updater: Updater, time: Date): void {
   const { trustedSet } = updater as unknown as { trustedSet?: { referenceTime?: unknown } };
   if (!(trustedSet?.referenceTime instanceof Date))
@@ -131,7 +131,7 @@ function jsonOf(folder: string, role: string) {
   return JSON.parse(readFileSync(join(folder, `${role}.json`), "utf8"));
 }
 
-/** Returns an error of tuf-js as an UpdateError; some reasons are only in the text of tuf-js. */
+/** Returns an error of tuf-js as an UpdateError; tuf-js gives some reasons only in its text. */
 function readable(error: unknown, nowMs: number): unknown {
   if (error instanceof UpdateError || (error as Error).name === "AbortError") return error;
   const message = (error as Error).message.replace(/^Unable to load .*? error (\w+: )*/, "");
@@ -143,11 +143,11 @@ function readable(error: unknown, nowMs: number): unknown {
   return new UpdateError("metadata-refused", `metadata are refused: ${message}`, options);
 }
 
-/** The name of the seal among the metadata; no role can have a name without `.json`. */
+/** The name of the seal file among the metadata: no role's file can have a name without `.json`. */
 const SEAL = "seal";
 
 const sealSchema = z.object({
-  /** The SHA-256 of every file of the folder, by its name. */
+  /** The SHA-256 of every file in the folder, by the file's name. */
   files: z.record(z.string(), z.string()),
   /** The newest time at which metadata were fresh, or 0 (docs/updates.md 2.2). */
   newestMs: z.number(),
@@ -156,9 +156,9 @@ type Seal = z.infer<typeof sealSchema>;
 
 interface MetadataStoreSettings {
   readonly folder: string;
-  /** The root of the delivery, with which the metadata begin if no stored metadata are whole. */
+  /** The root of the delivery, with which metadata begin if no stored metadata are whole. */
   readonly trustedRoot?: Buffer | undefined;
-  /** Gets each repaired damage. */
+  /** Called with each damage that was repaired. */
   readonly alarm: (message: string) => void;
 }
 
@@ -188,7 +188,7 @@ export class MetadataStore {
     return this.#work;
   }
 
-  /** Begins the metadata with a root; other metadata stay. */
+  /** Makes `root` the root of the metadata; other metadata stay as they are. */
   begin(root: Buffer): void {
     this.#finishRename();
     if (existsSync(this.#folder)) this.#copyToWork(this.#folder);
@@ -202,7 +202,7 @@ export class MetadataStore {
     return sealOf(this.#folder)?.newestMs ?? 0;
   }
 
-  /** Replaces the stored metadata with the working copy; writes nothing without a change. */
+  /** Replaces the stored metadata with the working copy; writes nothing if nothing has changed. */
   commit(newestMs = this.newestMs()): void {
     const seal: Seal = { files: hashesOf(this.#work), newestMs };
     for (const name of Object.keys(seal.files))
@@ -225,7 +225,7 @@ export class MetadataStore {
     removeWhole(this.#work);
   }
 
-  /** Replaces damaged metadata with their previous copy, or else with the root of the delivery. */
+  /** Replaces damaged metadata with their previous copy, or else with the delivery's root. */
   #makeWhole(): void {
     this.#finishRename();
     if (isWhole(this.#folder)) return;
@@ -275,7 +275,7 @@ function isWhole(folder: string): boolean {
 const sealOf = (folder: string): Seal | undefined =>
   readJsonIfWhole(join(folder, SEAL), sealSchema);
 
-/** Returns the SHA-256 of each file, by name; a folder gets a text that is no hash. */
+/** Returns the SHA-256 of each file, by name; a folder has a text that is no hash instead. */
 function hashesOf(folder: string): Record<string, string> {
   const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => name !== SEAL);
   return Object.fromEntries(

@@ -14,7 +14,7 @@ import { syncFolder, writeSynced } from "../shared/store/store-file.ts";
 import { makeFolder, removeWhole, renameSynced } from "./durable-files.ts";
 import { UpdateError } from "./errors.ts";
 
-/** The file that marks a version as whole, and is written when all other files are on disk. */
+/** The file that marks a version as whole; it is written when all other files are on disk. */
 const MARK = "complete";
 const MARK_BYTES_MAX = 1000;
 const PATH_LENGTH_MAX = 240;
@@ -23,7 +23,7 @@ const DEPTH_MAX = 20;
 interface Unpacking {
   /** The path of a verified .tar.gz. */
   readonly archive: string;
-  /** The folder to make, whole or not at all. */
+  /** The folder to make; it is made completely or not at all. */
   readonly to: string;
   /** Whether the archive must have the mark of a whole version; a runtime has no mark. */
   readonly hasMark: boolean;
@@ -35,9 +35,9 @@ const limitsByDefault = { bytesMax: 600_000_000, entriesMax: 20_000 };
 
 /**
  * Unpacks an archive next to the folder and renames the result (docs/updates.md 2.5). Every file is
- * synced, the mark is written last. A folder that is already whole stays as it is; the rest of an
- * earlier unpacking is removed. Links, paths that lead out of the folder, names that Windows cannot
- * have and too many bytes are refused; nothing of a refused archive stays.
+ * synced, and the mark is written last. A folder that is already whole stays as it is; what an
+ * earlier unpacking left is removed. Links, paths that lead out of the folder, names that Windows
+ * cannot have and too many bytes are refused; nothing of a refused archive stays.
  */
 export async function unpack(unpacking: Unpacking): Promise<void> {
   const { archive, to, hasMark, limits = limitsByDefault } = unpacking;
@@ -61,7 +61,7 @@ export async function unpack(unpacking: Unpacking): Promise<void> {
   }
 }
 
-/** Returns an error of zlib as the refusal of a damaged archive; any other error as it is. */
+/** Returns an error of zlib as "archive damaged"; returns any other error as it is. */
 function asArchiveFault(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
   if (!code?.startsWith("Z_")) return error;
@@ -81,14 +81,14 @@ class ByteReader {
     this.#chunks = chunks[Symbol.asyncIterator]();
   }
 
-  /** Returns the next `count` bytes. Throws when the archive ends before them. */
+  /** Returns the next `count` bytes. Throws when the archive ends earlier. */
   async take(count: number): Promise<Buffer> {
     const pieces: Buffer[] = [];
     for await (const piece of this.pieces(count)) pieces.push(piece);
     return Buffer.concat(pieces);
   }
 
-  /** Yields the next `count` bytes in pieces. Throws when the archive ends before them. */
+  /** Yields the next `count` bytes in pieces. Throws when the archive ends earlier. */
   async *pieces(count: number): AsyncGenerator<Buffer> {
     for (let left = count; left > 0; ) {
       if (await this.isAtEnd()) refuse("breaks off");
@@ -110,7 +110,7 @@ class ByteReader {
 }
 
 const BLOCK = 512;
-/** The most bytes of a pax header, which has a few names and numbers. */
+/** The most bytes of a pax header; a real header contains only a few names and numbers. */
 const HEADER_BYTES_MAX = 65_536;
 const isEmpty = (block: Buffer): boolean => block.every((byte) => byte === 0);
 
@@ -143,7 +143,7 @@ async function unpackEntries(bytes: ByteReader, files: UnpackedFiles): Promise<v
   } while (!(await bytes.isAtEnd()));
 }
 
-/** Returns whether an entry is a folder. Throws for an entry that is no file and no folder. */
+/** Returns whether an entry is a folder. Throws unless the entry is a file or a folder. */
 function isFolderEntry(type: string, path: string): boolean {
   if (type === "0" || type === "\0") return path.endsWith("/");
   if (type === "5") return true;
@@ -206,9 +206,9 @@ interface TarEntry {
 class UnpackedFiles {
   readonly #root: string;
   readonly #limits: typeof limitsByDefault;
-  /** The paths of the folders made below the root; none of them can be a link. */
+  /** The paths of the folders that were made below the root, none of which can be a link. */
   readonly #folders = new Set<string>();
-  /** All names in small letters, because Windows ignores the case of names. */
+  /** All names in lower case, because Windows ignores the case of names. */
   readonly #names = new Set<string>();
   #mark: Buffer | undefined;
   #bytes = 0;
@@ -219,11 +219,11 @@ class UnpackedFiles {
     this.#limits = limits;
   }
 
-  /** Makes a folder, or a file of the next `size` bytes. */
+  /** Makes a folder, or a file from the next `size` bytes of the archive. */
   async add({ isFolder, path, size, mode }: TarEntry, bytes: ByteReader): Promise<void> {
     this.#entries += 1;
     if (this.#entries > this.#limits.entriesMax) refuse("holds too many entries");
-    // No entry gets more bytes than its size, so the limit can be checked before a byte is written.
+    // No entry gets more bytes than `size`, so the limit can be checked before a byte is written.
     this.#bytes += size;
     if (this.#bytes > this.#limits.bytesMax) refuse("unpacks to more than is allowed");
     const parts = safeParts(path);
@@ -245,7 +245,7 @@ class UnpackedFiles {
     }
   }
 
-  /** Syncs all folders, and so the names of all files. */
+  /** Syncs all folders and thereby the names of all files. */
   sync(): void {
     for (const folder of this.#folders) syncFolder(join(this.#root, folder));
     syncFolder(this.#root);

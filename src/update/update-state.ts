@@ -21,7 +21,7 @@ const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().default(nul
 
 const stateSchema = z.object({
   format: z.literal(1),
-  /** Newer versions that were offered once; a lowered share does not take the offer back. */
+  /** Newer versions that were once offered; a lowered rollout share does not end an offer. */
   offered: z.array(z.string()).default([]),
   /** Versions whose programs failed on this kiosk, or from which an operator went back. */
   barred: z.array(z.object({ version: z.string(), why: z.string(), atMs: z.number() })).default([]),
@@ -31,13 +31,13 @@ const stateSchema = z.object({
   freshMs: orNull(z.number()),
   /** The time at which the first of the metadata expires. */
   expiresMs: orNull(z.number()),
-  /** The failure of the last check; every check since `sinceMs` has failed. */
+  /** The failure of the last check for an update; all checks since `sinceMs` have failed. */
   fault: orNull(z.object({ code: z.string(), message: z.string(), sinceMs: z.number() })),
-  /** A version that was ready and not taken, without a fault of its own, at any time since. */
+  /** The version that was ready and not taken, for no fault of its own, and since when. */
   putOff: orNull(
     z.object({ version: z.string(), why: z.string(), sinceMs: z.number(), lastMs: z.number() }),
   ),
-  /** The signed version that was unpacked last, with the hashes of its target; null: none yet. */
+  /** The signed version that was unpacked last, with its target's hashes; null: none so far. */
   laid: orNull(z.object({ version: z.string(), hashes: z.string() })),
 });
 export type UpdateState = z.infer<typeof stateSchema>;
@@ -52,12 +52,12 @@ const holdIn = fileIn("hold.json");
 const idIn = fileIn("installation.json");
 const lastIn = fileIn("last.json");
 
-/** Returns the state of updates; a damaged file counts as none, and the next write replaces it. */
+/** Returns the state of updates; a damaged file counts as empty, and the next write replaces it. */
 export function readState(dataDirectory: string): UpdateState {
   return readJsonIfWhole(stateIn(dataDirectory), stateSchema) ?? stateSchema.parse({ format: 1 });
 }
 
-/** Changes the state of updates, on disk when it returns. The caller holds the update lock. */
+/** Changes the state of updates, on disk when this returns. The caller holds the update lock. */
 export function changeState(
   dataDirectory: string,
   change: (state: UpdateState) => Partial<UpdateState>,
@@ -72,7 +72,7 @@ const BARRED_MAX = 20;
 
 /**
  * Records the outcome of a switch: a failure of its programs bars a version, any other reason puts
- * the version off. The caller holds the update lock, and may call this again.
+ * the version off. The caller holds the update lock, and may call this twice for one switch.
  */
 export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   const { to, step, why, bars, atMs } = record;
@@ -87,15 +87,15 @@ export function rememberEnd(dataDirectory: string, record: SwitchRecord): void {
   });
 }
 
-/** Returns the change that puts a version off; the next check can find the version again. */
+/** Returns the change by which a version is put off; the next check can find the version again. */
 export function putOff(
   { putOff: before }: UpdateState,
   version: string,
   why: string,
   atMs: number,
 ): Pick<UpdateState, "putOff"> {
-  // `sinceMs` stays when another version is put off: a kiosk that takes none for long needs an
-  // operator.
+  // `sinceMs` stays when another version is put off, because a kiosk that takes no version for a
+  // long time needs an operator.
   return { putOff: { version, why, sinceMs: before?.sinceMs ?? atMs, lastMs: atMs } };
 }
 
@@ -106,7 +106,7 @@ export function writeReady(dataDirectory: string, version: string, atMs: number)
   writeJson(readyFileOf(dataDirectory), { format: 1, version, atMs });
 }
 
-/** Returns the version that the launcher can take; undefined: none. */
+/** Returns the version that the launcher can take; undefined: there is none. */
 export function readReady(dataDirectory: string) {
   return readJsonIfWhole(readyFileOf(dataDirectory), readySchema);
 }
@@ -118,7 +118,7 @@ export function forgetReady(dataDirectory: string): void {
 const holdSchema = z.object({
   who: z.string(),
   sinceMs: z.number(),
-  /** The end of the hold; null: an operator ends it. */
+  /** The end of the hold; null: the hold lasts until an operator ends it. */
   untilMs: z.number().nullable(),
 });
 export type Hold = z.infer<typeof holdSchema>;
@@ -150,8 +150,8 @@ const SPREAD_MINUTES = 30;
 const DAY_MINUTES = 24 * 60;
 
 /**
- * Returns the daily time of the check for an update as hh:mm. It is up to half an hour before or
- * after `updateTime` and the same each day, so that the kiosks of a fleet do not all ask at once
+ * Returns the daily time of the check for an update as hh:mm: up to half an hour before or after
+ * `updateTime`, and the same each day, so that the kiosks of a fleet do not all ask at once
  * (docs/updates.md 4.4).
  */
 export function checkTime(updateTime: string, installation: string): string {
@@ -162,13 +162,13 @@ export function checkTime(updateTime: string, installation: string): string {
   return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/** The pause after which a check for an update looks up again whether its lock is wanted. */
+/** The pause after which a check for an update looks again whether a process wants its lock. */
 const WANTED_EVERY_MS = 500;
-/** The longest wait for the update lock; a check that is asked for its lock ends sooner. */
+/** The longest wait for the update lock; a check that holds the lock gives it up sooner. */
 const GIVEN_WITHIN_MS = 5_000;
 /** The pause between two attempts to take the update lock. */
 const TRY_EVERY_MS = 50;
-/** The longest wait for the lock of the waiting process, which a check takes for moments only. */
+/** The longest wait for the lock of the waiting process; a check holds it for moments only. */
 const CONTENTION_MS = 500;
 
 /** Takes the lock for checking and taking a version; undefined: another process has the lock. */
@@ -177,7 +177,7 @@ export function tryUpdateLock(dataDirectory: string): ExclusiveLock | undefined 
 }
 
 /**
- * Takes the update lock, even from a check for an update. A check may last hours on a slow line, so
+ * Takes the update lock, even from a check for an update: a check may last hours on a slow line, so
  * it gives the lock up, and the next check continues its downloads. undefined: the lock stayed
  * taken, because a version is being taken.
  */
@@ -195,11 +195,11 @@ export async function takeUpdateLock(
   );
 }
 
-/** Returns the file of the lock of the waiting process; the end of a process frees its lock. */
+/** Returns the lock file of the process that waits; the lock is freed when that process ends. */
 const wantedIn = (dataDirectory: string): string =>
   join(openRunDirectory(dataDirectory), "update-wanted.lock");
 
-/** Returns a signal that aborts when another process waits for the lock; `over` ends the watch. */
+/** Returns a signal that aborts when another process wants the lock; `over` ends the watching. */
 export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSignal): AbortSignal {
   const wanted = new AbortController();
   const watch = async (): Promise<void> => {
@@ -210,7 +210,7 @@ export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSigna
       else wanted.abort();
     }
   };
-  watch().catch(() => undefined); // `over` ends the pause by an error
+  watch().catch(() => undefined); // `over` ends the pause with an error
   return wanted.signal;
 }
 
@@ -242,43 +242,43 @@ const recordSchema = z.object({
   from: z.string(),
   to: z.string(),
   beganMs: z.number(),
-  /** The time at which the present step began. */
+  /** When the present step of the switch began. */
   atMs: z.number(),
   /** Whether the terminal was connected before the switch. */
   linkWasUp: z.boolean(),
   step: z.enum(steps),
-  /** The number of times the probation was begun. */
+  /** How often the probation was begun; an interrupted probation is begun again. */
   probations: z.int(),
   /** Why the switch goes back or is refused, for people. */
   why: z.string().nullable(),
-  /** Whether the version itself failed, so that only an operator can take it again. */
+  /** Whether the version itself failed; if so, only an operator can take it again. */
   bars: z.boolean(),
   /** Whether going back restores the databases too. */
   withStores: z.boolean(),
 });
 export type SwitchRecord = Readonly<z.infer<typeof recordSchema>>;
 
-/** The reason of a switch back that an operator asked for. */
+/** The reason in the record of a switch with which an operator went back. */
 export const BY_OPERATOR = "an operator went back";
 
 export function isOver({ step }: SwitchRecord): boolean {
   return step === "done" || step === "undone";
 }
 
-/** Writes the record of a switch, on disk when this returns. An ended switch becomes the last. */
+/** Writes the record of a switch, on disk when this returns. An ended switch is the last one. */
 export function writeSwitch(dataDirectory: string, record: SwitchRecord): void {
   const underWay = underWayFileOf(dataDirectory);
   writeJson(isOver(record) ? lastIn(dataDirectory) : underWay, record);
   if (isOver(record)) removeNow(underWay);
 }
 
-/** Returns the switch that is under way; undefined: none. Throws for a damaged record. */
+/** Returns the switch that is under way; undefined: no switch is. Throws for a damaged record. */
 export function readSwitch(dataDirectory: string): SwitchRecord | undefined {
   const file = underWayFileOf(dataDirectory);
   return existsSync(file) ? recordSchema.parse(JSON.parse(readFileSync(file, "utf8"))) : undefined;
 }
 
-/** Returns the last switch that has ended; undefined: none, or its record is damaged. */
+/** Returns the last switch that has ended; undefined: none has, or its record is damaged. */
 export function readLastSwitch(dataDirectory: string): SwitchRecord | undefined {
   return readOr(undefined, () => readJsonIfWhole(lastIn(dataDirectory), recordSchema));
 }

@@ -21,24 +21,24 @@ import { makeFolder, removeWhole, renameSynced, sizeOf } from "./durable-files.t
 import { UpdateError } from "./errors.ts";
 
 export interface WebSettings {
-  /** The certificates in PEM that replace those of the system (`UPDATE_CA_FILE`). */
+  /** The certificates in PEM that replace the certificates of the system (`UPDATE_CA_FILE`). */
   readonly ca?: string | undefined;
   readonly clock: Clock;
-  /** Ends a read; a later download continues where the read ended. */
+  /** Ends a read when it aborts; a later download continues where the read ended. */
   readonly signal?: AbortSignal | undefined;
-  /** The time in which an answer has to begin, and then `WINDOW_BYTES_MIN` have to come. */
+  /** The time in which an answer begins; then each such time brings `WINDOW_BYTES_MIN`. */
   readonly windowMs?: number;
 }
 
 const WINDOW_MS = 30_000;
-/** The fewest bytes of a window: a slow mobile line brings more, a server that stalls does not. */
+/** The fewest bytes in `windowMs`: slow mobile lines bring more, a server that stalls does not. */
 const WINDOW_BYTES_MIN = 4096;
 
 /** The limits of one read. */
 interface Reading {
-  /** The most bytes of a file; a longer one is refused when its length or its bytes come. */
+  /** The most bytes of a file; a longer file is refused when its length or its bytes come. */
   readonly lengthMax: number;
-  /** The bytes that are there already; a server may answer with the whole file even so. */
+  /** The number of bytes already stored; a server may still answer with the whole file. */
   readonly from?: number;
   /** The time within which the whole answer has to be there. */
   readonly deadlineMs?: number;
@@ -73,7 +73,7 @@ async function openWebFile(settings: WebSettings, url: string, reading: Reading)
     ...(ca !== undefined && { ca }),
     ...(signal && { signal }),
   });
-  // The body throws an error that comes after the answer.
+  // An error after the answer is thrown by the body, so it is ignored here.
   request.on("error", () => undefined);
   const watch = watchOver(request, address, settings, deadlineMs);
   try {
@@ -100,7 +100,7 @@ export function allowedAddress(url: string): URL {
 
 type Watch = ReturnType<typeof watchOver>;
 
-/** Ends a request whose answer stalls, or takes longer than its deadline. */
+/** Ends a request whose answer stalls or is not complete at its deadline. */
 function watchOver(
   request: ClientRequest,
   address: URL,
@@ -110,7 +110,7 @@ function watchOver(
   const timers: { window?: Timer; deadline?: Timer } = {};
   const watch = {
     bytes: 0,
-    /** Why the watch ended the request: the connection itself reports no reason. */
+    /** Why this watch ended the request, because the connection itself reports no reason. */
     fault: undefined as UpdateError | undefined,
     end(): void {
       timers.window?.clear();
@@ -160,7 +160,7 @@ function tooLong(address: URL, lengthMax: number): UpdateError {
   return new UpdateError("too-long", `${address.href} is longer than ${lengthMax} bytes: refused`);
 }
 
-/** Yields the chunks of a body of at most `bytesMax`. */
+/** Yields the chunks of a body. Throws when the body has more than `bytesMax` bytes. */
 async function* bodyOf(
   request: ClientRequest,
   response: IncomingMessage,
@@ -183,7 +183,7 @@ async function* bodyOf(
   }
 }
 
-/** Returns an error as an UpdateError, and the abort of a caller's signal as it is. */
+/** Returns an error as an UpdateError; returns the abort of a caller's signal as it is. */
 function asUpdateError(error: unknown, address: URL): unknown {
   const { name, code, message } = error as NodeJS.ErrnoException;
   if (error instanceof UpdateError || name === "AbortError") return error;
@@ -194,19 +194,19 @@ function asUpdateError(error: unknown, address: URL): unknown {
 interface Download {
   readonly web: WebSettings;
   readonly url: string;
-  /** The path of the whole and verified file. */
+  /** The path for the file, where it stands only when it is whole and verified. */
   readonly file: string;
   /** Length and hashes of the file as the signed metadata give them. */
   readonly target: Pick<TargetFile, "path" | "length" | "hashes">;
 }
 
-/** The most attempts of one download on lines that break; the next download continues it. */
+/** The most attempts of one download on lines that break; the next download continues the file. */
 const ATTEMPTS_MAX = 5;
 
 /**
- * Downloads a target, unless the verified file is there (docs/updates.md 2.3). A partial file of a
- * broken line stays next to the file and is continued; a file with another length or hash than the
- * signed ones is removed.
+ * Downloads a target, unless the verified file is there (docs/updates.md 2.3). What came before a
+ * line broke stays next to the file as a partial file and is continued; a file with another length
+ * or hash than the signed metadata give is removed.
  */
 export async function downloadTarget(download: Download): Promise<void> {
   const { file, target } = download;
@@ -218,7 +218,7 @@ export async function downloadTarget(download: Download): Promise<void> {
   await completePart(download, part);
   let fault = await faultOf(part, target);
   if (fault !== undefined && hadPart) {
-    // The older partial file may be wrong, so the whole file is read once more.
+    // The partial file of an earlier download may be wrong, so the whole file is read once more.
     removeWhole(part);
     await completePart(download, part);
     fault = await faultOf(part, target);

@@ -5,7 +5,7 @@ export interface Apdu {
   /** Both bytes of the control field, 0x0601 for example. */
   readonly control: number;
   readonly data: Uint8Array;
-  /** Whether the length field has three bytes although one byte would be enough. */
+  /** Whether the length field has three bytes where one byte would be enough. */
   readonly extended?: boolean;
 }
 
@@ -50,10 +50,10 @@ const controlClasses: readonly number[] = [0x04, 0x05, 0x06, 0x08, 0x0f, 0x80, 0
 
 type ApduEvent =
   | { readonly event: "apdu"; readonly apdu: Apdu }
-  /** All bytes from an impossible control field on, because the next message cannot be found. */
+  /** All bytes from an impossible control field on: the next message's start cannot be known. */
   | { readonly event: "garbage"; readonly bytes: Uint8Array };
 
-/** Assembles APDUs from a stream that may be cut at any byte (docs/zvt.md 3.2). */
+/** Joins the pieces of a stream, which may be cut at any byte, into APDUs (docs/zvt.md 3.2). */
 export class ApduReader {
   #pending: Uint8Array = new Uint8Array(0);
 
@@ -83,7 +83,7 @@ export class ApduReader {
   }
 }
 
-/** Returns the size of an APDU; undefined until the length field is complete. */
+/** Returns the number of bytes of an APDU; undefined until the length field is complete. */
 function apduSize(bytes: Uint8Array, at: number) {
   const short = bytes[at + 2];
   if (short === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * All numbered fields ("bitmaps", BMP) of docs/zvt.md 11.1 as data. A number alone decides how long
- * a field is, so a number that is not here ends the reading of a message.
+ * All numbered fields ("bitmaps", BMP) of docs/zvt.md 11.1 as data. Only its number says how long a
+ * field is, so the reading of a message ends at a number that is not in this table.
  */
 
 /** A fixed length in bytes, or how the length is written before the content (docs/zvt.md 4.2). */
@@ -18,7 +18,7 @@ export type Encoding =
   | "pan"
   /** Track 2: only the masked card number is decoded. */
   | "track2"
-  /** Card data that nobody above the codec needs: decoded as the number of its bytes. */
+  /** Card data that only the codec may see: decoded as the number of its bytes. */
   | "secret"
   | "text"
   /** A text that is followed by zeros (field 3B) or by one closing zero (field 8B). */

@@ -13,7 +13,7 @@ const HIDDEN_BYTE = "..";
 
 /**
  * Returns the bytes of an APDU in hexadecimal, with two dots for every byte that is, or may be,
- * card data, a password, or a digit of a card number in a text. Hidden are also bytes that cannot
+ * card data, a password, or a digit of a card number in a text. Also hidden are bytes that cannot
  * be read, an unknown field with all that follows it, and unknown tags.
  */
 export function safeHex(apdu: Apdu, options: Answering = {}): string {
@@ -42,7 +42,7 @@ function safeField({ number, content, tags, lengthBytes }: RawField): string {
   return name + safeContent(entry, content);
 }
 
-/** Returns a content for the log, after its length digits if it has any. */
+/** Returns the content of a field or part for the log, after its length digits if it has any. */
 function safeContent(entry: Field | Part | undefined, content: Uint8Array): string {
   const length = toHex(writeLength(entry?.length, content.length));
   switch (entry?.as) {
@@ -69,13 +69,13 @@ function safeTag({ tag, content, children, lengthBytes }: RawTag): string {
   return head + (isOpen ? safeDigits(content) : hidden(content));
 }
 
-/** Returns the digits of a content; hides all of them when the digits may hold a card number. */
+/** Returns digits for the log; hides all of them when they may contain a card number. */
 function safeDigits(content: Uint8Array): string {
   const digits = toHex(content);
   return maskPansInText(digits) === digits ? digits : hidden(content);
 }
 
-/** Returns the bytes of a text, card numbers hidden. Digits are the same in all character sets. */
+/** Returns the bytes of a text with card numbers hidden; digits are alike in all character sets. */
 function safeText(content: Uint8Array): string {
   const text = Array.from(content, (byte) => String.fromCharCode(byte)).join("");
   const masked = maskPansInText(text);
@@ -88,7 +88,7 @@ function hidden(content: Uint8Array): string {
   return HIDDEN_BYTE.repeat(content.length);
 }
 
-/** Returns control field and name of a message for a log, `060f completion` for example. */
+/** Returns the control field and the name of a message for a log, `060f completion` for example. */
 export function messageTitle(apdu: Apdu, { answering }: Answering = {}): string {
   const name = shapeOf(apdu.control, answering)?.name ?? "unknown";
   return `${apdu.control.toString(16).padStart(4, "0")} ${name}`;

@@ -8,7 +8,7 @@
  * field names that command in `answers`.
  */
 
-/** The length and encoding of each part, by its name. */
+/** The length and the encoding of each positional part, by the part's name. */
 export const partTable = {
   password: [3, "secret-digits"],
   oldPassword: [3, "secret-digits"],
@@ -49,15 +49,15 @@ export interface Part {
 export type Condition =
   /** The part is present when the message has bytes left. */
   | "if-any"
-  /** Present when three bytes F0 to F9 follow, its length (docs/zvt.md 6.5); one F0 is a status. */
+  /** Present if three bytes F0 to F9, its length, follow; one F0 is a status (docs/zvt.md 6.5). */
   | "if-length-digits"
-  /** Present after result code 6F, unless a numbered field follows (docs/zvt.md 6.1, 7.4). */
+  /** Present after result code 6F if no numbered field follows (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
-  /** The part is present when more than a container is left (docs/zvt.md 7.2). */
+  /** Present unless nothing or only a container is left of the message (docs/zvt.md 7.2). */
   | "if-no-container"
-  /** The short form of a vendor: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
+  /** A vendor's short form: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
   | "if-bare-result"
-  /** Present after attribute FF: a count instead of a text (docs/zvt.md 7.3). */
+  /** Present after attribute FF: a count of line feeds instead of a text (docs/zvt.md 7.3). */
   | "if-line-feeds"
   | "if-no-line-feeds";
 
@@ -170,7 +170,7 @@ export const messages = {
   "key-answer": answer(0x8000, 0x06e1, "data"),
   "numeric-answer": answer(0x8000, 0x06e2, "data"),
   "pin-answer": answer(0x8000, 0x06e3, "data"),
-  /** Any 84 xx but 84 00 and 84 1E; xx is the error code. */
+  /** Any 84 xx except 84 00 and 84 1E; xx is the error code. */
   "negative-acknowledgement": shape(0x8400),
   "currency-refused": shape(0x841e, ...result),
 } as const satisfies Record<string, MessageShape>;

@@ -49,7 +49,7 @@ export interface DecodeOptions extends Answering {
   readonly charset?: Charset;
 }
 
-/** Returns a message without card data. Throws {@link ZvtCodecError}, nothing else. */
+/** Returns a message without card data. Throws no other error than {@link ZvtCodecError}. */
 export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message {
   const raw = decodeRaw(apdu, options);
   const charset = options.charset ?? DEFAULT_CHARSET;
@@ -65,7 +65,7 @@ export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message 
   };
 }
 
-/** Returns the xx of 84 xx, the negative answer to a command; undefined for any other message. */
+/** Returns the xx of a negative answer 84 xx to a command; undefined for any other message. */
 export function errorCodeOf(control: number): number | undefined {
   return control >> 8 === 0x84 && control !== 0x8400 ? control & 0xff : undefined;
 }
@@ -152,9 +152,9 @@ interface RawMessage {
   readonly extended: boolean;
   readonly parts: readonly RawPart[];
   readonly fields: readonly RawField[];
-  /** A field number that is not in the table; reading ended there (docs/zvt.md 4.2). */
+  /** A field's number that is not in the table of fields; reading ended there (docs/zvt.md 4.2). */
   readonly unknownField: number | null;
-  /** The bytes that were not read: from an unknown field on, or all of an unknown command. */
+  /** The bytes that were not read: all after an unknown field, or all of an unknown command. */
   readonly rest: Uint8Array;
 }
 
@@ -187,8 +187,8 @@ function readPart({ name, length }: Part, reader: ByteReader): Uint8Array {
 const receiptType = "1f07010[0-3]";
 const messageId = "1f7303\\d{6}";
 /**
- * A container after the text of a print line, with the receipt type 1F07 (card complete,
- * docs/zvt.md 12.2), the id of the message 1F73 (docs/zvt.md 9.4), or both.
+ * The containers that may follow the text of a print line: with the receipt type 1F07 (card
+ * complete, docs/zvt.md 12.2), the message's id 1F73 (docs/zvt.md 9.4), or both.
  */
 const trailing = new RegExp(
   `(?:0604${receiptType}|0606${messageId}|060a${receiptType}${messageId}` +
@@ -238,7 +238,7 @@ function isLengthDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
 }
 
-/** Returns whether the next two bytes are a currency: nothing, or readable fields, follow them. */
+/** Whether the next two bytes are a currency: no fields, or followed by fields or by nothing. */
 function isBareCurrency(reader: ByteReader): boolean {
   if (reader.peek() === 0x49) return false;
   return reader.left === 2 || isFields(remaining(reader, 2)) || !isFields(remaining(reader));
@@ -248,7 +248,7 @@ function remaining(reader: ByteReader, skip = 0): Uint8Array {
   return reader.bytes.subarray(reader.at + skip);
 }
 
-/** Returns whether bytes are numbered fields from the first to the last. */
+/** Returns whether all bytes can be read as numbered fields. */
 function isFields(bytes: Uint8Array): boolean {
   try {
     return readFields(bytes).unknownField === null;
@@ -273,7 +273,7 @@ export interface RawField {
   readonly number: number;
   /** The content of the field, without the field's number and length. */
   readonly content: Uint8Array;
-  /** The objects of field 06; null for every other field. */
+  /** The data objects of a container (field 06); null for every other field. */
   readonly tags: readonly RawTag[] | null;
   /** How many bytes the length of field 06 has, if more than necessary. */
   readonly lengthBytes?: number;
@@ -299,7 +299,7 @@ function readContent(length: FieldLength, reader: ByteReader): Omit<RawField, "n
   return { content: reader.take(bytes), tags: null };
 }
 
-/** Reads a length of digits, one in each byte, high nibble F (docs/zvt.md 4.2). */
+/** Reads a length that is written as digits, one in each byte, high nibble F (docs/zvt.md 4.2). */
 function readDigitLength(reader: ByteReader, digits: number): number {
   let length = 0;
   const bytes = reader.take(digits);
@@ -313,7 +313,7 @@ function readDigitLength(reader: ByteReader, digits: number): number {
   return length;
 }
 
-/** Returns the length digits before a content of `bytes` bytes; none before a fixed length. */
+/** Returns the length that stands before a content of `bytes` bytes; empty for a fixed length. */
 export function writeLength(
   length: FieldLength | Part["length"] | undefined,
   bytes: number,
@@ -344,8 +344,8 @@ function writeField({ number, content, tags, lengthBytes }: RawField): Uint8Arra
 }
 
 /**
- * Returns a message with one more tag at the end of its container; adds a missing container. Throws
- * {@link ZvtCodecError} when the message cannot be read.
+ * Returns a message with one more tag at the end of its container, which is added if missing.
+ * Throws {@link ZvtCodecError} when the message cannot be read.
  */
 export function withTag(apdu: Apdu, added: RawTag): Apdu {
   const raw = decodeRaw(apdu);

@@ -1,14 +1,14 @@
 /**
- * The tags of docs/zvt.md 11.2 as data. Bit 6 of a tag's first byte says that it holds further tags
- * (docs/zvt.md 4.3); `container` states it here and a test compares the two. `opaque` marks the
- * tags that have the bit set and hold plain content all the same (Feig, docs/zvt.md 12.5).
+ * The tags of docs/zvt.md 11.2 as data. Bit 6 of a tag's first byte says that the tag contains
+ * further tags (docs/zvt.md 4.3); `container` says so here, and a test compares the two. `opaque`
+ * marks tags with the bit set that contain plain content all the same (Feig, docs/zvt.md 12.5).
  */
 type TagEncoding =
   | "number"
   | "digits"
   | "text"
   | "bytes"
-  /** Card data: decoded as the number of its bytes. */
+  /** Card data; only the number of its bytes is decoded. */
   | "secret"
   | "container"
   | "opaque";

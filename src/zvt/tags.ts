@@ -47,8 +47,8 @@ function readTag(reader: ByteReader, depth: number): RawTag {
 }
 
 /**
- * Returns the tags inside a tag whose constructed bit is set; null when its content is plain: that
- * of an opaque tag is, that of an unknown tag may be, and is skipped (docs/zvt.md 4.3).
+ * Returns the tags inside a tag whose constructed bit is set; null when its content is plain. An
+ * opaque tag has plain content; an unknown tag may have it, and is skipped (docs/zvt.md 4.3).
  */
 function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
   const known = tagOfNumber(tag);
@@ -73,8 +73,8 @@ function readTagNumber(reader: ByteReader): number {
 }
 
 /**
- * Returns whether 1F80 to 1F83 are whole tags of two bytes (revision 13.08), not the first bytes of
- * 1F8000 and up (docs/zvt.md 4.3). Three bytes are assumed where a third byte and a length fit.
+ * Returns whether 1F80 to 1F83 are whole tags of two bytes (revision 13.08), not the beginning of
+ * 1F8000 and up (docs/zvt.md 4.3). Three bytes are assumed if a third byte and a length follow.
  */
 function isOldFileTag(tag: number, reader: ByteReader): boolean {
   if (tag < 0x1f80 || tag > 0x1f83) return false;
@@ -104,7 +104,7 @@ export function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(leng
   return concat([Uint8Array.of(0x7f + lengthBytes), encodeBigEndian(length, lengthBytes - 1)]);
 }
 
-/** Reads the content of field 06: a TLV length and the tags that it covers. */
+/** Reads the content of field 06: a TLV length, and the tags that fill this length. */
 export function readContainer(reader: ByteReader) {
   const { length, lengthBytes } = readTlvLength(reader);
   const content = reader.take(length);
@@ -154,7 +154,7 @@ function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charse
   if (as === "number" && (content.length === 0 || content.length > NUMBER_BYTES_MAX)) {
     return content;
   }
-  // Digits of any length are masked: a terminal may put a card number into any tag.
+  // Digits of any tag are masked: a terminal may put a card number into any tag.
   if (as === "digits") return maskPansInText(toHex(content).toUpperCase());
   return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
@@ -187,7 +187,7 @@ export function findTags(tags: readonly Tag[] | null, ...path: TagName[]): Tag[]
   return found.flatMap(({ children }) => findTags(children, ...deeper));
 }
 
-/** Returns the value of the first tag at a path; undefined: no tag there, or of another type. */
+/** Returns the value of the first tag at a path; undefined: no such tag, or another type. */
 export function tagValue<N extends TagName>(
   tags: readonly Tag[] | null,
   ...path: [...TagName[], N]

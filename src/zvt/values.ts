@@ -21,7 +21,7 @@ export type Charset =
   | "cp437"
   | "utf8"
   | "ascii"
-  /** The 7-bit set of ZVT, with German letters in place of brackets. */
+  /** The 7-bit character set of ZVT, with German letters in place of brackets. */
   | "zvt7"
   | `iso8859-${1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 13 | 14 | 15 | 16}`;
 
@@ -42,7 +42,7 @@ const sevenBitOfLetters = new Map(sevenBitLetters.map(([code, letter]) => [lette
 
 export function decodeText(bytes: Uint8Array, charset: Charset): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  // Each of these character sets begins with ASCII.
+  // These character sets all begin with ASCII.
   if (charset !== "zvt7" && isAscii(buffer)) return buffer.toString("latin1");
   if (charset !== "zvt7") return iconv.decode(buffer, charset, { stripBOM: false });
   return replaceEach(iconv.decode(buffer, "cp437"), lettersOfSevenBit);
@@ -63,7 +63,7 @@ export function charsetOfCode(code: number): Charset | undefined {
   if (code === 0x00) return "ascii";
   if (code === 0xfe) return "utf8";
   if (code === 0xff) return "cp437";
-  // ISO 8859-12 was never published.
+  // There is no ISO 8859-12: it was never published.
   if (code < 1 || code > 16 || code === 12) return undefined;
   return `iso8859-${code}` as Charset;
 }
@@ -96,7 +96,7 @@ export interface Totals {
   }[];
 }
 
-/** The size in bytes of content that is or may be card data, in place of the value. */
+/** The number of bytes of content that is or may be card data, in place of the content. */
 interface Hidden {
   readonly hiddenBytes: number;
 }
@@ -204,7 +204,7 @@ export function encodeFieldValue(
   throw new ZvtCodecError("value", `${name} needs ${length} bytes, not ${bytes.length}`);
 }
 
-/** Returns the bytes of a value, filled up to `length`. A value of bytes is not changed. */
+/** Returns the bytes of a value, filled up to `length`; a value that is bytes stays as it is. */
 export function encodeValue(
   as: AnyEncoding,
   value: FieldValue,
@@ -239,7 +239,7 @@ function padded(bytes: Uint8Array, length = 0, fill = 0): Uint8Array {
   return longer;
 }
 
-/** Returns a text with zero bytes: field 3B is filled with zeros, 8B gets one (docs/zvt.md 7.1). */
+/** Returns a text with zero bytes: field 3B is filled with zeros, 8B has one (docs/zvt.md 7.1). */
 function zeroText(bytes: Uint8Array, length: number | undefined): Uint8Array {
   return padded(bytes, length ?? (bytes.length > 0 ? bytes.length + 1 : 0));
 }

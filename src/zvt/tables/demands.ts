@@ -1,4 +1,4 @@
-/** The jobs that a terminal asks its register to start (docs/zvt.md 6.1, 11.2, 11.5). */
+/** The maintenance that a terminal asks its register to start (docs/zvt.md 6.1, 11.2, 11.5). */
 import { findTags, type Message, type Tag, tagValue } from "../index.ts";
 
 export type Demand =
@@ -20,7 +20,7 @@ const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0xf0, "end-of-day"],
 ]);
 
-/** Maintenance by value of tag 1F13 (docs/zvt.md 11.2); 03, for outdated commands, is left out. */
+/** Maintenance by value of tag 1F13 (docs/zvt.md 11.2), without 03 for outdated commands. */
 const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x00, "diagnosis"],
   [0x01, "end-of-day"],
@@ -28,7 +28,7 @@ const ofTag: ReadonlyMap<number, Demand> = new Map([
   [0x04, "emv-diagnosis"],
 ]);
 
-/** Bits of the registration's status byte, docs/zvt.md 6.1. */
+/** The bits of the status byte in a completed registration (docs/zvt.md 6.1). */
 const INITIALISATION_NEEDED = 0x01;
 const DIAGNOSIS_NEEDED = 0x02;
 /** The value of tag 1F43 (inside tag E4) of a device that needs an initialisation. */
@@ -36,7 +36,7 @@ const DEVICE_NOT_INITIALISED = 0x01;
 
 /**
  * Returns the demands in the completion of a status enquiry. The locks in tag 1F55 are ignored,
- * because documents contradict each other about their meaning (docs/zvt.md 11.2).
+ * because documents contradict each other about what these locks mean (docs/zvt.md 11.2).
  */
 export function demandsOfStatus({ parts, tags }: Message): readonly Demand[] {
   const status = ofStatus.get(parts.terminalStatus ?? 0);

@@ -14,10 +14,10 @@ type CodeReason =
   | "wrong-currency"
   | "already-reversed";
 
-/** Result and error codes of docs/zvt.md 11.4 (field 27, 06 1E and 84 xx), `6C` for example. */
+/** The texts of result and error codes of docs/zvt.md 11.4 (field 27, 06 1E and 84 xx), by code. */
 const knownTexts: Readonly<Record<string, Texts>> = texts.results;
 
-/** Codes that reject the customer or the card. Any other code means a fault of the terminal. */
+/** Codes that reject the customer or the card. Any other code is a fault of the terminal. */
 const reasons = new Map<number, CodeReason>([
   ...[
     0x00, 0x37, 0x64, 0x65, 0x67, 0x68, 0x6e, 0x71, 0x72, 0x73, 0x76, 0x78, 0x79, 0x7a, 0x7b, 0x7c,
@@ -57,12 +57,12 @@ export function coded(code: number, language: Language): { code: string; text: s
 }
 
 /**
- * Codes of a locked terminal (docs/zvt.md 5.3, 11.5), which sends them in a 06 1E without any
- * result. In the result of a payment the same codes are the bank's.
+ * Codes of a locked terminal (docs/zvt.md 5.3, 11.5), which sends them in an abort 06 1E without a
+ * result. In the result of a payment the same codes come from the bank.
  */
 const locks: Readonly<Record<string, Texts>> = texts.locks;
 
-/** Returns the text of a code in a 06 1E or 84 xx without a result: the code is the terminal's. */
+/** Returns the text of a code in a 06 1E or 84 xx; without a result the code is the terminal's. */
 export function refusalText(code: number, language: Language): string {
   return locks[codeText(code)]?.[language] ?? resultText(code, language);
 }
@@ -81,11 +81,11 @@ export function isLock(code: number): boolean {
 const sameCardCodes: readonly number[] = [
   0x37, 0x64, 0x65, 0x66, 0x6c, 0x72, 0x7b, 0x7c, 0x7d, 0x7e, 0x9b, 0x9c, 0xa0, 0xa1, 0xa3, 0xeb,
   0xec,
-  // ISO 8583, as hosts use them: allowable tries left, issuer or switch not available.
+  // ISO 8583 codes as hosts use them: allowable tries left, issuer or switch not available.
   91, 96,
 ];
 
-/** Returns the advice after a decline. The host's code is in field 27 (1 to 99) or in field A0. */
+/** Returns what to do after a decline. The host's code is in field 27 (1 to 99) or field A0. */
 export function declineAdvice(code: number, resultCodeAs?: number) {
   const isHost = code >= HOST_CODE_MIN && code <= HOST_CODE_MAX;
   const ownCode = isHost ? hostCodeText(code) : null;
@@ -112,7 +112,7 @@ function hostCodeText(code: number): string {
 /** The error code of a terminal that requires a registration first. */
 export const NOT_REGISTERED = 0x6b;
 
-/** Returns the code of 06 1E, 84 1E or 84 xx; without one FF, other error. */
+/** Returns the code of 06 1E, 84 1E or 84 xx; if it has none: FF, other error. */
 export function codeOf({ parts, control }: Message): number {
   if (parts.resultCode !== undefined) return parts.resultCode;
   return control >> 8 === 0x84 ? control & 0xff : 0xff;
@@ -124,18 +124,18 @@ export function codeText(code: number): string {
 }
 
 /**
- * The status codes of 04 FF, docs/zvt.md 11.3, and those that Ingenico devices send (A0 to A5).
- * Where that table marks a code with x, the German text is word for word what a certified
- * unattended terminal without its own display has to show.
+ * The status codes of 04 FF in docs/zvt.md 11.3, and those that Ingenico devices send (A0 to A5).
+ * Where 11.3 marks a code with x, the German text is word for word what a certified unattended
+ * terminal without its own display has to show.
  */
 const statuses: Readonly<Record<string, Texts>> = texts.statuses;
 
-/** Added to a status up to 27: that status, and the card must be removed (docs/zvt.md 11.3). */
+/** Added to a status code up to 27, this means: the card must be removed too (docs/zvt.md 11.3). */
 const CARD_REMOVAL = 0x40;
 const CARD_REMOVAL_MIN = 0x41;
 const CARD_REMOVAL_MAX = 0x67;
 
-/** Returns the texts of a status; null without any, as for FF, whose message has the text. */
+/** Returns the texts of a status; null without texts, as for FF, whose message brings the text. */
 export function intermediateTexts(code: number): Texts | null {
   const own = statuses[codeText(code)];
   if (own) return own;
@@ -148,10 +148,10 @@ export function intermediateTexts(code: number): Texts | null {
 
 /** Card type names by the number in field 8A or tag 41 (docs/zvt.md 11.6); 46 is Maestro. */
 const cardNames: Readonly<Record<number, string>> = texts.cards;
-/** The value of field 8A when the card type stands in tag 41 instead (docs/zvt.md 7.1). */
+/** The value of field 8A that refers to tag 41 for the card type (docs/zvt.md 7.1). */
 const SEE_TAG_41 = 0xff;
 
-/** Returns the name of a card type; undefined when the terminal names none that is listed. */
+/** Returns the name of a card type; undefined when the terminal names none or an unlisted one. */
 export function cardTypeName(
   cardType: number | undefined,
   tag41: number | undefined,
