@@ -162,7 +162,7 @@ export function checkTime(updateTime: string, installation: string): string {
   return [Math.floor(at / 60), at % 60].map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-/** The pause after which a check for an update looks again whether a process wants its lock. */
+/** The pause after which a check for an update finds out again whether a process wants its lock. */
 const WANTED_EVERY_MS = 500;
 /** The longest wait for the update lock; a check that holds the lock gives it up sooner. */
 const GIVEN_WITHIN_MS = 5_000;

@@ -171,7 +171,7 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
   }
 }
 
-/** Runs `work` while no program has the stores open, whoever started that program. */
+/** Runs `work` while no program has the stores open, however that program was started. */
 async function closed(dataDirectory: string, work: () => void): Promise<SwitchEvent> {
   await withProgramLocks(dataDirectory, work);
   return carriedOut;

@@ -74,7 +74,7 @@ const code = z.coerce.number().int().min(1).max(99).default(5);
 const moment = "[--at MOMENT]";
 const cards = "[--card NAME]";
 
-/** Returns a hand with which the customer acts; the arguments may choose the action. */
+/** Returns a hand for an action of the customer, which the arguments may choose. */
 function does(action: (asked: Asked) => CustomerAction, takes = ""): Hand {
   return { takes, act: (simulator, asked) => customerAction(simulator, asked, action(asked)) };
 }
