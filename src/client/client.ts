@@ -62,7 +62,7 @@ export interface Customer {
   readonly email?: string;
 }
 
-/** The answer to a request that was refused; it has only the known parts of the request. */
+/** The answer to a refused request; it has only those parts of the request that are known. */
 export interface Refusal {
   readonly status: "Failed" | "Unknown";
   readonly error: ApiError;
@@ -114,7 +114,7 @@ export class ConnectorClient {
   /**
    * Pays an order, and resolves when the payment has ended, which may take minutes. Declined,
    * refused and unknown payments are outcomes, not exceptions. Rejects when the connector cannot be
-   * reached or the connection breaks; then call {@link payment} with the same orderId.
+   * reached or the connection breaks; call {@link payment} with the same orderId after that.
    */
   async pay(request: PaymentRequest, signal?: AbortSignal): Promise<Outcome> {
     return (await this.#call("POST", "/payment", request, signal)).one as unknown as Outcome;
@@ -247,7 +247,7 @@ function errorOf(one: Record<string, unknown>): ApiError {
   return one["error"] as ApiError;
 }
 
-/** Reads one block of the stream of events; the name is "" in a block that only has an id. */
+/** Reads one block of the stream of events; a block that only has an id gets the name "". */
 function eventOf(block: string) {
   const lineOf = (name: string): string | undefined =>
     new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];

@@ -1,12 +1,12 @@
 /** Why bytes cannot be decoded as a Concert message, or a value cannot be encoded into one. */
 export type ConcertFaultCode =
-  /** The check byte does not fit the body of the frame. */
+  /** The check byte (LRC) does not belong to the body of the frame. */
   | "lrc"
   /** A body or a tag's value is not as long as the layout or the length field says. */
   | "length"
-  /** The bytes end before the frame does. */
+  /** The bytes end before the end of the frame. */
   | "truncated"
-  /** A frame does not begin with STX. */
+  /** The bytes do not begin with STX, as a frame must. */
   | "no-stx"
   /** A control byte other than ETX stands inside a frame. */
   | "no-etx"

@@ -5,9 +5,9 @@ const PAN_DIGITS_MIN = 13;
 const PAN_DIGITS_MAX = 19;
 
 /**
- * Returns the masked card number at the beginning of a report; null without one (docs/concert.md
- * 3.2). Real terminals send the number in clear, filled up with zeros: its last four digits are
- * shown only when exactly one length makes a valid card number.
+ * Returns the masked card number at the beginning of a report; null: there is none (docs/concert.md
+ * 3.2). Real terminals send the number in clear, filled up with zeros. Its last four digits are
+ * shown only when exactly one length makes it a valid card number.
  */
 export function panOfReport(report: string): string | null {
   const [hidden] = /^\d{0,6}[X*#x.]{4,}\d{0,4}/.exec(report) ?? [];

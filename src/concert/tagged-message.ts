@@ -9,8 +9,8 @@ interface TaggedReading {
   /** The whole tags before the fault; all tags when there is no fault. */
   readonly tags: readonly Tagged[];
   /**
-   * null when the bytes are one or more whole tags. `at`: where the unreadable tag begins. Of all
-   * faults only "incomplete" may disappear when more bytes arrive.
+   * null when the bytes are one or more whole tags. `at`: where the tag begins that cannot be read.
+   * Only the fault "incomplete" may disappear when more bytes arrive.
    */
   readonly fault: { readonly code: ConcertFaultCode; readonly at: number } | null;
 }

@@ -37,7 +37,7 @@ const optionTypes = {
 interface CommandRow {
   /** The options that this command takes; a command refuses options that its row does not list. */
   readonly options?: ReadonlyArray<keyof typeof optionTypes>;
-  /** The words of which one may follow the command, as in `restore journal`. */
+  /** Words of which one may follow the command, such as `journal` in `restore journal`. */
   readonly subjects?: readonly string[];
 }
 
@@ -115,7 +115,7 @@ function complete(
     command,
     schedule: exclusive(values, namesOf(schedules)),
     update: exclusive(values, [...namesOf(updateFlags), "delivery"] as const) ?? ("show" as const),
-    /** When a hold of updates ends; null: an operator ends it. */
+    /** The end of a hold of updates; null: the hold lasts until an operator ends it. */
     untilMs: until === undefined ? null : dayMs(until),
     answerWithinMs: seconds * 1_000,
   };

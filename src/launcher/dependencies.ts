@@ -17,13 +17,13 @@ interface Package {
 
 const root = join(import.meta.dirname, "../..");
 const wanted = packagesOf("package-lock.json");
-// npm's own record of what it has installed.
+// The record that npm itself keeps of what it has installed.
 const installed = packagesOf("node_modules/.package-lock.json");
 
 const areInstalled = Object.entries(wanted).every(([path, entry]) => {
   if (path === "" || entry.link) return true;
   const found = installed[path];
-  // A delivered archive has no development packages, and no machine has every optional one.
+  // A delivered archive has no development packages, and no machine has every optional package.
   if (!found) return Boolean(entry.optional ?? entry.dev ?? entry.devOptional);
   return found.version === entry.version && found.integrity === entry.integrity;
 });

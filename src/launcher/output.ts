@@ -55,7 +55,7 @@ class Writer {
     this.text(`${head}${rest}`.trimEnd());
   }
 
-  /** Prints lines; the rest of a line that is too long stands below the text that it continues. */
+  /** Prints lines; the rest of a line that is too long goes below the text that it continues. */
   lines(text: string, mood: Mood): void {
     const columns = this.#columns;
     const lines = columns > 0 ? fitted(forThisSystem(text), columns) : text.split("\n");
@@ -143,7 +143,7 @@ export function forThisSystem(text: string, platform: string = process.platform)
 /** Returns an argument quoted as the shell of this system needs it, for a person to copy. */
 export function shellArgument(text: string): string {
   if (/^[\w@+=:,./-]+$/.test(text)) return text;
-  // cmd.exe knows double quotes only; curl.exe reads \" inside them.
+  // cmd.exe knows double quotes only; inside double quotes, curl.exe reads \" as a quote.
   if (process.platform === "win32") return `"${text.replaceAll('"', '\\"')}"`;
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

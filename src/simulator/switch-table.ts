@@ -111,7 +111,7 @@ export function whole(value: string, min = 0, max = NUMBER_MAX): number {
   throw new ValueError(`it must be a whole number from ${min} to ${max}`);
 }
 
-/** Returns the value if it is one of the choices. Throws {@link ValueError}. */
+/** Returns the value if it is one of `choices`. Throws {@link ValueError}. */
 export function oneOf<T extends string>(value: string, choices: readonly T[]): T {
   const found = choices.find((choice) => choice === value);
   if (!found) throw new ValueError(`it must be ${choices.join(" or ")}`);

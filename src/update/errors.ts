@@ -1,6 +1,6 @@
-/** Why an update or a part of it was refused. */
+/** Why an update, or a part of an update, was refused. */
 type UpdateFaultCode =
-  /** The address is neither https nor http on this machine. */
+  /** The address is neither https nor an http address of this machine. */
   | "address"
   /** No answer came: unknown name, no connection, a broken line, an untrusted certificate. */
   | "unreachable"

@@ -12,7 +12,7 @@ import { checkNow, checkText } from "./check-for-update.ts";
  * "alarm:" is an alarm. Exit code 75: another process checks for an update or takes one.
  */
 
-/** The priority of the check, below that of every other program of the machine. */
+/** The priority of the check, lower than the priority of every other program of the machine. */
 const LOW_PRIORITY = 10;
 
 setPriority(LOW_PRIORITY);

@@ -42,7 +42,7 @@ function storeFiles(dataDirectory: string): string[] {
 }
 
 /**
- * Copies the stores, on disk when this returns; no program may have them open. An interrupted
+ * Copies the stores, on disk when this returns; no program may have the stores open. An interrupted
  * restore is finished first, because the new version would finish it and use up its copy.
  */
 export function copyStores(dataDirectory: string): void {

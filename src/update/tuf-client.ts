@@ -11,7 +11,7 @@ import { makeFolder, removeWhole, renameSynced, syncFlatFolder } from "./durable
 import { UpdateError } from "./errors.ts";
 import { allowedAddress, downloadTarget, readWebFile, type WebSettings } from "./web-source.ts";
 
-/** The time limit for one file of metadata, which is small. */
+/** The time limit for one file of metadata; these files are small. */
 const METADATA_DEADLINE_MS = 5 * 60_000;
 
 interface TufSettings extends MetadataStoreSettings, WebSettings {
@@ -113,7 +113,7 @@ function setReferenceTime(updater: Updater, time: Date): void {
   trustedSet.referenceTime = time;
 }
 
-/** Returns the address of a target; its name has a hash in a consistent snapshot (TUF 1.0, 6.2). */
+/** Returns the address of a target; in consistent snapshots it has a hash (TUF 1.0, 6.2). */
 function targetUrl(baseUrl: string, target: TargetFile, isConsistent: boolean): string {
   const parts = target.path.split("/");
   const name = parts.pop() ?? "";
@@ -246,7 +246,7 @@ export class MetadataStore {
     this.commit(isFirst ? 0 : (sealOf(this.#previous)?.newestMs ?? 0));
   }
 
-  /** Finishes a commit that a power cut interrupted between its two renames. */
+  /** Finishes a commit that a power cut interrupted between the two renames of the commit. */
   #finishRename(): void {
     if (!existsSync(this.#folder) && isWhole(this.#work)) renameSynced(this.#work, this.#folder);
   }

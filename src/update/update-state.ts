@@ -13,8 +13,8 @@ import { removeNow, writeJson } from "./durable-files.ts";
 
 /*
  * What an installation remembers of its updates (docs/updates.md 4.5). Only the holder of the
- * update lock writes the state. A hold and the installation's id have files of their own: an
- * operator sets a hold while a check or a switch has the lock, and the id never changes.
+ * update lock writes the state. A hold of updates and the installation's id have files of their
+ * own: an operator sets a hold while a check or a switch has the lock, and the id never changes.
  */
 
 const orNull = <T extends z.ZodType>(schema: T) => schema.nullable().default(null);
@@ -101,7 +101,7 @@ export function putOff(
 
 const readySchema = z.object({ format: z.literal(1), version: z.string(), atMs: z.number() });
 
-/** Names a whole version for the launcher to take; on disk when this returns. */
+/** Names a whole version for the launcher to take; the file is on disk when this returns. */
 export function writeReady(dataDirectory: string, version: string, atMs: number): void {
   writeJson(readyFileOf(dataDirectory), { format: 1, version, atMs });
 }
@@ -123,7 +123,7 @@ const holdSchema = z.object({
 });
 export type Hold = z.infer<typeof holdSchema>;
 
-/** Returns the hold of updates; undefined: there is no hold, or its time is over. */
+/** Returns the hold of updates; undefined: no hold was set, or the time of the hold is over. */
 export function readHold(dataDirectory: string, nowMs: number): Hold | undefined {
   const hold = readJsonIfWhole(holdIn(dataDirectory), holdSchema);
   return hold && (hold.untilMs === null || hold.untilMs > nowMs) ? hold : undefined;
@@ -214,7 +214,7 @@ export function whenWanted(dataDirectory: string, clock: Clock, over: AbortSigna
   return wanted.signal;
 }
 
-/** The steps of a switch; each is on disk before its work begins (docs/updates.md 4.2). */
+/** The steps of a switch; each step is on disk before its work begins (docs/updates.md 4.2). */
 const steps = [
   /** The new version is tested while the programs of the present version run. */
   "testing",
@@ -226,7 +226,7 @@ const steps = [
   "probation",
   /** The new version failed or was cut off too often; its programs are stopped. */
   "giving-up",
-  /** The previous version is named again, and its databases are restored if necessary. */
+  /** The previous version is named again, and its databases are restored if needed. */
   "going-back",
   /** The previous programs are started, and may take payments. */
   "restarting",
@@ -236,7 +236,7 @@ const steps = [
   "undone",
 ] as const;
 
-/** The record of a switch. Launchers of two versions read it, so its form never changes. */
+/** The record of a switch. Launchers of two versions read the record: its form never changes. */
 const recordSchema = z.object({
   format: z.literal(1),
   from: z.string(),

@@ -40,7 +40,7 @@ interface Reading {
   readonly lengthMax: number;
   /** The number of bytes already stored; a server may still answer with the whole file. */
   readonly from?: number;
-  /** The time within which the whole answer has to be there. */
+  /** The time within which the whole answer has to arrive. */
   readonly deadlineMs?: number;
 }
 
@@ -57,8 +57,8 @@ export async function readWebFile(
  * Asks a static web server for a file (docs/updates.md 2.4). A redirect is refused, because it
  * leads to a server that nobody has configured. Every failure ends the connection. `offset`: the
  * byte of the file at which the body begins; 0: the server sends the whole file. `hasLength`:
- * whether the server gave a length; without it the end of the body may be a broken line. The end of
- * `body`, or a `break` out of it, ends the connection.
+ * whether the server gave a length; without a length the body may end because the line broke. The
+ * end of `body`, or a `break` out of it, ends the connection.
  */
 async function openWebFile(settings: WebSettings, url: string, reading: Reading) {
   const { from = 0, lengthMax, deadlineMs } = reading;
@@ -90,7 +90,7 @@ async function openWebFile(settings: WebSettings, url: string, reading: Reading)
   }
 }
 
-/** Returns the address. Throws for an address that is neither https nor http to this machine. */
+/** Returns the address if it is https, or http to this machine. Throws for any other address. */
 export function allowedAddress(url: string): URL {
   const address = URL.parse(url);
   if (address?.protocol === "https:") return address;
@@ -267,7 +267,7 @@ async function readOn({ web, url, target }: Download, part: string, from: number
   }
 }
 
-/** Returns what is wrong with a file; undefined: it has the signed length and hashes. */
+/** Returns what is wrong with a file; undefined: the file has the signed length and hashes. */
 async function faultOf(file: string, target: Download["target"]): Promise<UpdateError | undefined> {
   const size = sizeOf(file);
   if (size !== target.length) {

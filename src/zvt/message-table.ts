@@ -1,11 +1,10 @@
 /**
- * All messages (docs/zvt.md 6.1 to 8.4) as data: what stands in front of the numbered fields.
- *
- * How to declare a message: add a line with its name, the control field, and its positional parts
- * in order, each as a key of {@link partTable}, with the condition under which the part is present
- * if it is not always there. Numbered fields and the container follow by themselves. A
- * message that only the command before it distinguishes from another one with the same control
- * field names that command in `answers`.
+ * All messages (docs/zvt.md 6.1 to 8.4) as data: what stands in front of the numbered fields. How
+ * to declare a message: add a line with the message's name, the control field, and its positional
+ * parts in order, each as a key of {@link partTable}; a part that is not always there has a
+ * condition. Numbered fields and the container need no declaration. If only the command before it
+ * distinguishes a message from another message with the same control field, `answers` names this
+ * command.
  */
 
 /** The length and the encoding of each positional part, by the part's name. */

@@ -41,7 +41,7 @@ export interface Message {
   readonly fields: FieldValues;
   /** The container, field 06; null when the message has no container. */
   readonly tags: readonly Tag[] | null;
-  /** The number of the first field that is not in the table; the bytes after it were not read. */
+  /** The number of the first field that no table has; the bytes after it were not read. */
   readonly unknownField: number | null;
 }
 
@@ -196,7 +196,7 @@ const trailing = new RegExp(
 );
 const TRAILING_BYTES_MAX = 12;
 
-/** Returns the length of the container after the text of a print line; 0 when there is none. */
+/** Returns the length of the container after the text of a print line; 0: there is no container. */
 function trailingContainer(name: PartName, reader: ByteReader): number {
   if (name !== "text") return 0;
   const bytes = Math.min(TRAILING_BYTES_MAX, reader.left);

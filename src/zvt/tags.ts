@@ -159,7 +159,7 @@ function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charse
   return decodeValue(as === "text" ? "zero-text" : as, content, charset);
 }
 
-/** Makes a tag. Bytes are taken as they are; digits are a string of even length. */
+/** Makes a tag. Bytes become the content as they are; digits are a string of even length. */
 export function tag(name: TagName, value: number | string | Uint8Array, charset?: Charset): RawTag {
   const { number, as } = tagOfName(name);
   return { tag: number, content: encodeValue(as, value, charset), children: null };

@@ -16,7 +16,7 @@ import { closeFolder, finishUpdate, wasCutOff } from "./start.ts";
 import { stopHere } from "./stop.ts";
 
 const ANSWER_WITHIN_MS = 3_000;
-/** When one program has ended, the time in which the other one may print its fault. */
+/** The time in which a program may print its fault after the other program has ended. */
 const LAST_OUTPUT_MS = 1_000;
 const READY_CHECK_MS = 5_000;
 /** A program that ends sooner after the start has failed to start. */
@@ -27,14 +27,14 @@ type Child = ReturnType<typeof startChild>;
 
 /**
  * Runs both programs as children of this process, for a terminal or a service manager, and returns
- * an exit code when one of them ends; a service manager then starts the launcher again. Prints the
- * output of both line by line, and stops tp-manager first. Takes new versions and ends after that,
- * because the launcher of the new version has to run (docs/updates.md 4.4).
+ * an exit code when a program ends; a service manager then starts the launcher again. Prints the
+ * output of both programs line by line, and stops tp-manager first. After an update this launcher
+ * ends, because the launcher of the new version has to run (docs/updates.md 4.4).
  */
 export async function runForeground(context: CommandContext): Promise<number> {
   const { dataDirectory } = context;
   const specs = programSpecs(dataDirectory);
-  // Set before anything is started, so that no signal leaves a child running.
+  // The signals are caught before anything is started, so that none leaves a child running.
   const { promise: signalled, resolve: onSignal } = Promise.withResolvers<void>();
   for (const signal of ["SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP"] as const) {
     process.on(signal, () => onSignal());
@@ -171,7 +171,7 @@ async function stopInOrder(children: readonly Child[], context: CommandContext):
 }
 
 const BEAT_WITHIN_MS = 5_000;
-/** The longest start of a program, which answers only after it has migrated its store. */
+/** The longest start of a program: a program answers only when it has migrated its store. */
 const MIGRATION_MS = 300_000;
 /** The number of reports in one watchdog time of systemd; sd_watchdog_enabled(3) asks for two. */
 const BEATS = 4;

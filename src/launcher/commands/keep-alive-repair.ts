@@ -34,8 +34,8 @@ const MISSED_MAX = 2;
 const LOG_BYTES_MAX = 1024 * 1024;
 
 /**
- * Launches a program that does not run and replaces one that hangs, with a growing pause after
- * repeated failures. Does nothing while another launcher is at work. Returns the exit code.
+ * Launches a program that does not run, and replaces a program that hangs, with a growing pause
+ * after repeated failures. Does nothing while another launcher is at work. Returns the exit code.
  */
 export async function repair(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const context = {
@@ -47,7 +47,7 @@ export async function repair(dataDirectory: string, answerWithinMs: number): Pro
     const lock = tryLaunchLock(dataDirectory);
     if (!lock) return exitCodes.ok;
     try {
-      // An operator may have stopped the programs before this process had the lock.
+      // An operator may have stopped the programs before this process got the lock.
       if (deliberateStop(dataDirectory) !== undefined) return exitCodes.ok;
       return (await finishUpdate(context)) ?? (await repairAndUpdate(context, answerWithinMs));
     } finally {

@@ -13,15 +13,15 @@ const updateFiles = [underWayFileOf, readyFileOf, probationMarkOf];
 const programs: readonly Program[] = ["tp-manager", "supervisor"];
 
 /**
- * Checks both programs and has them repaired when one does not answer; returns the exit code. Loads
- * the code of the repair only then, because this check runs every two minutes.
+ * Checks both programs and has them repaired if one does not answer; returns the exit code. The
+ * code of the repair is loaded only if needed, because this check runs every two minutes.
  */
 export async function keepAlive(dataDirectory: string, answerWithinMs: number): Promise<number> {
   const run = `${dataDirectory}/run`;
   if (isStoppedOnPurpose(dataDirectory)) return 0;
   const probes = await Promise.all(programs.map((program) => probe(run, program, answerWithinMs)));
   const allAnswer = probes.every((result) => result === "answers");
-  // keep-alive.json is the memory of earlier failures, which the repair updates and then removes.
+  // keep-alive.json records earlier failures; while it exists, the repair has to run and update it.
   const isUpdating = updateFiles.some((file) => existsSync(file(dataDirectory)));
   if (allAnswer && !isUpdating && !existsSync(`${run}/keep-alive.json`)) return 0;
   const { repair } = await import("./keep-alive-repair.ts");

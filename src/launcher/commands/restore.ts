@@ -19,11 +19,11 @@ interface Copy {
 }
 
 /**
- * Restores both databases, or the one that `subject` names, from copies (docs/rules/17-loss.md):
- * the newest copies, or those of the day `from` (YYYY-MM-DD). The present files are kept under
- * another name. A note makes the programs import from each other what happened since the copy.
- * Throws {@link ProgramExit} when the programs run or a copy is missing or damaged; nothing has
- * changed then.
+ * Restores both databases, or the database that `subject` names, from copies
+ * (docs/rules/17-loss.md): from the newest copies, or from those of the day `from` (YYYY-MM-DD).
+ * The present files are kept under another name. A note makes the programs import from each other
+ * what happened since the copy. Throws {@link ProgramExit} when the programs run or a copy is
+ * missing or damaged; nothing has changed then.
  */
 export function restore(context: CommandContext, wanted: Wanted): Promise<number> {
   return withLaunchLock(context, () => restoreHere(context, wanted));
@@ -45,7 +45,7 @@ async function restoreHere(
   }
   const wanted = stores.filter((store) => subject === undefined || subject === store);
   const copies = wanted.map((store) => copyOf(dataDirectory, store, from));
-  // With these locks no program starts while only one of two databases is restored.
+  // While these locks are held, no program starts, so that none meets one restored database only.
   await withProgramLocks(dataDirectory, () => {
     const aside = putBack(dataDirectory, copies, fileTime(clock.now()));
     for (const copy of copies) {

@@ -4,7 +4,7 @@ import { terminalControl } from "../demo/settings.ts";
 import type { CommandContext } from "../output.ts";
 import { httpCall } from "../processes/network.ts";
 
-/** The list of the terminal's commands; the member "word" of each is its name. */
+/** The list of the terminal's commands; the member "word" holds a command's name. */
 const commandList = z.array(z.record(z.string(), z.string()));
 const refusal = z.object({ error: z.string() });
 
@@ -12,8 +12,8 @@ const refusal = z.object({ error: z.string() });
 const NOT_NOW = 409;
 
 /**
- * Gives one command to the demo's simulated terminal, which knows its commands itself (`GET /words`
- * of its control API); without a command it lists them. Throws {@link ProgramExit}.
+ * Gives one command to the demo's simulated terminal; without a command, prints the commands that
+ * the terminal knows (`GET /words` of its control API). Throws {@link ProgramExit}.
  */
 export async function simulate(
   { dataDirectory, output }: CommandContext,

@@ -17,7 +17,7 @@ const ANSWER_WITHIN_MS = 2_000;
 /** The state of an installation, as `launch.sh status --json` prints it. */
 export type InstallationStatus = Awaited<ReturnType<typeof readStatus>>;
 
-/** Returns the state of the programs and simulators of a data folder, as they report it. */
+/** Returns the state of the programs and simulators of a data folder, as these report it. */
 export async function readStatus(dataDirectory: string, clock: Clock) {
   const states = await programStates(dataDirectory, clock, ANSWER_WITHIN_MS);
   const { tpManager, supervisor } = states;
@@ -31,7 +31,7 @@ export async function readStatus(dataDirectory: string, clock: Clock) {
     dataDirectory,
     /** Whether every program answers and a payment would be accepted. */
     well: isReady && isSent && simulators.every(({ pid }) => pid !== null),
-    /** When an operator stopped the programs; null: they are to run. */
+    /** When an operator stopped the programs; null: the programs are to run. */
     stoppedSince: deliberateStop(dataDirectory) ?? null,
     programs: [
       { program: "tp-manager" as const, ...tpManager },
@@ -90,7 +90,7 @@ function printProgram(one: InstallationStatus["programs"][number], output: Outpu
   }
 }
 
-/** Returns the facts, without those that are false, null or empty, in one line. */
+/** Returns all facts that are not false, null or empty, in one line. */
 const listed = (...facts: ReadonlyArray<string | false | null>): string =>
   facts.filter(Boolean).join(", ");
 

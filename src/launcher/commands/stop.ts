@@ -9,7 +9,7 @@ import { type Stopped, stopProcess, stopProgram } from "../processes/programs.ts
 
 export function stop(context: CommandContext): Promise<number> {
   const { dataDirectory, clock } = context;
-  openRunDirectory(dataDirectory); // makes the data folder, in which the stop is recorded
+  openRunDirectory(dataDirectory); // makes the data folder, where the stop is recorded
   // Recorded before the wait for the lock, so that a keep-alive at work starts nothing more.
   recordStop(dataDirectory, clock.now());
   return withLaunchLock(context, async () => {

@@ -132,7 +132,7 @@ function failed(why: string): ProgramExit {
 
 interface CurlCall {
   readonly url: string;
-  /** The file with login and password, which then stand in no command line and no history. */
+  /** The file with login and password, so that no command line and no shell history has them. */
   readonly netrcFile?: string;
   readonly json?: string;
 }

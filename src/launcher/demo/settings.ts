@@ -79,7 +79,7 @@ export function writeDemoFiles(dataDirectory: string, setup: DemoSetup, keepConf
   replaceSynced(gatewayAccount, `${JSON.stringify(account)}\n`);
 }
 
-/** Returns the password of a login of the local API. Throws if the setup file has none. */
+/** Returns the password of a login of the local API. Throws if the setup file has no password. */
 export function apiPassword(dataDirectory: string, login = API_LOGIN): string {
   const { api, operator } = keptPasswords(demoFiles(dataDirectory).config);
   const password = login === OPERATOR_LOGIN ? operator : api;
@@ -128,7 +128,7 @@ function configText({ protocol, ...ports }: DemoSetup, kept: Passwords): string 
 const FIRST_PORT = 20_100;
 const END_OF_PORTS = 32_000;
 
-/** Returns the earlier ports, or the usual ones; a port that is in use is replaced. */
+/** Returns the ports of an earlier demo, or else the usual ports; a port in use is replaced. */
 export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoPorts> {
   const chosen = { ...usualPorts };
   const taken = new Set<number>();
@@ -141,7 +141,7 @@ export async function choosePorts(earlier: DemoPorts | undefined): Promise<DemoP
   return chosen;
 }
 
-/** Whether a port is free on both loopback addresses, or on the one that the machine has. */
+/** Whether a port is free on both loopback addresses, or on the only one of this machine. */
 async function isFree(port: number): Promise<boolean> {
   for (const host of ["127.0.0.1", "::1"]) {
     if (/EADDRINUSE|EACCES/.test((await listenFault(host, port)) ?? "")) return false;
@@ -168,7 +168,7 @@ function simulatorSpec(
   return { name, script: programFile(name), args, mark, presence: readyFile, readyFile };
 }
 
-/** The simulators of a demo's data folder; none for a real installation. */
+/** The simulators of a demo's data folder; an empty list for a real installation. */
 export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
   const setup = readDemoSetup(dataDirectory);
   if (!setup) return [];
@@ -176,7 +176,7 @@ export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
   const { terminalState, gatewayDatabase, gatewayAccount } = demoFiles(dataDirectory);
   return [
     simulatorSpec(dataDirectory, "terminal-simulator", terminalState, {
-      // Only the terminal of ZVT knows two-phase sales, and with them this switch.
+      // Only the simulated ZVT terminal knows two-phase sales and the switch for them.
       ...(protocol === undefined ? { vending: true } : { protocol }),
       tcp: `127.0.0.1:${terminal}`,
       control: terminalControl,
@@ -191,7 +191,7 @@ export function simulatorSpecs(dataDirectory: string): SimulatorSpec[] {
   ];
 }
 
-/** Returns the address of the simulated terminal's control pages; undefined: none runs. */
+/** Returns the address of the simulated terminal's control pages; undefined: no terminal runs. */
 export function terminalControl(dataDirectory: string): string | undefined {
   const terminal = simulatorSpecs(dataDirectory).find(({ name }) => name === "terminal-simulator");
   if (!terminal || !existsSync(terminal.readyFile)) return undefined;
@@ -204,7 +204,7 @@ export async function startSimulator(
   { readyFile, ...spec }: SimulatorSpec,
   { logDirectory, clock }: CommandContext,
 ): Promise<number> {
-  // A killed process leaves its ready file, which would count as that of the new process.
+  // A killed process leaves its ready file, which would count as the new process's file.
   rmSync(readyFile, { force: true });
   const launched = await launchDetached(spec, logDirectory);
   await poll(clock, "simulator ready", ASK_EVERY_MS, READY_WITHIN_MS, () =>

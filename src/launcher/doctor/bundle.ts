@@ -111,7 +111,7 @@ function header(name: string, bytes: number, modifiedMs: number): Buffer {
   octal(0, 116, 7);
   octal(bytes, 124, 11);
   octal(Math.floor(modifiedMs / 1_000), 136, 11);
-  block.fill(" ", 148, 156); // the checksum counts as blanks while it is computed
+  block.fill(" ", 148, 156); // while the checksum is computed, its own field counts as blanks
   block.write("0", 156, "latin1");
   block.write("ustar\u000000", 257, "latin1");
   octal(

@@ -8,9 +8,9 @@ import { protocolPart } from "../../tp-manager/terminal/registry.ts";
 export const CONFIG_CHECK = "config";
 
 export interface ReadConfigs {
-  /** The settings as tp-manager reads them; undefined: they are faulty. */
+  /** The settings as tp-manager reads them; undefined: the settings are faulty. */
   readonly terminal: Config | undefined;
-  /** The settings as the supervisor reads them; undefined: they are faulty. */
+  /** The settings as the supervisor reads them; undefined: the settings are faulty. */
   readonly gateway: Config | undefined;
   readonly findings: readonly Finding[];
 }

@@ -128,7 +128,7 @@ export function checkBrowsers(
   return finding(isSet ? "browser-right" : "browser-asks", values);
 }
 
-/** Returns the names in a folder; none if the folder is missing or this user may not read it. */
+/** Returns the names in a folder; empty if the folder is missing or this user may not read it. */
 export function entriesOf(folder: string): string[] {
   return readOr([], () => readdirSync(folder));
 }

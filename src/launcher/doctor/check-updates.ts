@@ -16,7 +16,7 @@ const timestampSchema = z.object({ signed: z.object({ expires: z.iso.datetime() 
 
 type Settings = Pick<Config, "UPDATE_URL" | "UPDATE_CA_FILE">;
 
-/** Returns findings about updates; none of a checkout of the sources. */
+/** Returns findings about updates; an empty list in a checkout of the sources. */
 export async function checkUpdates(
   { UPDATE_URL: url, UPDATE_CA_FILE: caFile }: Settings,
   { dataDirectory, clock }: CommandContext,

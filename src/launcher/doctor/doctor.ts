@@ -95,12 +95,12 @@ async function examine(context: CommandContext): Promise<Finding[]> {
 }
 
 const launched = "(?:start|restart|audit|status|systemd-unit|update(?: --(?:now|check))?)\\b";
-/** The commands of the shell files that work on one data folder. */
+/** Commands in the doctor's texts that work on one data folder. */
 const command = new RegExp(`\\./(?:launch\\.sh ${launched}|always-up\\.sh --uninstall\\b)`, "g");
 
 /**
- * Returns the finding with commands that a person can copy: they name a data folder that is not the
- * default. The first command is a value too, for the texts in other languages.
+ * Returns the finding with its commands ready to be copied: with `--data`, if the data folder is
+ * not the default one. The first command is a value too, for the texts in other languages.
  */
 function toBeCopied(one: Finding, dataDirectory: string): Finding {
   if (one.todo === null) return one;

@@ -24,7 +24,7 @@ const broad = new Set(
 
 /**
  * Closes the data folder to other users at the first start on Windows; only once, so that rights
- * which an administrator gives later stay. Returns why it failed; the next start tries again.
+ * which an administrator gives later stay. Returns why that failed; the next start tries again.
  */
 export async function closeDataFolder(dataDirectory: string): Promise<string | undefined> {
   if (process.platform !== "win32") return undefined;
@@ -39,7 +39,7 @@ export async function closeDataFolder(dataDirectory: string): Promise<string | u
   }
 }
 
-/** Returns who may use the data folder. Throws when Windows does not say. */
+/** Returns who may use the data folder. Throws when Windows does not report the rights. */
 export async function readDataAccess(dataDirectory: string) {
   const own = await ownSid();
   const folder = mkdtempSync(join(tmpdir(), "utc-access-"));

@@ -1,13 +1,13 @@
 /*
- * When an operator stops the programs, a file says so until the next start: the keep-alive then
- * starts nothing, also after a reboot (docs/design.md 9.2). The keep-alive loads this module every
- * two minutes, so the module stays small.
+ * When an operator stops the programs, a file records the stop until the next start: the keep-alive
+ * starts nothing meanwhile, also after a reboot (docs/design.md 9.2). The keep-alive loads this
+ * module every two minutes, so the module stays small.
  */
 
 const { existsSync, readFileSync, rmSync, statSync, writeFileSync } =
   process.getBuiltinModule("node:fs");
 
-/** Returns the file that records a stop, and the file in which older versions recorded it. */
+/** Returns the file that records a stop, and the file in which older versions recorded a stop. */
 const marksIn = (dataDirectory: string): readonly [string, string] => [
   `${dataDirectory}/stopped`,
   `${dataDirectory}/run/stopped`,

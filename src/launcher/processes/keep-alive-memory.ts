@@ -10,7 +10,7 @@ const failureSchema = z.object({
   missed: z.int(),
   /** The number of failures of the same kind in a row. */
   failures: z.int(),
-  /** The cause of these failures: "exit 78", "died", "hung", "full disk"; "" without a failure. */
+  /** What caused the failures: "exit 78", "died", "hung", "full disk"; "" without a failure. */
   kind: z.string(),
   /** When the last launch succeeded, in milliseconds since 1970; 0: the program failed since. */
   launchedMs: z.number(),
@@ -29,15 +29,15 @@ const memorySchema = z.object({
 type KeepAliveMemory = z.infer<typeof memorySchema>;
 
 const MINUTE_MS = 60_000;
-/** The time after its launch from which a running program counts as well again. */
+/** After this time since its launch, a running program counts as well again. */
 export const STABLE_MS = 10 * MINUTE_MS;
 /** The largest difference between two readings of the time at which the machine was started. */
 const BOOT_TOLERANCE_MS = MINUTE_MS;
 
 /**
- * Returns the pause in milliseconds after so many failures of one kind in a row: none at first,
- * then doubled each time. After a wrong configuration the pause grows longest, because only a
- * change of the setup file helps, and that change ends the pause.
+ * Returns the pause in milliseconds after `failures` failures of one kind in a row: no pause at
+ * first, then each pause is twice the last. After a wrong configuration the pause grows longest,
+ * because only a change of the setup file helps, and that change ends the pause.
  */
 export function pauseMs(kind: string, failures: number): number {
   const configuration = kind === `exit ${exitCodes.configuration}`;

@@ -7,7 +7,7 @@ import type { Launch } from "./process-table.ts";
 
 /** Half of V8's young generation, in megabytes; the programs make little garbage at a time. */
 const YOUNG_GENERATION_HALF_MB = 2;
-/** The number of the C library's memory pools; with one for each thread, more stays allocated. */
+/** The number of the C library's memory pools; a pool for each thread would keep more memory. */
 const ALLOCATION_POOLS = 2;
 /**
  * Memory blocks of this many bytes and more go back to the system as soon as they are freed. The

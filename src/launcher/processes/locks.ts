@@ -10,7 +10,7 @@ import { poll } from "../../shared/time.ts";
 import type { CommandContext } from "../output.ts";
 import { programNames } from "./process-table.ts";
 
-/** How long a launcher waits for another one; a start or a stop takes no longer. */
+/** How long a launcher waits for another launcher; a start or a stop takes no longer. */
 const LOCK_WITHIN_MS = 120_000;
 const RETRY_EVERY_MS = 200;
 

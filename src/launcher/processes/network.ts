@@ -8,11 +8,11 @@ interface HttpCall {
   readonly method?: "GET" | "POST";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The time limit for the whole answer; missing: none. */
+  /** The time limit for the whole answer; missing: there is no limit. */
   readonly limit?: { readonly clock: Clock; readonly withinMs: number };
 }
 
-/** The name of the error with which a call rejects whose answer has not come in time. */
+/** The name of the error with which a call rejects when its answer has not come in time. */
 export const NO_ANSWER = "NoAnswerError";
 
 /** Returns the value of an Authorization header. */
@@ -22,7 +22,7 @@ export function basicAuthorization(login: string, password: string): string {
 
 /**
  * Makes one HTTP call on a connection of its own, because a connection that stays open would keep
- * the launcher running. fetch loads more code, and Wine refuses the connections that it makes.
+ * the launcher running. `fetch` is not used: it loads more code, and Wine refuses its connections.
  */
 export function httpCall(url: string, { method = "GET", headers, body, limit }: HttpCall = {}) {
   const send = url.startsWith("https:") ? httpsRequest : httpRequest;

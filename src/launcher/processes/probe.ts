@@ -31,7 +31,7 @@ export async function probe(
   } catch {
     return "unreachable"; // the program was never started
   }
-  // Only Windows has pipes, whose owner has to be checked.
+  // Only Windows has pipes, and there the owner of the pipe has to be checked.
   const isRight = address.startsWith("\\\\.\\pipe\\")
     ? (await import("../../shared/ipc/pipe.ts")).isPipeOfLiving
     : () => true;

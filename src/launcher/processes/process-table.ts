@@ -40,11 +40,11 @@ function isOf(pid: string, spec: ProcessSpec): boolean {
     const isDefault = spec.mark === defaultDataDirectory && isOwnScript;
     return isDefault && !args.some((arg) => /^--data(=|$)/.test(arg));
   } catch {
-    return false; // the process has ended meanwhile, or is none of ours
+    return false; // the process has ended meanwhile, or is not one of ours
   }
 }
 
-/** Whether this user may not read a folder that is there. */
+/** Whether a folder exists that this user may not read. */
 export function isForbidden(folder: string): boolean {
   try {
     accessSync(folder, constants.R_OK | constants.X_OK);
@@ -54,7 +54,7 @@ export function isForbidden(folder: string): boolean {
   }
 }
 
-/** Whether a process runs; a process that has ended and waits to be reaped does not. */
+/** Whether a process runs; a process that has ended but is not reaped yet does not. */
 export function isRunning(pid: number): boolean {
   if (!isPidInUse(pid)) return false;
   if (process.platform !== "linux") return true;
@@ -69,7 +69,7 @@ export interface Launch {
   readonly name: string;
   readonly script: string;
   readonly args: readonly string[];
-  /** The path of the runtime that runs the script; missing: this process's own. */
+  /** The path of the runtime that runs the script; missing: the runtime of this process. */
   readonly runtime?: string;
 }
 

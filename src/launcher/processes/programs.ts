@@ -55,7 +55,7 @@ export async function programStates(dataDirectory: string, clock: Clock, answerW
 }
 
 /**
- * Returns the state of a program: by its own answer, or else by the list of processes. Throws
+ * Returns the state of a program: from its own answer, or else from the list of processes. Throws
  * {@link ProgramExit} when this user may not read the folder of the program's socket, because the
  * program would seem to have stopped.
  */
@@ -261,7 +261,7 @@ function send(pids: readonly number[], signal: "SIGTERM" | "SIGKILL"): void {
     try {
       process.kill(pid, signal);
     } catch (error) {
-      // ESRCH: the process has ended. EPERM: it is another user's, and counts as still running.
+      // ESRCH: the process has ended. EPERM: another user owns the process, which still runs.
       if (!["ESRCH", "EPERM"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
     }
   }

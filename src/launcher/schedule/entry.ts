@@ -15,7 +15,7 @@ export interface Schedule {
   readonly name: string;
   install(entry: KeepAliveEntry): Promise<Change>;
   uninstall(entry: KeepAliveEntry): Promise<Change>;
-  /** Returns the entry as the scheduler has it; undefined: there is none. */
+  /** Returns the entry as the scheduler has it; undefined: the scheduler has no such entry. */
   find(entry: KeepAliveEntry): Promise<string | undefined>;
 }
 
@@ -37,7 +37,7 @@ export function dataArguments(dataDirectory: string): readonly string[] {
   return dataDirectory === defaultDataDirectory ? [] : ["--data", dataDirectory];
 }
 
-/** Returns the folder of this Node.js; undefined: launch.sh finds it without PATH. */
+/** Returns the folder of this Node.js; undefined: launch.sh finds Node.js without PATH. */
 export function runtimeFolder(): string | undefined {
   const delivered = relative(installationRoot, process.execPath).startsWith("runtime");
   const pinned = /node_modules[\\/]node-(linux|win)-/.test(process.execPath);

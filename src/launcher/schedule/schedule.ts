@@ -76,7 +76,7 @@ export function crontabLine({ script, args, runtimeFolder }: KeepAliveEntry): st
   return `${EVERY_TWO_MINUTES} ${command.replaceAll("%", "\\%")}`;
 }
 
-/** Whether a line, which may be written by hand, runs always-up.sh for the same data folder. */
+/** Whether a line, perhaps written by hand, runs always-up.sh for the same data folder. */
 function isOwn(line: string, { script, dataDirectory }: KeepAliveEntry): boolean {
   const command = utf8Of(line.trim());
   if (command.startsWith("#")) return false;
@@ -131,7 +131,7 @@ async function runCrontab(args: readonly string[], input = "") {
   // The callers read the messages of crontab, which must not be translated.
   const options = { env: { ...process.env, LC_ALL: "C" }, encoding: "latin1" } as const;
   const running = promisify(execFile)("crontab", args, options);
-  // crontab may end without reading; its exit code counts.
+  // crontab may end without reading its input; only its exit code counts.
   running.child.stdin?.on("error", () => undefined).end(input, "latin1");
   try {
     const { stdout, stderr } = await running;
@@ -160,7 +160,7 @@ export const taskScheduler: Schedule = {
     refuseControlCharacters([entry.script, ...entry.args]);
     const known = (await this.find(entry)) !== undefined;
     const file = win32.join(openRunDirectory(entry.dataDirectory), "keep-alive-task.xml");
-    // schtasks reads UTF-16 with its byte order mark, whatever the machine's code page.
+    // schtasks reads UTF-16 with a byte order mark, independent of the machine's code page.
     writeFileSync(file, `\ufeff${taskXml(entry, currentUser())}`, "utf16le");
     try {
       await schtasks("/Create", "/TN", taskName(entry), "/XML", file, "/F");
@@ -193,8 +193,8 @@ export function taskName({ dataDirectory }: KeepAliveEntry): string {
 
 /**
  * Returns the task in XML, made from keep-alive-task.xml. With S4U the task runs also when the user
- * is not logged on, without a stored password. Its priority is set, because with the scheduler's
- * default, 7, the programs would run after all others.
+ * is not logged on, without a stored password. The task's priority is set, because with the
+ * scheduler's default, 7, the programs would run after all others.
  */
 export function taskXml({ script, args }: KeepAliveEntry, user: string): string {
   const command = [script, ...args].map((arg, i) => (i === 1 ? arg : `"${arg}"`)).join(" ");

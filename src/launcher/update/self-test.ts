@@ -28,9 +28,9 @@ type Failure = Omit<Extract<SwitchEvent, { event: "failed" }>, "event">;
 
 /**
  * Tests a new version while the present one runs (docs/updates.md 4.1), and returns why the test
- * failed; undefined: it passed. The new programs read a copy of the setup file and migrate copies
- * of the stores; then the new launcher runs a demo with one payment in an empty folder. The demo
- * has a setup file of its own, so that it cannot reach the installation's terminal or gateway.
+ * failed; undefined: it has passed. The new programs read a copy of the setup file and migrate
+ * copies of the stores; then the new launcher runs a demo with one payment in an empty folder. The
+ * demo has a setup file of its own, so that it cannot reach the installation's terminal or gateway.
  */
 export async function selfTest(
   version: string,

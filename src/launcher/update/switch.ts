@@ -101,7 +101,7 @@ async function outcomeOf(site: SwitchSite, record: SwitchRecord): Promise<Switch
   }
 }
 
-/** Writes the next record, on disk when it returns, and returns it. */
+/** Writes the next record and returns it; the record is on disk when this returns. */
 export function recordNext(
   { dataDirectory, clock, output }: CommandContext,
   record: SwitchRecord,
@@ -217,9 +217,9 @@ export async function endSwitch(site: SwitchSite): Promise<void> {
 
 /**
  * Ends an update of which a version is missing: the data folder was moved to another delivery, or
- * the version was removed by hand. The version that is here runs. Stores that a new version has
- * changed are replaced by their copies if they received nothing since, because more versions can
- * read the older form.
+ * the version was removed by hand. The version that exists here runs. Stores that a new version has
+ * changed are replaced by their copies if they have received nothing since, because more versions
+ * can read the older form.
  */
 async function settleHere(site: SwitchSite, record: SwitchRecord): Promise<void> {
   const { dataDirectory, clock, output } = site;

@@ -212,8 +212,8 @@ function switchToUndo(dataDirectory: string): SwitchRecord | undefined {
 }
 
 /**
- * Returns whether a version has run for less than an hour; true also when the clock was set back,
- * because a previous version is better than none that runs.
+ * Returns whether a version has run for less than an hour. Also true when the clock was set back,
+ * because a previous version is better than no version that runs.
  */
 export function isYoung(sinceMs: number, nowMs: number): boolean {
   return nowMs - sinceMs < YOUNG_MS;
@@ -273,8 +273,8 @@ function mustBeOurs({ dataDirectory, ownProgramsRun }: CommandContext): void {
 }
 
 /**
- * Returns whether a launcher in the foreground, mostly a service manager's, runs the programs; it
- * would start the older programs again in the middle of a switch.
+ * Returns whether a launcher in the foreground runs the programs, mostly for a service manager.
+ * Such a launcher would start the older programs again in the middle of a switch.
  */
 export function isServed(dataDirectory: string): boolean {
   return findProcesses(programSpec("tp-manager", dataDirectory))

@@ -89,8 +89,8 @@ function copyFolder(from: string, to: string): void {
 }
 
 /**
- * Returns the version that the root scripts run. undefined: they run the newest one, because
- * `current` and `previous` are torn, missing, or name no complete version.
+ * Returns the version that the scripts at the root run. undefined: they run the newest version,
+ * because `current` and `previous` are torn, missing, or name no complete version.
  */
 export function namedVersion(root = installationRoot): string | undefined {
   return ["current", "previous"]
@@ -98,14 +98,14 @@ export function namedVersion(root = installationRoot): string | undefined {
     .find((version) => version !== undefined && isWhole(version, root));
 }
 
-/** Returns the version in a file at the root, as the scripts read it; undefined: torn, missing. */
+/** Returns the version in a file at the root; undefined: the file is missing or torn. */
 export function wholeLineIn(root: string, name: string): string | undefined {
   const file = join(root, name);
   const line = existsSync(file) ? /^(.*?)\r?\n/.exec(readFileSync(file, "utf8"))?.[1] : undefined;
   return line !== undefined && isVersion(line) ? line : undefined;
 }
 
-/** Writes the files that name the versions, on disk when it returns; `current` comes last. */
+/** Writes the files that name the versions, `current` last; they are on disk when this returns. */
 export function nameVersion(
   root: string,
   { current, previous }: { readonly current: string; readonly previous: string },
@@ -122,7 +122,7 @@ export function refused(why: string): ProgramExit {
   return new ProgramExit(exitCodes.unavailable, why);
 }
 
-/** The time for the new programs to answer and to connect the terminal if it was connected. */
+/** The time in which the new programs must answer and reconnect a terminal that was connected. */
 const PROBATION_WITHIN_MS = 60_000;
 /** The time for which the new programs have to stay well. */
 const STEADY_MS = 2_000;
@@ -133,14 +133,14 @@ const ANSWER_WITHIN_MS = 2_000;
 export interface SwitchSite extends CommandContext {
   /** The folder with the files that name the version. */
   readonly root: string;
-  /** Stops the programs of any version. Throws when one cannot be stopped. */
+  /** Stops the programs of any version. Throws when a program cannot be stopped. */
   stop(): Promise<void>;
   start(version: string): Promise<unknown>;
-  /** Starts the new version on its probation and resolves with the result. */
+  /** Starts the new version on its probation and resolves with the probation's result. */
   prove(record: SwitchRecord): Promise<SwitchEvent>;
 }
 
-/** Returns the site of a switch for the installation that this launcher is part of. */
+/** Returns what a switch works on, for the installation that this launcher is part of. */
 export function switchSiteOf(context: CommandContext): SwitchSite {
   return {
     ...context,
@@ -151,7 +151,7 @@ export function switchSiteOf(context: CommandContext): SwitchSite {
   };
 }
 
-/** Stops the programs of any version, also of one whose folder is gone. */
+/** Stops the programs of any version, even of a version whose folder is gone. */
 async function stopAll({ dataDirectory, clock }: CommandContext): Promise<void> {
   for (const spec of programSpecs(dataDirectory)) {
     if ((await stopProgram(spec, clock)) !== "still-running") continue;

@@ -3,7 +3,7 @@ import { z } from "zod";
 
 const category = z.strictObject({ id: z.int().positive(), label: z.string().min(1) });
 
-/** Invented categories; at the real gateway each merchant has a list of its own. */
+/** Invented categories; at the real gateway each merchant has its own list of categories. */
 const defaultCategories: readonly Category[] = [
   { id: 1, label: "General" },
   { id: 5, label: "Vending machine" },
@@ -45,7 +45,7 @@ export const accountSchema = z.strictObject({
   websites: z.array(websiteSchema).min(1),
 });
 
-/** The file of `--account`: one merchant, or a list of them. */
+/** The content of the file of `--account`: one merchant, or a list of merchants. */
 export const accountFileSchema = z.preprocess(
   (content) => (Array.isArray(content) ? content : [content]),
   z.array(accountSchema).min(1),

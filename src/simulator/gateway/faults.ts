@@ -2,7 +2,7 @@ import { z } from "zod";
 import { operationNames } from "./soap/services.ts";
 import texts from "./texts.json" with { type: "json" };
 
-/** The faults that the sandbox can play, with their texts in `--help`. */
+/** The faults that the sandbox can play; their texts appear in `--help`. */
 export const faultKinds = texts.faults;
 
 type FaultKind = keyof typeof faultKinds;
@@ -30,9 +30,7 @@ export const faultSchema = z.strictObject({
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/**
- * The kinds whose request is carried out before the fault strikes, unless `commit` says otherwise.
- */
+/** The kinds of faults that strike after the request is carried out, unless `commit` differs. */
 const afterCommit: readonly FaultKind[] = [
   "hang-after-commit",
   "reset-after-commit",
@@ -89,8 +87,8 @@ export class FaultList {
   }
 
   /**
-   * Returns the sum of the latencies and the oldest other fault that strike a request, and counts
-   * these faults down.
+   * Returns the sum of all latencies that strike a request, and the oldest other fault that strikes
+   * it. Counts these faults down.
    */
   take(operation: string, merchantReference: string) {
     const mine = this.#faults.filter(

@@ -20,7 +20,7 @@ export interface SandboxOptions {
   readonly port?: number;
   readonly tls?: Tls;
   readonly faults?: readonly FaultInput[];
-  /** Whether orders are paid as soon as they are generated; off by default. */
+  /** Whether orders are paid at once when they are generated; off by default. */
   readonly autoPay?: boolean;
   /** Whether payments wait until an operator pays or declines them; off by default. */
   readonly paymentsWait?: boolean;
@@ -29,7 +29,7 @@ export interface SandboxOptions {
   /** The receiver of mails to emailCallback; missing: a file next to the database. */
   readonly mail?: MailTarget;
   readonly clock?: Clock;
-  /** Gets unexpected errors of the sandbox itself; missing: standard error gets them. */
+  /** Called with unexpected errors of the sandbox itself; missing: they go to standard error. */
   readonly report?: (error: Error) => void;
 }
 

@@ -72,7 +72,7 @@ export const migrations: readonly Migration[] = [
   `,
 ];
 
-/** A row; each member is a column, whose name in the database is in snake case. */
+/** A row of a table. Each member is a column; in the database its name is in snake case. */
 type Members = Readonly<Record<string, SQLOutputValue>>;
 
 /** Some tables of the sandbox's database. */

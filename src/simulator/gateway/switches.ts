@@ -74,7 +74,7 @@ export const switches: SwitchTable<Draft> = {
   "ready-file": option("FILE", (readyFile) => ({ readyFile })),
 };
 
-/** Reads a command line and the files that it names. A mistyped one is a result, no exception. */
+/** Reads a command line and its files; a mistyped command line is a result, not an exception. */
 export function readCommandLine(argv: readonly string[]): Asked<SandboxOptions> {
   const draft: Draft = {
     host: "127.0.0.1",

@@ -51,7 +51,7 @@ const fitting: Readonly<Record<Wanted, readonly CustomerAction["action"][]>> = {
 
 /** The customer, for whom the terminal waits; the control API can play the customer. */
 export class Cardholder {
-  /** `manual`: the control API plays the customer; `auto`: the simulator does. */
+  /** `manual`: the control API plays the customer; `auto`: the simulator plays the customer. */
   plays: "auto" | "manual";
   #waiting: { readonly wanted: Wanted; act(action: CustomerAction): void } | undefined;
 
@@ -63,7 +63,7 @@ export class Cardholder {
     return this.#waiting?.wanted ?? null;
   }
 
-  /** Makes the customer act. Returns false if the terminal is not waiting for this action. */
+  /** Makes the customer carry out `action`. Returns false if the terminal does not wait for it. */
   act(action: CustomerAction): boolean {
     const waiting = this.#waiting;
     if (!waiting || !fitting[waiting.wanted].includes(action.action)) return false;

@@ -8,7 +8,7 @@ import type { WireEvent } from "./port/register-line.ts";
 import { type Host, ProcessOver, type TerminalParts } from "./terminal-parts.ts";
 import { type TraceEntry, TraceLog, type Whereabouts } from "./trace-log.ts";
 
-/** A register's command while it runs; faults strike at the moments that the command reaches. */
+/** A register's command while it runs. Faults strike at moments that the command reaches. */
 export abstract class RunningCommand<P extends TerminalParts, M extends string> {
   readonly parts: P;
   /** The last moment that the command reached, which the trace and `GET /state` show. */
@@ -33,7 +33,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
     return this.#killed.signal;
   }
 
-  /** Ends the command at once: everything that it waits for rejects with {@link ProcessOver}. */
+  /** Ends the command at once: all its waits reject with {@link ProcessOver}. */
   kill(why: string): void {
     this.#killed.abort(new ProcessOver(why));
   }
@@ -56,7 +56,7 @@ export abstract class RunningCommand<P extends TerminalParts, M extends string> 
 /** The terminal's condition for a register; `unregistered` exists in ZVT only. */
 export type Condition = "unregistered" | "ready" | "busy";
 
-/** The part of a simulated terminal that speaks a protocol and runs one command at a time. */
+/** The part of a simulated terminal that speaks one protocol and runs one command at a time. */
 export abstract class Machine<
   P extends TerminalParts = TerminalParts,
   C extends RunningCommand<TerminalParts, string> = RunningCommand<TerminalParts, string>,
@@ -102,7 +102,7 @@ export abstract class Machine<
     return new Promise((resolve) => this.#onIdle.push(resolve));
   }
 
-  /** Returns the options that a line on this port has in each protocol. */
+  /** Returns the options that a line on this port has in any protocol. */
   protected lineOptions({ name }: BytePort, transport: Transport) {
     const { clock, faults } = this.parts;
     const onWire = ({ bytes, ...event }: WireEvent): void => {

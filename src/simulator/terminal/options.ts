@@ -57,7 +57,7 @@ const device = {
 };
 export type Device = Readonly<typeof device>;
 
-/** The languages of the display; their order is that of their codes in ZVT (docs/zvt.md 6.4). */
+/** The languages of the display, in the order of the languages' codes in ZVT (docs/zvt.md 6.4). */
 export const languages = ["de", "en", "fr"] as const;
 export type Language = (typeof languages)[number];
 
@@ -65,12 +65,12 @@ const behaviour = {
   outcome: "by-amount" as OutcomeRule,
   card: "mastercard" as CardName,
   customer: "auto" as "auto" | "manual",
-  /** ISO 4217 numeric codes with a leading zero; the first is used when a command names none. */
+  /** ISO 4217 numeric codes with a leading zero; a command that names none uses the first. */
   currencies: ["0978"] as readonly string[],
   language: "en" as Language,
   firstReceiptNumber: 1,
   firstTrace: 1,
-  /** Local time HH:MM of the daily restart; null: the terminal does not restart. */
+  /** The local time HH:MM of the daily restart; null: the terminal has no daily restart. */
   restartAt: null as string | null,
 };
 

@@ -30,7 +30,7 @@ export interface TraceEntry {
 
 /** One field of a message; a card number is masked. */
 export interface TraceField {
-  /** The field's letters on the wire; missing: the field has none. */
+  /** The field's letters on the wire; missing: the field has no letters. */
   readonly tag?: string;
   readonly name: string;
   readonly value: string;

@@ -14,7 +14,7 @@ const ofStatus: ReadonlyMap<number, Demand> = new Map([
   [0x51, "initialisation"],
   [0x62, "clock"],
   [0xb1, "end-of-day"],
-  // The merchant card is locked: 06 91 or 06 70 unlocks it.
+  // The merchant card is locked: the command 06 91 or 06 70 unlocks the card.
   [0xc1, "clock"],
   [0xc2, "diagnosis"],
   [0xf0, "end-of-day"],

@@ -77,7 +77,7 @@ export function isLock(code: number): boolean {
   return locks[codeText(code)] !== undefined;
 }
 
-/** Codes after which the same card may work: card unreadable, PIN wrong, or bank's host away. */
+/** Codes after which the same card may work: card unreadable, PIN wrong, or bank not reached. */
 const sameCardCodes: readonly number[] = [
   0x37, 0x64, 0x65, 0x66, 0x6c, 0x72, 0x7b, 0x7c, 0x7d, 0x7e, 0x9b, 0x9c, 0xa0, 0xa1, 0xa3, 0xeb,
   0xec,

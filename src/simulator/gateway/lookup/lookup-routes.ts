@@ -18,7 +18,7 @@ const errors = {
  * about events has the plural addresses, the published API the singular ones.
  */
 export function lookupRoutes(root: FastifyInstance, parts: SandboxParts): void {
-  // The hook for faults strikes only the routes of this part of the server.
+  // The hook for faults counts only for the routes that are added in this function.
   void root.register((app, _options, done) => {
     addLookups(app, parts);
     done();
@@ -84,7 +84,7 @@ export function categoryRoutes(app: FastifyInstance, { accounts }: SandboxParts)
   );
 }
 
-/** Returns the order with this number, or with this transaction id of notifications. */
+/** Returns the order with this number, or with this transaction id as notifications name it. */
 function orderOf(id: string, { orders }: SandboxParts): Order | undefined {
   const byNumber = /^\d{12,15}$/.test(id) ? orders.byId(orderIdOf(Number(id))) : undefined;
   return byNumber ?? orders.byPublicId(id.toUpperCase());

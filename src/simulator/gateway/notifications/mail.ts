@@ -5,7 +5,7 @@ import { ValueError, whole } from "../../switch-table.ts";
 import type { ResultFields } from "./mapi-document.ts";
 import type { Attempt } from "./notification-store.ts";
 
-/** The receiver of the mails: the end of a file in mbox form, or a mail server on this machine. */
+/** Where mails go: to the end of a file in mbox form, or to a mail server on this machine. */
 export type MailTarget =
   | { readonly file: string }
   | { readonly host: string; readonly port: number };
@@ -50,7 +50,7 @@ export function mailAddresses(emailCallback: string): readonly string[] {
     .filter((address) => /^[\x21-\x7e]+$/.test(address));
 }
 
-/** The content of a mail; its form at the real gateway is not public. */
+/** The content of a mail; how the real gateway writes its mails is not public. */
 interface Letter {
   readonly to: readonly string[];
   readonly subject: string;
@@ -101,7 +101,7 @@ function quotedPrintable(line: string): string {
   return lines.join("=\r\n");
 }
 
-/** The most characters of one conversation: a peer that sends more is no mail server. */
+/** The most characters of one conversation; a peer that sends more is no mail server. */
 const REPLY_CHARACTERS_MAX = 64 * 1024;
 
 interface Reply {
@@ -171,7 +171,7 @@ async function converse(socket: Socket, { to, text }: Mail): Promise<string> {
   wanted(await say("DATA"), 354);
   // A line that begins with a dot gets a second dot, because a lone dot ends the mail.
   const { answer } = wanted(await say(`${text.replace(/^\./gm, "..")}.`), 250);
-  // The server has taken the mail, so its answer to QUIT does not matter.
+  // The server has accepted the mail already, so the server's answer to QUIT does not matter.
   await say("QUIT").catch(() => undefined);
   return [answer, ...refused.map((reply) => `refused: ${reply.answer}`)].join("; ");
 }

@@ -82,7 +82,7 @@ function productReferences({ items }: Values): ResultFields {
   ]);
 }
 
-/** Returns an amount with at least two decimals, also in a currency that has none. */
+/** Returns an amount with at least two decimals, even in a currency without decimals. */
 function twoDecimals(minor: number, decimals: number): string {
   const scale = Math.max(2 - decimals, 0);
   return formatMajor(minor * 10 ** scale, decimals + scale);

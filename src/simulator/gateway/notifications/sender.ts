@@ -30,7 +30,7 @@ interface SenderParts {
  */
 export class Sender {
   readonly #parts: SenderParts;
-  /** The deliveries under way: for each order one of notifications and one of mails. */
+  /** The deliveries under way: for each order at most one of notifications and one of mails. */
   readonly #underway = new Map<string, Promise<void>>();
   #timer: Timer | undefined;
 

@@ -25,7 +25,7 @@ interface LedgerParts {
   /** Whether mails are sent or written to a file. */
   readonly mails: boolean;
   readonly clock: Clock;
-  /** Whether payments wait until an operator pays or declines them. */
+  /** Whether payments wait until an operator pays or declines each of them. */
   readonly paymentsWait: boolean;
 }
 

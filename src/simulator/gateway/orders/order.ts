@@ -5,10 +5,10 @@ import type { Values } from "../soap/parameters.ts";
 const open = ["created", "waiting"] as const;
 
 /**
- * For each demand: the states in which an order takes the demand, the operation that the demand
- * adds to the order's history (docs/design.md 12.18), and the order's state after it (12.16). The
- * states `waiting` (not decided yet), `declined` and `aborted` (never paid) have names that are not
- * public.
+ * For each demand: the states in which an order accepts the demand, the operation that the demand
+ * adds to the order's history (docs/design.md 12.18), and the order's state afterwards (12.16). The
+ * names of the states `waiting` (not decided yet), `declined` and `aborted` (never paid) are
+ * invented, because the real names are not public.
  */
 const moves = {
   wait: { from: ["created"], type: "authorization", status: "waiting", to: "waiting" },

@@ -3,7 +3,7 @@ import type { Order, Payment } from "../orders/order.ts";
 import cards from "./test-cards.json" with { type: "json" };
 
 /**
- * The only cards that the payment page accepts, so that nobody enters a real one here: well-known
+ * The only cards that the payment page accepts, so that nobody enters a real card here: well-known
  * numbers of approved cards, and the refused cards of a browser test (docs/gateway.md 2.7).
  */
 const testCards: readonly TestCard[] = cards;

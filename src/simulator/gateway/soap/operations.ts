@@ -37,7 +37,7 @@ interface Result {
   readonly [name: string]: string | number;
 }
 
-/** Result codes of refusals (docs/gateway.md 2.6); those from 20 on are invented. */
+/** Result codes of refusals (docs/gateway.md 2.6); the codes from 20 on are invented. */
 const BAD_CREDENTIALS = 1;
 const SUB_ACCOUNT_UNKNOWN = 7;
 const STATE_FORBIDS = 20;
@@ -60,7 +60,7 @@ const handlers: Readonly<Record<OperationName, Handler>> = {
 /**
  * Carries out an operation. Structure, credentials and values are checked first, then the rules of
  * the operation. The status is 500 for missing and unknown parameters only (docs/design.md 12.20);
- * any other refusal is an answer with a code, which real clients read from either status.
+ * any other refusal is an answer with a code. Real clients read codes from either status.
  */
 export function carryOut(
   operation: Operation,
@@ -164,7 +164,7 @@ function checkCategory(values: Values, { id, categories }: Website, baseUrl: str
 function orderedAmount(values: Values, website: Website) {
   const currency = textOf(values, "currency");
   const decimals = currencyDecimals(currency);
-  // The currency must be that of the website (docs/design.md 12.10).
+  // The currency of an order must be the website's currency (docs/design.md 12.10).
   if (decimals === undefined || currency !== website.currency) {
     throw invalid("currency", `website ${website.id} sells in ${website.currency}`);
   }
@@ -231,8 +231,8 @@ function success({ transactionPublicId }: Order, description: string): Result {
 }
 
 /**
- * Returns the merchant's order that a request names by transaction, or else by the merchant's
- * reference. An order of another merchant is refused as if there were none.
+ * Returns the merchant's order that a request names by its transaction, or else by the merchant's
+ * reference. An order of another merchant is refused as if it did not exist.
  */
 function transactionOf(values: Values, { account, orders }: OperationContext): Order {
   const publicId = textOf(values, "transactionPublicId");

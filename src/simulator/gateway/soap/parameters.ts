@@ -26,7 +26,7 @@ export interface ListType {
 /** Returns what a text that is not empty must be ("must be ..."); undefined: the text is right. */
 type ValueRule = (value: string) => string | undefined;
 
-/** A parameter, as the table of docs/design.md 12.10 describes it. */
+/** A parameter, described as in the documented table (docs/design.md 12.10). */
 export interface Field {
   readonly name: string;
   /** Another spelling of the element that real clients use. */
@@ -63,7 +63,7 @@ export const credentialFields: Fields = {
   wsPassword: { type: "string", mandatory: true, lengthMax: 32 },
   wsSubAccountLogin: { type: "string", nillable: true },
   wsSubAccountId: { type: "int", nillable: true },
-  // The use of this field of the real types is unknown (docs/gateway.md 2.2).
+  // What this field of the real types is for is unknown (docs/gateway.md 2.2).
   authenticationToken: { type: "string", nillable: true, unpublished: true },
 };
 
@@ -86,7 +86,7 @@ export const locale = matches(/^[a-z]{2}_[A-Z]{2}$/, "must look like en_GB");
 
 export const email = matches(/^[^\s@,;]+@[^\s@,;]+$/, "must be one e-mail address");
 
-/** One address or several, as some shops send in `emailCallback`. */
+/** One e-mail address or several: some shops send several in `emailCallback`. */
 export const emails = matches(/^[^\s@]+@[^\s@]+([,;]\s*[^\s@]+@[^\s@]+)*$/, "must be e-mail");
 
 export const ipAddress: ValueRule = (value) =>
@@ -212,7 +212,7 @@ function readValue(element: XmlElement, { name, type }: Field): Value {
   });
 }
 
-/** Checks every value. Throws {@link OperationRefused} for the first wrong one. */
+/** Checks every value. Throws {@link OperationRefused} for the first value that is wrong. */
 export function checkValues(values: Values, type: RecordType): void {
   for (const field of type.fields) checkValue(values[field.name], field);
 }

@@ -5,8 +5,8 @@ type ComplexType = RecordType | ListType;
 
 /**
  * Returns the WSDL 1.1 description of a service: SOAP 1.1, document/literal wrapped. `address` is
- * the address that the client used; it is also the target namespace and begins each SOAPAction. No
- * name has a character that XML would have to escape.
+ * the address that the client used; it is also the target namespace, and each SOAPAction begins
+ * with it. No name has a character that XML would have to escape.
  */
 export function wsdlOf({ title, operations }: Service, address: string): string {
   const body = '<soap:body use="literal"/>';

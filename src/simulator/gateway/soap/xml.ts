@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { XMLParser, XMLValidator } from "fast-xml-parser";
 
-/** An element of a document that was read, with its prefixes resolved. */
+/** An element of a document that was read; prefixes are replaced by their namespaces. */
 export interface XmlElement {
   /** The name without its prefix. */
   readonly name: string;
@@ -24,7 +24,7 @@ const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
 /** The fault codes (SOAP 1.1 chapter 4.4.1). */
 type FaultCode = "Client" | "Server" | "VersionMismatch" | "MustUnderstand";
 
-/** A request that names no operation in a readable form; only such a request gets a SOAP fault. */
+/** The refusal of a request that names no readable operation: only this refusal is a SOAP fault. */
 export class SoapFault extends Error {
   override readonly name = "SoapFault";
   readonly code: FaultCode;
@@ -149,7 +149,7 @@ function toElement(node: Node, outer: Scope, count: { elements: number }): XmlEl
   };
 }
 
-/** Returns a name without its prefix, and its namespace: `unprefixed` if there is no prefix. */
+/** Returns a name without its prefix, and the name's namespace; without a prefix, `unprefixed`. */
 function resolve(
   qualified: string,
   scope: Scope,
@@ -229,7 +229,7 @@ export function readEnvelope(request: Buffer): XmlElement {
   if (envelope.namespace !== SOAP_NAMESPACE) {
     throw new SoapFault("VersionMismatch", "only SOAP 1.1 envelopes are read");
   }
-  // A header that must be understood (SOAP 1.1 chapter 4.2.3): this gateway understands none.
+  // A header that must be understood (SOAP 1.1 chapter 4.2.3): this gateway understands no header.
   const demanding = childNamed(envelope, "Header")?.children.find(
     ({ attributes }) => attributes.get(`{${SOAP_NAMESPACE}}mustUnderstand`) === "1",
   );

@@ -6,7 +6,7 @@ import type { StateFile } from "../memory/state-file.ts";
 /** The outcome of a payment; `decline`: the bank's ISO 8583 response code, 1 to 99. */
 export type Outcome = "approve" | "customer-timeout" | { readonly decline: number };
 
-/** An amount with these cents means that the customer walks away. */
+/** An amount with this number of cents means that the customer walks away. */
 const CUSTOMER_TIMEOUT_CENTS = 68;
 
 export type OutcomeRule = "by-amount" | Outcome;
@@ -88,7 +88,7 @@ export class Ledger {
     return sumOf(this.#entries);
   }
 
-  /** Minor units that one card has paid. */
+  /** What one card has paid, in minor units. */
   chargedTo(pan: string): number {
     return sumOf(this.#entries.filter(({ maskedPan }) => maskedPan === pan));
   }
@@ -151,7 +151,7 @@ function sumOf(entries: readonly LedgerEntry[]): number {
   return entries.reduce((sum, { kind, amountMinor }) => sum + (sign[kind] ?? 0) * amountMinor, 0);
 }
 
-/** Returns the authorisation number of a trace number: six digits, the same in every run. */
+/** Returns the authorisation number for a trace number: six digits, the same in every run. */
 export function authorisationNumber(trace: number): string {
   return String((trace * 7_919 + 100_003) % 1_000_000).padStart(6, "0");
 }

@@ -24,7 +24,7 @@ import type { TraceEntry, TraceField } from "../trace-log.ts";
 /** A message in a form for people to read, without a card number. */
 type ReadBody = Pick<TraceEntry, "message" | "says" | "fields" | "text" | "note">;
 
-/** Explains the messages of one protocol in the trace, even malformed ones. */
+/** Explains the messages of one protocol for the trace, even malformed messages. */
 export interface MessageReading {
   read(body: Uint8Array, direction: "in" | "out"): ReadBody;
 }
@@ -246,7 +246,7 @@ function tagText([tag, value]: Tagged): string {
 /** Returns the meaning of a tag's value, which may depend on the other tags of its message. */
 type Meaning = (value: string, all: readonly Tagged[]) => string | undefined;
 
-/** The meanings of tags without a fixed list of values; those of other tags are in `texts.json`. */
+/** Meanings of tags without a fixed list of values; `texts.json` has those of other tags. */
 const meaningOf: Readonly<Record<string, Meaning>> = {
   CB: (_, all) => amountOf(all),
   // Register and terminal name themselves in CJ; only a terminal's answer has the tag AE.

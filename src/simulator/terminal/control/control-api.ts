@@ -194,7 +194,7 @@ const own = (name: string): string => pageFile(`simulator/terminal/page/${name}`
 const pageFiles =
   "terminal.css terminal.js device.js bench.js wire.js link.js vendor/htm-preact.js".split(" ");
 
-/** Serves the files of the page, which uses the calls of this API and no others. */
+/** Serves the files of the control page, which uses only the calls of this API. */
 function pageRoutes(server: FastifyInstance): void {
   for (const name of pageFiles) {
     const type = name.endsWith(".css") ? "text/css" : "text/javascript";

@@ -175,7 +175,7 @@ export async function say(simulator: Controlled, name: string, asked: Asked): Pr
   return await hand.act(simulator, asked);
 }
 
-/** Makes the customer act once the terminal waits for it, within at most `within` seconds. */
+/** Lets the customer act as soon as the terminal waits for it, within at most `within` seconds. */
 async function customerAction(simulator: Controlled, asked: Asked, action: CustomerAction) {
   const stepMs = 50;
   const { customer } = simulator.terminal.parts;

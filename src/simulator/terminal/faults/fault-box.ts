@@ -19,7 +19,7 @@ interface Occasion {
 const pointFaults = ["hold", "mute", "unplug", "reboot"] as const;
 export type PointFault = FaultRequest & { readonly name: (typeof pointFaults)[number] };
 
-/** Holds the armed faults and returns each one when it strikes. */
+/** Holds the armed faults, and gives each fault to the caller when the fault strikes. */
 export class FaultBox {
   /** Each armed fault, with the number of occasions that it lets pass before it strikes. */
   readonly #armed = new Map<ArmedFault, number>();
@@ -40,7 +40,7 @@ export class FaultBox {
     return [...this.#armed.keys()].map((armed) => ({ ...armed }));
   }
 
-  /** Disarms all faults. Returns how many there were. */
+  /** Disarms all faults. Returns how many faults were armed. */
   disarm(): number {
     const { size } = this.#armed;
     this.#armed.clear();
@@ -63,7 +63,7 @@ export class FaultBox {
     return undefined;
   }
 
-  /** Returns the faults that strike at this moment, each used once. */
+  /** Returns the faults that strike at this moment; each returned fault counts as used once. */
   takeAt(point: string, command: number | undefined): PointFault[] {
     return pointFaults.flatMap((name) => {
       const found = this.take(name, { command, point });
@@ -91,7 +91,7 @@ function strikesAt({ command, message, at }: FaultArguments, occasion: Occasion)
   );
 }
 
-/** The faults of bytes that leave the terminal, in the order in which they are applied. */
+/** The faults that change bytes that leave the terminal, in the order of their application. */
 const disturbanceKinds = [
   /** One bit of a frame's checksum is wrong; the frame is built with the wrong checksum. */
   "bad-crc",

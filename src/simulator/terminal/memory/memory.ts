@@ -19,7 +19,7 @@ export interface StoredTransaction {
   /** The trace number of the earlier transaction that this transaction reverses or books. */
   readonly originalTrace: number | null;
   readonly state: "stored" | "reversed" | "booked";
-  /** Whether an end of day has counted the transaction, which then cannot be reversed. */
+  /** Whether an end of day has counted the transaction; after that it cannot be reversed. */
   readonly closed: boolean;
   /** Whether a tip may still be booked on the transaction (tag 1F3B, command 06 0C). */
   readonly tipAllowed?: boolean;
@@ -49,7 +49,7 @@ export class Memory {
   #turnover: StoredTransaction[];
   /** The last transaction, which an end of day keeps while it clears the turnover. */
   #last: StoredTransaction | undefined;
-  /** The last transaction before an end of day, reported again if all later ones are undone. */
+  /** The last transaction before an end of day; the last again if all later ones are undone. */
   #lastClosed: StoredTransaction | undefined;
 
   constructor(first: { receiptNumber: number; trace: number }, file?: StateFile) {
@@ -109,7 +109,7 @@ export class Memory {
     return this.#file ? this.#file.together(work) : work();
   }
 
-  /** Returns the next trace number; every contact with the bank uses up one. */
+  /** Returns the next trace number; every contact with the bank uses up one trace number. */
   takeTrace(): number {
     const trace = this.#counters.nextTrace;
     this.set({ nextTrace: trace === TRACE_MAX ? 1 : trace + 1 });
@@ -160,7 +160,7 @@ export class Memory {
     this.#file?.forgetClosed(this.#last?.trace ?? 0);
   }
 
-  /** Empties the memory as a technician does; Repeat Receipt then finds no transaction. */
+  /** Empties the memory as a technician does; afterwards Repeat Receipt finds no transaction. */
   clear(): void {
     this.closeTurnover();
     for (const open of this.#turnover) this.change({ ...open, closed: true });

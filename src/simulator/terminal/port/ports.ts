@@ -78,8 +78,8 @@ interface OpenPty {
 }
 
 /**
- * Opens a pseudo-terminal, a serial line without hardware that registers open at `path` and close.
- * Rejects with advice if this machine has none.
+ * Opens a pseudo-terminal: a serial line without hardware, which registers open at `path` and
+ * close. Rejects with advice if this machine has no pseudo-terminals.
  */
 async function openPseudoTerminal(link: string | null) {
   const { open } = await loadPackage();
@@ -87,7 +87,7 @@ async function openPseudoTerminal(link: string | null) {
   // The register's end stays open and is never read: without an opener the kernel ends the master.
   const registerEnd = openSync(path, constants.O_RDWR | constants.O_NOCTTY);
   // The package also reads the register's end, and would take bytes from the register. Its own
-  // `destroy` is not used, because it sends a signal to process -1, which is every process.
+  // `destroy` is not used, because that sends a signal to process -1, which is every process.
   slave.destroy();
   setRaw(path);
   if (link) replaceLink(path, link);
@@ -161,7 +161,7 @@ async function openSerialDevice(device: SerialDevice): Promise<BytePort> {
 /** The bits of a byte on the line: a start bit, eight data bits and a stop bit. */
 const BITS_PER_BYTE = 10;
 
-/** The bytes of this many milliseconds leave as one piece, because timers are no finer. */
+/** The bytes of this many milliseconds leave as one piece, because timers are not finer. */
 const PIECE_MS = 10;
 
 /** A port that is slowed down to the speed of a real line, in both directions. */
@@ -243,7 +243,7 @@ export class Connections {
   #opening: Promise<boolean> = Promise.resolve(true);
   #listener: Awaited<ReturnType<typeof listenTcp>> | undefined;
   #ports: BytePort[] = [];
-  /** TCP port of the first opening, kept so that the lines come back with the same port. */
+  /** The TCP port of the first opening, so that the lines come back with the same port. */
   #tcpPort: number | undefined;
   endpoints: Endpoints = nowhere;
 
@@ -289,7 +289,7 @@ export class Connections {
     await this.#shut();
   }
 
-  /** Opens the lines again, until that succeeds or another call has taken them away. */
+  /** Opens the lines again; stops when that succeeds or another call has taken the lines away. */
   async #comeBack(awayMs: number, drop: number): Promise<void> {
     const { clock } = this.#input.options;
     for (let waitMs = awayMs; ; waitMs = RETRY_MS) {

@@ -78,7 +78,7 @@ export abstract class RegisterLine<
     this.#timer = undefined;
   }
 
-  /** Does the work after all earlier work has ended. */
+  /** Does `work` after all work that was passed earlier has ended. */
   protected inOrder<T>(work: () => T | Promise<T>): Promise<T> {
     const done = this.#inOrder.then(work);
     this.#inOrder = done;

@@ -12,7 +12,7 @@ interface DemandKind {
 
 /** All maintenance demands; of several demands the terminal reports the one listed first. */
 export const demandTable = {
-  /** Terminals of CCV: 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
+  /** Terminals of CCV demand 08 13 first, then initialisation and diagnosis (docs/zvt.md 10.6). */
   configuration: { status: 0x51, cures: [0x0813], refusal: 0x51 },
   initialisation: { status: 0x51, cures: [0x0693], refusal: 0x51 },
   diagnosis: { status: 0xc2, cures: [0x0670], refusal: 0xc2 },
@@ -25,7 +25,7 @@ export const demandTable = {
 type Demand = keyof typeof demandTable;
 export const demands = Object.keys(demandTable) as Demand[];
 
-/** Returns the demand that has to be fulfilled first; undefined: there is none. */
+/** Returns the demand that has to be fulfilled first; undefined: there is no demand. */
 export function mostUrgent(memory: Memory): Demand | undefined {
   return demands.find((demand) => memory.demands.includes(demand));
 }
@@ -35,7 +35,7 @@ export function cure(memory: Memory, control: number): void {
   for (const demand of demands) if (isCuredBy(demand, control)) memory.demand(demand, false);
 }
 
-/** Whether the command fulfils a demand; then other demands do not refuse it. */
+/** Whether the command fulfils a demand; if so, other demands do not refuse the command. */
 export function curesSomething(memory: Memory, control: number): boolean {
   return demands.some((name) => memory.demands.includes(name) && isCuredBy(name, control));
 }

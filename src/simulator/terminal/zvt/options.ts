@@ -37,7 +37,7 @@ const behaviour = {
   messageIds: false,
   /** The deviations of this terminal from the protocol (docs/zvt.md 12.2 to 12.8). */
   quirks: [] as readonly QuirkName[],
-  /** Requests to the register in every payment, where tag 26 permits them (docs/zvt.md 7.4). */
+  /** The terminal's requests in every payment, where tag 26 permits them (docs/zvt.md 7.4). */
   asks: [] as readonly AskKind[],
   /** Whether the terminal knows tag 1F1F, the register's last receipt number (docs/zvt.md 9.4). */
   receiptNumberCheck: false,

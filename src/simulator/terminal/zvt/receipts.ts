@@ -103,7 +103,7 @@ const LAST_OF_SOME = 0x8f;
 const PRINT_TEXT_BLOCK = 0x06d3;
 /** The head of a container with the receipt type (tag 1F07); the type itself follows. */
 const RECEIPT_TYPE_HEAD = fromHex("06041f0701");
-/** The command whose receipt some terminals print without an end mark. */
+/** The command (06 1A) whose receipt some terminals print without an end mark. */
 const UNENDED = 0x061a;
 /** The size of a block without its lines, in bytes. */
 const BLOCK_OVERHEAD_BYTES = 32;
@@ -118,7 +118,7 @@ export function registerPrints({ parts }: Process, type: ReceiptType): boolean {
   return has(registration, prints) && has(registration, "printMessages");
 }
 
-/** Sends a receipt as 06 D3 where tag 26 permits it, else as 06 D1 (docs/zvt.md 6.1). */
+/** Sends a receipt as a block (06 D3) if tag 26 permits, else as lines (06 D1; docs/zvt.md 6.1). */
 export async function print(
   process: Process,
   type: ReceiptType,
@@ -164,7 +164,7 @@ const titles: Readonly<Record<TransactionKind, string>> = {
   booking: "BOOKING",
 };
 
-/** Prints the copies that the register asks for, else the copies of `--receipts`. */
+/** Prints the copies that the register asks for, or else the copies of the switch `--receipts`. */
 export async function printReceipts(
   process: Process,
   transaction: StoredTransaction,

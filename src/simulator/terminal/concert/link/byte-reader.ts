@@ -18,7 +18,7 @@ export type Received =
   /** Bytes that are no frame; the trace shows the reason `why`. */
   | { readonly kind: "junk"; readonly why: string };
 
-/** The longest body, longer than every real one, so that a flood cannot fill the memory. */
+/** The longest body that is read; real bodies are shorter, and a flood cannot fill the memory. */
 const BODY_BYTES_MAX = 2_048;
 const BLANK = 0x20;
 const lineEnds: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d]);

@@ -44,7 +44,7 @@ export class BareLine extends ConcertLine {
   /** When a fault closes the connection during the reply; undefined: no fault closes it. */
   #closing: "before" | "middle" | "left-open" | undefined;
 
-  /** Counts a message as delivered when the network has taken it. */
+  /** Counts a message as delivered when the network has accepted it. */
   deliver(body: Uint8Array): Promise<Delivery> {
     return this.inOrder(() => this.#deliver(body));
   }

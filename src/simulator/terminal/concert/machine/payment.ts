@@ -39,7 +39,7 @@ export interface Order {
 /** What the register orders; `other`: an action that this terminal does not have. */
 type Action = "debit" | "credit" | "cancellation" | "other";
 
-/** The actions by their digit in both protocols (docs/concert.md 3.1, 4.3). */
+/** The actions, by the digit that names them in both protocols (docs/concert.md 3.1, 4.3). */
 export const actions: Record<string, Action> = { "0": "debit", "1": "credit", "2": "cancellation" };
 
 type Ended = (Done | { readonly how: Refusal }) & {
@@ -151,7 +151,7 @@ export class Payment extends RunningCommand<ConcertParts, Point> {
     return { ...done, forced: forced?.code };
   }
 
-  /** Returns the result of the last PIN entry; earlier wrong ones are not reported. */
+  /** Returns the result of the last PIN entry; earlier wrong entries are not reported. */
   async #enteredPin(action: CardAction): Promise<Entered> {
     const pad = pinPad(this.parts, action);
     for (let tries = 1; ; tries++) {

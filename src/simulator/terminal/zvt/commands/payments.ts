@@ -189,7 +189,7 @@ async function decline(process: Process, declined: Reported, resultCode: number)
 
 /**
  * Reverses the last transaction if the register missed it: tag 1F1F has the last receipt number
- * that the register knows, or is empty if it knows none (docs/zvt.md 9.4).
+ * that the register knows, or is empty if the register knows none (docs/zvt.md 9.4).
  */
 async function reverseMissed(process: Process): Promise<void> {
   const { ledger, memory, options } = process.parts;

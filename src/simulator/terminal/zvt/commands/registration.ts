@@ -94,8 +94,8 @@ const CURRENCY_FIELD = 0x49;
 const CURRENCY_AT = 4;
 
 /**
- * Returns the registration without a byte 49 before its currency, which some registers send
- * (docs/zvt.md 6.1) and no currency begins with; undefined: there is none.
+ * Returns the registration without a byte 49 before its currency: some registers send this byte
+ * (docs/zvt.md 6.1), and no currency begins with it. undefined: there is no such byte.
  */
 export function withBareCurrency({ control, data }: Apdu): Apdu | undefined {
   if (control !== REGISTRATION || data[CURRENCY_AT] !== CURRENCY_FIELD) return undefined;
@@ -123,7 +123,7 @@ function agreed(request: Message, currency: string | null, parts: Parts): Regist
   };
 }
 
-/** Returns the commands of tag 26: two bytes each, in one tag 0A or in several. */
+/** Returns the commands in tag 26: two bytes for each, in one tag 0A or in several. */
 function permittedCommands(tags: readonly Tag[] | null): ReadonlySet<number> {
   const permitted = new Set<number>();
   for (const { value } of findTags(tags, "permittedCommands", "command")) {

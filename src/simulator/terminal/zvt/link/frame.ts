@@ -38,7 +38,7 @@ export function crcKermit(bytes: Uint8Array, start = 0): number {
 export type LineEvent =
   | { readonly kind: "ack" }
   | { readonly kind: "nak" }
-  /** A frame with the right checksum, whose content is not checked. */
+  /** A frame with the right checksum; the frame's content is not checked yet. */
   | { readonly kind: "frame"; readonly apdu: Uint8Array }
   /** A damaged frame, which is answered with NAK. */
   | { readonly kind: "bad-frame"; readonly reason: BadFrameReason }
@@ -59,7 +59,7 @@ type State = "hunt" | "data" | "check" | "broken";
  */
 export class FrameReader {
   #state: State = "hunt";
-  /** Whether the last byte was a 10, whose meaning the next byte decides. */
+  /** Whether the last byte was a 10: the next byte decides what this 10 means. */
   #escaped = false;
   #data: number[] = [];
   #crcLow: number | undefined;
@@ -67,7 +67,7 @@ export class FrameReader {
   #brokenBy: BadFrameReason = "escape";
   readonly #events: LineEvent[] = [];
 
-  /** Whether a frame has begun and not ended, so that T1 runs. */
+  /** Whether a frame has begun and not ended; during a frame T1 runs. */
   get isInside(): boolean {
     return this.#state !== "hunt" || this.#escaped;
   }

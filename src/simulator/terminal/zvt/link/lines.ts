@@ -120,7 +120,7 @@ export class TcpLine extends Line {
 /** The largest number of times that a frame is sent (docs/zvt.md 2.4). */
 export const SENDS_MAX = 3;
 
-/** The largest number of messages that wait for their ACK, whatever a register sends. */
+/** The largest number of messages that may wait for an ACK, however much a register sends. */
 const WAITING_MAX = 8;
 
 /** A serial line with frames, ACK, NAK, T1, T2 and repeats on both sides (docs/zvt.md 2.2, 2.4). */
@@ -225,7 +225,7 @@ export class SerialLine extends Line {
     this.handlers?.apdu(apdu);
   }
 
-  /** Sends ACK before the content is checked (docs/zvt.md 2.4), unless a fault forbids it. */
+  /** Sends ACK before a frame's content is checked (docs/zvt.md 2.4), unless a fault forbids it. */
   #acknowledge(apdu: Uint8Array): boolean {
     const { clock, faults, onWire } = this.options;
     const { how, delayMs } = acknowledgement(this.options, apdu);

@@ -65,7 +65,7 @@ const STATUS_ENQUIRY = 0x0501;
 /** The time that the last ACK gets to leave, before a restart takes the lines away. */
 const LAST_ACK_MS = 100;
 
-/** A register's command until its end; meanwhile the terminal is master (docs/zvt.md 1.3, 5.2). */
+/** A register's command until its end; the terminal is master meanwhile (docs/zvt.md 1.3, 5.2). */
 export class Process extends RunningCommand<Parts, Point> {
   override readonly control: number;
   readonly request: Message;
@@ -121,7 +121,7 @@ export class Process extends RunningCommand<Parts, Point> {
     if (this.endsWithLine) this.cancel?.();
   }
 
-  /** Settles the waiting message with its first answer; later answers are ignored. */
+  /** Gives the waiting message its first answer; later answers are ignored. */
   #settle(answer: Answer): void {
     const asked = this.#asked;
     this.#asked = undefined;

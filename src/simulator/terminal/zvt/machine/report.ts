@@ -153,7 +153,7 @@ export function timeFields(atMs: number): FieldInputs {
   return { time: local.time, date: local.date.slice(4) };
 }
 
-/** Returns the tags with the card's application and how it was used (docs/zvt.md 11.2). */
+/** Returns the tags of the card's application and of the card's use (docs/zvt.md 11.2). */
 function cardTags(card: ZvtCard): readonly RawTag[] {
   return [
     container("payment", [
@@ -167,7 +167,7 @@ function cardTags(card: ZvtCard): readonly RawTag[] {
   ];
 }
 
-/** A field of a later revision than 13.08, whose length is unknown (docs/zvt.md 11.1). */
+/** A field that is newer than revision 13.08, so that its length is unknown (docs/zvt.md 11.1). */
 export const unknownField = fromHex("760102");
 
 /** Tags that no table lists, whose numbers have one, two and three bytes. */

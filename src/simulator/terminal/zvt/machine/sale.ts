@@ -154,7 +154,7 @@ type Taken = "acknowledged" | { readonly issuedMinor: number } | UndoReason;
 
 type UndoReason =
   | "not-issued"
-  /** The register asked for the report again more often than it had allowed. */
+  /** The register asked for the report again more often than it had allowed itself. */
   | "asked-too-often"
   /** The register did not answer in time, on an open line. */
   | "no-answer"
