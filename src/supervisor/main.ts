@@ -132,7 +132,7 @@ async function startMessages(
     handlers,
     log,
     stores,
-    // On probation only `status` and `stop` are answered (docs/updates.md 4.3).
+    // During a new version's probation only `status` and `stop` are answered (docs/updates.md 4.3).
     putOff: (name) =>
       probation.isOn && name !== "status" && name !== "stop"
         ? "a new version is on probation"

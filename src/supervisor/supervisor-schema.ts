@@ -320,7 +320,7 @@ export const supervisorMigrations: readonly Migration[] = [
   `,
   },
   // Adds indexes so that no query takes longer the more items wait. Items without a delay are
-  // always due, and are found apart from delayed ones. An item that is sent at once is in one only.
+  // always due, and are found apart from delayed ones. An item sent at once is in one index only.
   {
     goesOn: `
   DROP INDEX outbox_send_due;
@@ -350,7 +350,7 @@ export const supervisorMigrations: readonly Migration[] = [
   DROP INDEX outbox_doubt;
   `,
   },
-  // Adds the caller's own key of an operation, with all that was asked for.
+  // Adds the caller's idempotency key of an operation, with the whole request.
   {
     goesOn: `
   ALTER TABLE gateway_operations ADD COLUMN idempotency_key TEXT;

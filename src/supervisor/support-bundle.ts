@@ -24,7 +24,7 @@ interface BundleParts {
   readonly signal: AbortSignal;
 }
 
-/** Uploads a support bundle, once, as one file below the address (docs/fleet.md 6.2). */
+/** Uploads a support bundle, once, as one file below FLEET_UPLOAD_URL (docs/fleet.md 6.2). */
 export async function uploadSupportBundle(
   parts: BundleParts,
   requestId: string,

@@ -4,7 +4,7 @@ import type { Clock } from "../time.ts";
 import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 
 const CHECK_EVERY_MS = 10_000;
-/** How long a condition must last to raise an alarm; a program's restart is shorter. */
+/** How long a condition must last to raise an alarm: longer than a program's restart takes. */
 const ALARM_AFTER_MS = 60_000;
 /** How long after a start no condition counts as over, because not all are found again yet. */
 const OVER_AFTER_START_MS = 60_000;

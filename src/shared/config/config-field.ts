@@ -33,7 +33,7 @@ export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.outp
 export interface ConfigPart<F extends ConfigFields = ConfigFields> {
   readonly title: string;
   readonly fields: F;
-  /** Returns the faults of values that contradict each other; an invalid value is undefined. */
+  /** Returns the faults of values that contradict each other; invalid values are undefined here. */
   check?(values: Partial<ValuesOf<F>>): readonly ValueFault[];
 }
 

@@ -85,7 +85,7 @@ const origins = z.string().transform((value, context) => {
   const list = value.split(/[\s,]+/).filter((origin) => origin !== "");
   for (const origin of list) {
     if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
-    // A login or a token in the address is a secret.
+    // An address with a login or a token is a secret, which the error message must not quote.
     const quoted = holdsCredentials(origin) ? "one with a login" : origin.slice(0, 60);
     context.addIssue({
       code: "custom",

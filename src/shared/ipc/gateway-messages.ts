@@ -25,7 +25,7 @@ export const gatewayOperationSchema = z.object({
   state: z.enum(["sending", "done", "refused", "not-sent", "unknown"]),
   code: z.int().nullable(),
   description: z.string(),
-  /** The kind of end: the name of a row of the supervisor's fault table; null: still sending. */
+  /** How the operation ended: a row's name in the supervisor's fault table; null: not yet. */
   class: z.string().nullable(),
   askedAtMs: z.int(),
   endedAtMs: z.int().nullable(),
@@ -72,9 +72,9 @@ export const sendingStepSchema = z.object({
   step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
   /** The number of a try, from 1. */
   number: z.int().nullable(),
-  /** The outcome of a try; "not-known": the gateway may have the order. null: no try. */
+  /** The outcome of a try; "not-known": the gateway may have the order; null: not a try. */
   outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
-  /** The kind of end of a try: the name of a row of the supervisor's fault table. */
+  /** How a try ended: the name of a row of the supervisor's fault table. */
   class: z.string().nullable(),
   /** A text for people: the gateway's answer, the reason of an end, or the operator's note. */
   description: z.string(),
@@ -205,7 +205,7 @@ export const operationsOfSupervisor = {
   "gateway-operation-end": {
     request: z.object({
       operationId: z.uuid(),
-      /** The request as tp-manager remembers it. Missing: an older tp-manager. */
+      /** The operation's request as tp-manager has stored it. Missing: an older tp-manager. */
       asked: gatewayOperationRequest.extend({ askedAtMs: z.int() }).optional(),
     }),
     response: z.object({

@@ -106,7 +106,7 @@ export async function startIpcServer<M extends Messages>(
   return {
     close: () => {
       isClosing = true;
-      // On a second call the server, which is closed already, calls back with an error: no matter.
+      // On a second call the server calls back with an error, which is ignored: it is closed.
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       connections.end();
       return closed;

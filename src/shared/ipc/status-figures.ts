@@ -16,9 +16,9 @@ export const updateFigures = z.object({
   /** Whether this installation checks for updates (UPDATE_URL is set). */
   asks: z.boolean(),
   channel: z.string(),
-  /** When the last check for an update was; null: none. */
+  /** When the last check for an update was made; null: none was. */
   checkedMs: z.number().nullable(),
-  /** Why the last check failed; null: it did not. */
+  /** Why the last check for an update failed; null: it did not fail. */
   fault: z.string().nullable(),
   /** When the update metadata were last verified as fresh, and when the first of them expires. */
   freshMs: z.number().nullable(),
@@ -47,7 +47,7 @@ export const terminalGrounds = {
         name: z.string(),
         says: z.string(),
         isOn: z.boolean(),
-        /** The setting or fact that switches the assumption off; null: nothing does. */
+        /** The setting or fact that ends an assumption about the terminal; null: nothing does. */
         offWith: z.string().nullable(),
       }),
     )

@@ -112,7 +112,7 @@ function* numbersIn(text: string, regions: readonly Region[]): Generator<CardNum
   }
 }
 
-/** Yields the card numbers at the start of grouped digits; a list has to be one as a whole. */
+/** Yields the card numbers at the start of grouped digits; a list must be one number as a whole. */
 function* numbersOfForm({ run, isList, ...form }: Form): Generator<CardNumber> {
   for (const number of cardNumbersIn(run)) {
     const isAll = number.length === run.digits.length;

@@ -16,7 +16,7 @@ export interface Chore {
 }
 
 interface DailyOptions {
-  /** The time of day (UPDATE_TIME), hh:mm local time. */
+  /** The time of day of the chores (UPDATE_TIME), hh:mm local time. */
   readonly at: string;
   /** Returns whether the program is idle; chores wait for that at most an hour. */
   readonly idle: () => boolean;

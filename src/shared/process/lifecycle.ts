@@ -150,7 +150,7 @@ async function runUntilStopped(
   };
   await Promise.race([start(context), broken]);
   if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
-  // Node.js writes its compile cache only at an ordered end, and a kiosk may lose power before.
+  // Node.js by itself writes its compile cache at an ordered end, but a kiosk may lose power.
   flushCompileCache();
   keepHeapSmall();
   await Promise.race([stopRequested, broken]);

@@ -11,7 +11,7 @@ export function updateFolderOf(dataDirectory: string): string {
   return join(dataDirectory, "update");
 }
 
-/** Returns the path of the mark that exists until a database gets something that must stay. */
+/** Returns the path of the mark that is removed when a database gets something to be kept. */
 const untouchedIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "untouched");
 
@@ -43,7 +43,7 @@ export class Probation {
     return this.#over.promise;
   }
 
-  /** Runs `begin` now, or after the probation. */
+  /** Runs `begin` at once, or after the probation if there is one. */
   async after(begin: () => void | Promise<void>): Promise<void> {
     if (this.#isOn) void this.over.then(begin);
     else await begin();
@@ -71,7 +71,7 @@ export class Probation {
   }
 }
 
-/** Begins a probation for the programs that start from now on. On disk when it returns. */
+/** Begins a probation for the programs that start from now on. On disk when this returns. */
 export function beginProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -90,7 +90,7 @@ export function endProbation(dataDirectory: string): void {
   syncFolder(folder);
 }
 
-/** Records that no update may restore the databases from now on. On disk when it returns. */
+/** Records that no update may restore the databases from now on. On disk when this returns. */
 export function admitPayments(dataDirectory: string): void {
   const file = untouchedIn(dataDirectory);
   if (!existsSync(file)) return;

@@ -61,7 +61,7 @@ class FileContent {
     this.file = openSync(path, "r");
     this.#learn();
     if (this.#known) return;
-    // The content of a new database is still only in its log.
+    // The content of a new database is only in its write-ahead log until the log is copied.
     emptyLog(database);
     this.#learn();
   }
@@ -183,7 +183,7 @@ class Rescue {
   /** When the next copy may begin, on the monotonic clock. */
   #notBeforeMs = Number.NEGATIVE_INFINITY;
 
-  /** `file`: the descriptor of the open file. */
+  /** `file`: the descriptor of the open database file. */
   constructor(database: DatabaseSync, path: string, file: number) {
     this.#database = database;
     this.#path = path;
@@ -298,7 +298,7 @@ type Change = "missing" | "replaced" | "cut" | "log-gone";
 export class OpenFiles {
   readonly #database: DatabaseSync;
   readonly #path: string;
-  /** The path of the write-ahead log without its ending: of the file that a link leads to. */
+  /** The log's path without its ending; the log is next to the real file, not next to a link. */
   readonly #log: string;
   readonly content: FileContent;
   readonly #rescue: Rescue;

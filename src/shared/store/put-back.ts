@@ -10,7 +10,7 @@ import { copySynced, declareRestored, readStoreFile, syncFolder } from "./store-
  * A power cut before the entry changes nothing; after the entry, the next start moves the files.
  */
 
-/** Writes a copy next to the database, on disk when it returns; nothing is replaced yet. */
+/** Writes a copy next to the database, on disk when this returns; nothing is replaced yet. */
 export function stageCopy(databasePath: string, copy: string, at: string): void {
   const folder = dirname(databasePath);
   const earlier = `${basename(databasePath)}.restore-`;

@@ -100,7 +100,7 @@ function migrate(database: DatabaseSync, migrations: readonly Migration[]): void
   }
   const from = smallestReader(migrations);
   if (version === known && readableFrom(database) === from) return;
-  // All steps are one transaction, with one wait for the disk: a failure changes nothing.
+  // All migrations are one transaction, with one wait for the disk: a failure changes nothing.
   transaction(database, () => {
     for (const migration of migrations.slice(version)) database.exec(sqlOf(migration));
     database.exec(`PRAGMA user_version = ${known}`);

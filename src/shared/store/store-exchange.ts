@@ -10,7 +10,7 @@ export const storeMarksSchema = z.object({
   yours: storeMarkSchema.nullable(),
   /** The `yours` that the sender received last and has checked its database by, result on disk. */
   answered: storeMarkSchema.nullable(),
-  /** Whether the sender's database lacks a part of what `answered` names, after a loss. */
+  /** Whether the sender's database has lost data that it had at the mark `answered`. */
   lacks: z.boolean(),
 });
 export type StoreMarks = z.infer<typeof storeMarksSchema>;

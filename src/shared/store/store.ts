@@ -68,7 +68,7 @@ export class Store extends Tables {
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
     this.#session = this.together(() => {
-      // The mark that another installation's database remembers is of no database here.
+      // The mark that another installation's database remembers is of no database here: delete it.
       if (finding.kind === "other") this.run("DELETE FROM other_store");
       const session = this.#newSession();
       record(finding);

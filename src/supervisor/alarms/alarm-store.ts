@@ -52,7 +52,7 @@ export class AlarmStore extends Tables {
     return { origin: this.#origin, alarms: this.all(sql, from, limit) };
   }
 
-  /** Forgets all lasting alarms except these, so that a returning condition is stored again. */
+  /** Forgets all lasting alarms but these, so that the alarm of a returning condition is stored. */
   keepLasting(alarms: readonly string[]): void {
     const sql = "DELETE FROM lasting_alarms WHERE alarm NOT IN (SELECT value FROM json_each(?))";
     this.run(sql, JSON.stringify(alarms));

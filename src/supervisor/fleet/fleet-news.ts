@@ -28,7 +28,7 @@ export class FleetNews {
     this.#payments = payments;
   }
 
-  /** The id of the last event that was read; null: no event was. */
+  /** The id of the last event that was read; null: no event was read yet. */
   get after(): number | null {
     return this.#store.figure("event") ?? null;
   }

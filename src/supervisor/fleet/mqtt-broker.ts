@@ -85,7 +85,7 @@ function optionsOf(settings: BrokerSettings, will: Outgoing, timerVariant: Timer
     port: port === "" ? (isSecure ? 8883 : 1883) : Number(port),
     protocolVersion: 5,
     clientId: `connector-${kiosk}`,
-    // If requests are off, the broker keeps no messages and ends an old subscription.
+    // If the setup allows no requests, the broker keeps no messages and ends an old subscription.
     clean: !commands,
     keepalive: settings.keepAliveSeconds ?? ANNOUNCED_SECONDS,
     reconnectPeriod: 0,

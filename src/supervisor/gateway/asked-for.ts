@@ -2,7 +2,7 @@ import { formatMajor } from "../../shared/money.ts";
 
 const answerFields = ["transactionPublicId", "merchantReference", "amount", "currency"] as const;
 export type AnswerField = (typeof answerFields)[number];
-/** The fields of a refusal that are compared; its amount is not, as it may be 0 or the whole. */
+/** The compared fields of a refusal; its amount is not compared, as it may be 0 or the whole. */
 const refusalFields = ["transactionPublicId", "merchantReference"] as const;
 
 /** What an answer must be about (docs/rules/21-agree.md); a missing member is not compared. */

@@ -84,7 +84,7 @@ export function unsendable(why: string): Verdict {
   return verdict("unsendable", { description: why });
 }
 
-/** The class of each failure: before any byte of the request, and after bytes may be written. */
+/** The class of each failure: if no byte of the request was written, and if some may have been. */
 const classesOfFailure: Readonly<Record<FailureCause, readonly [TryClass, TryClass]>> = {
   certificate: ["certificate", "lost-answer"],
   socket: ["unreachable", "lost-answer"],

@@ -8,7 +8,7 @@ export type FailureCause = "socket" | "certificate" | "timeout" | "stopped";
 export interface HttpFailure {
   readonly kind: "failed";
   readonly cause: FailureCause;
-  /** Bytes of the request may have reached the other side. */
+  /** Whether bytes of the request may have reached the other side. */
   readonly written: boolean;
   readonly detail: string;
 }
@@ -273,7 +273,7 @@ class Connection {
     }
   }
 
-  /** Handles a head that is unfinished or not plain: waits for its rest, or leaves the answer. */
+  /** Without a plain head: waits for the rest of the head, or leaves the answer to `readOther`. */
   #withoutHead(exchange: HttpExchange): void {
     const isOver = this.#received > HEAD_BYTES_MAX || this.#all().includes("\r\n\r\n");
     if (isOver || this.#settings.readOther) this.#leave(exchange);

@@ -94,7 +94,7 @@ export class NotificationTally extends Tables {
     return { verdicts, refused: { count, sinceMs, reason } };
   }
 
-  /** Writes the changes since the last call, on disk when it returns. */
+  /** Writes the counts that have changed since the last call. On disk when this returns. */
   save(): void {
     this.#endWhenQuiet();
     if (!this.#changed) return;

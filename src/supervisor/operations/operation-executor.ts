@@ -55,7 +55,7 @@ export class OperationExecutor {
   }
 
   /**
-   * Makes the operations that a former process was sending unknown, and begins the lookups of all
+   * Marks operations that a former process was sending as unknown, and begins the lookups of all
    * unknown operations. Stored notifications are read first, because the gateway repeats none.
    */
   start(): void {

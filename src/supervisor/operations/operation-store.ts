@@ -75,7 +75,7 @@ export class OperationStore extends Tables {
     return this.#ids(sql, transactionId);
   }
 
-  /** Returns how many transactions the gateway may have made of ours; Infinity: it may be sent. */
+  /** Returns how many transactions the gateway may have for ours; Infinity: ours may be sent. */
   copiesPossible(transactionId: string): number {
     const settled = `SELECT 1 FROM copies_settled WHERE transaction_id = ?`;
     if (this.get(settled, transactionId)) return this.copiesOf(transactionId).length;
@@ -121,7 +121,7 @@ export class OperationStore extends Tables {
     });
   }
 
-  /** Writes the write-ahead record; false: an earlier operation of the transaction is open. */
+  /** Stores an operation before it is sent; false: another one of the transaction is open. */
   begin(request: OperationRequest, nowMs: number, key?: OperationKey): boolean {
     return this.#insert(request, "sending", nowMs, key);
   }
@@ -195,7 +195,7 @@ export class OperationStore extends Tables {
     invariant(changes === 1, `the operation ${operationId} was unknown`);
   }
 
-  /** Makes the operations that a dead process was sending unknown, and returns their ids. */
+  /** Marks operations that a dead process was sending as unknown, and returns their ids. */
   endInterrupted(nowMs: number): string[] {
     // The first condition repeats the index of open operations, so that SQLite uses that index.
     const sql = `UPDATE gateway_operations SET state = 'unknown', class = 'interrupted',

@@ -46,7 +46,7 @@ export class Forwarder {
   readonly #inquiry: OrderInquiry;
   readonly #loop: WorkLoop;
   readonly #abandon = new AbortController();
-  /** When in each quarter of an hour this kiosk tries in a long outage: random, from 0 to 1. */
+  /** The random moment (0 to 1) of each quarter of an hour for tries in a long outage. */
   readonly #slot: number;
   #immediateTries = 0;
   #queueBegun = 0;

@@ -50,7 +50,7 @@ export class OrderInquiry {
   #silentSinceMs: number | null = null;
   /** Until when no lookup is made, on the monotonic clock. */
   #holdUntilMs = 0;
-  /** When in each quarter of an hour this kiosk looks up in a long outage: random, 0 to 1. */
+  /** The random moment (0 to 1) of each quarter of an hour for lookups in a long outage. */
   readonly #slot: number;
   #refused: { readonly reason: string; readonly sinceMs: number } | null = null;
 

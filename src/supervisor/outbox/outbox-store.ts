@@ -178,7 +178,7 @@ export class OutboxStore extends Tables {
     return { state, firstTryEnded: ended > 0, ambiguous: ambiguous === 1 };
   }
 
-  /** Claims a waiting item for a try or lookup; undefined: none waits. `id`: for "one". */
+  /** Claims a waiting item; undefined: none waits. `id`: the transaction, if `which` is "one". */
   claim(which: keyof typeof claims, nowMs: number, id?: string): ClaimedItem | undefined {
     const one = id === undefined ? {} : { id };
     const row = this.get<ItemRow>(claims[which], { now: nowMs, ...one });

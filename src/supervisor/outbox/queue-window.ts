@@ -49,7 +49,7 @@ export class QueueWindow {
     return this.#failures;
   }
 
-  /** How much longer the queue begins no try, in milliseconds. */
+  /** How many milliseconds the queue still waits before it may begin a try. */
   get heldMs(): number {
     return Math.max(this.#holdUntilMs - this.#clock.monotonicMs(), 0);
   }

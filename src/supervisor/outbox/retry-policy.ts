@@ -53,7 +53,7 @@ export interface Circumstances {
   readonly resends: number;
   /** Returns a random number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
-  /** When in each quarter of an hour this kiosk tries in a long outage: random, from 0 to 1. */
+  /** The random moment (0 to 1) of each quarter of an hour for tries in a long outage. */
   readonly slot: number;
 }
 

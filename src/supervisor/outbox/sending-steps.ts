@@ -2,7 +2,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { SendingStep } from "../../shared/ipc/contract.ts";
 import { faultTable, type TryClass } from "../gateway/fault-table.ts";
 
-/** The largest number of operators' actions that are listed for one order, and of its ends. */
+/** How many operator actions, and how many ends without an answer, are listed for one order. */
 const LISTED_MAX = 100;
 
 /**

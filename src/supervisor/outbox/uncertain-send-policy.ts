@@ -12,7 +12,7 @@ export interface UncertainSend {
   readonly resends: number;
   /** How many sends may have made an order at the gateway; 2 or more: a duplicate may exist. */
   readonly orders: number;
-  /** When a lookup first did not find the order; null: none has answered so since the last send. */
+  /** When a lookup first did not find the order; null: no lookup has since the last send. */
   readonly absentSinceMs: number | null;
   /** The number of consecutive lookups without an answer. */
   readonly unanswered: number;
@@ -140,7 +140,7 @@ function lookupPauseMs(unanswered: number, random: () => number): number {
 /**
  * Returns how long all lookups wait while the gateway has been silent for `silentMs`: one to three
  * times as long. From five minutes of silence on, one lookup is made in each quarter of an hour, at
- * the kiosk's own moment (`slot`, from 0 to 1; docs/design.md 8.5).
+ * a moment that is random for this kiosk (`slot`, from 0 to 1; docs/design.md 8.5).
  */
 export function lookupHoldMs(silentMs: number, slot: number, random: () => number): number {
   const most = Math.max(silentMs * LOOKUP_HOLD_FACTOR, LOOKUP_HOLD_FIRST_MS);

@@ -1,6 +1,6 @@
 import type { Clock } from "../../shared/time.ts";
 
-/** The longest pause between two checks of what is due, because clocks jump. */
+/** The longest pause between two checks of what is due, because the clock may be set. */
 const RECHECK_MS = 60_000;
 
 /** A loop that begins work when it is due; {@link stop} waits for all work that was begun. */
@@ -14,7 +14,7 @@ export class WorkLoop {
   #isStopping = false;
   #wake: () => void = () => undefined;
 
-  /** `step` begins what is due, and returns the pause before the next step. */
+  /** `step` begins the work that is due, and returns the pause before the next step. */
   constructor(clock: Clock, name: string, step: () => number) {
     this.#clock = clock;
     this.#name = name;

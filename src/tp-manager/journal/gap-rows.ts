@@ -142,8 +142,8 @@ export class GapRows extends rows("gaps", {
   }
 
   /**
-   * Whether a stored reversal is of a sale newer than everything in the journal, which proves that
-   * the journal lost the sale. Later attempts explain the sale only if they asked for its amount.
+   * Whether the terminal reversed a sale newer than the journal's newest transaction, which proves
+   * that the journal lost that sale, unless a later attempt of its amount may have been the sale.
    */
   tookBackLater(report: TransactionReport): boolean {
     const { good, originalTrace } = report;
