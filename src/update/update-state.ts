@@ -168,7 +168,7 @@ const WANTED_EVERY_MS = 500;
 const GIVEN_WITHIN_MS = 5_000;
 /** The pause between two attempts to take the update lock. */
 const TRY_EVERY_MS = 50;
-/** The longest wait for the lock of the waiting process; a check holds it for moments only. */
+/** The longest wait for the waiting process's lock, which a check holds for moments only. */
 const CONTENTION_MS = 500;
 
 /** Takes the lock for checking and taking a version; undefined: another process has the lock. */

@@ -26,7 +26,7 @@ export interface WebSettings {
   readonly clock: Clock;
   /** Ends a read when it aborts; a later download continues where the read ended. */
   readonly signal?: AbortSignal | undefined;
-  /** The time in which an answer begins; then each such time brings `WINDOW_BYTES_MIN`. */
+  /** The time for an answer to begin; after that, for each `WINDOW_BYTES_MIN` bytes to come. */
   readonly windowMs?: number;
 }
 

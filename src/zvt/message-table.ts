@@ -52,7 +52,7 @@ export type Condition =
   | "if-length-digits"
   /** Present after result code 6F if no numbered field follows (docs/zvt.md 6.1, 7.4). */
   | "if-wrong-currency"
-  /** Present unless nothing or only a container is left of the message (docs/zvt.md 7.2). */
+  /** Present if more than a container is left of the message (docs/zvt.md 7.2). */
   | "if-no-container"
   /** A vendor's short form: a bare result code before the amount (docs/zvt.md 7.1, 12.8). */
   | "if-bare-result"

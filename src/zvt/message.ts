@@ -238,7 +238,7 @@ function isLengthDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0xf0 && byte <= 0xf9;
 }
 
-/** Whether the next two bytes are a currency: no fields, or followed by fields or by nothing. */
+/** Whether the next two bytes are a currency: they begin no fields, or fields or nothing follow. */
 function isBareCurrency(reader: ByteReader): boolean {
   if (reader.peek() === 0x49) return false;
   return reader.left === 2 || isFields(remaining(reader, 2)) || !isFields(remaining(reader));

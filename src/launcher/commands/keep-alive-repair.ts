@@ -103,7 +103,7 @@ class Repair {
       })),
     );
     for (const { name, record } of outcomes) {
-      // Also without a new failure: at the last check a payment may have prevented the going back.
+      // This counts without a new failure too: a payment may have prevented going back before.
       if (record && isCrashLoop(record)) {
         this.crashing = `${name} failed ${record.failures} times (${record.kind})`;
       }

@@ -10,10 +10,10 @@ import { type Stopped, stopProcess, stopProgram } from "../processes/programs.ts
 export function stop(context: CommandContext): Promise<number> {
   const { dataDirectory, clock } = context;
   openRunDirectory(dataDirectory); // makes the data folder, where the stop is recorded
-  // Recorded before the wait for the lock, so that a keep-alive at work starts nothing more.
+  // The stop is recorded before the wait for the lock: a keep-alive at work then starts nothing.
   recordStop(dataDirectory, clock.now());
   return withLaunchLock(context, async () => {
-    // Recorded once more, because a start that had the lock removes the record.
+    // The stop is recorded once more, because a start that had the lock removes the record.
     recordStop(dataDirectory, clock.now());
     return await stopHere(context);
   });

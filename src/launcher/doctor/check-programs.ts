@@ -14,7 +14,7 @@ import {
   type TpManagerStatus,
 } from "../processes/programs.ts";
 
-/** Returns findings about both programs, and what they report of terminal, queue, conditions. */
+/** Returns findings about both programs, and on the terminal, queue and conditions they report. */
 export function checkPrograms(states: ProgramStates, dataDirectory: string): Finding[] {
   const stopped = deliberateStop(dataDirectory);
   const status = reportOf(states.tpManager);

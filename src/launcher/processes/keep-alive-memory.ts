@@ -29,7 +29,7 @@ const memorySchema = z.object({
 type KeepAliveMemory = z.infer<typeof memorySchema>;
 
 const MINUTE_MS = 60_000;
-/** After this time since its launch, a running program counts as well again. */
+/** After this time since its launch, a running program counts as healthy again. */
 export const STABLE_MS = 10 * MINUTE_MS;
 /** The largest difference between two readings of the time at which the machine was started. */
 const BOOT_TOLERANCE_MS = MINUTE_MS;

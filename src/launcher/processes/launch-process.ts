@@ -10,8 +10,8 @@ const YOUNG_GENERATION_HALF_MB = 2;
 /** The number of the C library's memory pools; a pool for each thread would keep more memory. */
 const ALLOCATION_POOLS = 2;
 /**
- * Memory blocks of this many bytes and more go back to the system as soon as they are freed. The
- * size is that of blocks for compiling, and more than SQLite needs for each statement. Only for
+ * Memory blocks of this many bytes and more go back to the system as soon as they are freed: the
+ * blocks of compiling do, the smaller blocks that SQLite needs for each statement do not. Only for
  * tp-manager, because the supervisor's buffers for answers are of this size too.
  */
 const GIVEN_BACK_FROM = 32_768;

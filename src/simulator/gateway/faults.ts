@@ -30,7 +30,7 @@ export const faultSchema = z.strictObject({
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;
 
-/** The kinds of faults that strike after the request is carried out, unless `commit` differs. */
+/** The kinds of faults that strike after the request is carried out, unless `commit` is given. */
 const afterCommit: readonly FaultKind[] = [
   "hang-after-commit",
   "reset-after-commit",

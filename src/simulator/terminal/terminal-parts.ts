@@ -168,7 +168,7 @@ export class TerminalParts<O extends TerminalOptions = TerminalOptions> {
     }
   }
 
-  /** Ends the silence of the fault `mute` with the command, or later by its argument `ms`. */
+  /** Ends the silence of the fault `mute` at the command's end, or after `ms` if that is later. */
   async endSilence(): Promise<void> {
     if (!this.faults.muted) return;
     const leftMs = this.#muteUntilMs - this.clock.monotonicMs();

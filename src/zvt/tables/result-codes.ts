@@ -62,17 +62,17 @@ export function coded(code: number, language: Language): { code: string; text: s
  */
 const locks: Readonly<Record<string, Texts>> = texts.locks;
 
-/** Returns the text of a code in a 06 1E or 84 xx; without a result the code is the terminal's. */
+/** Returns the text of a code that comes from the terminal: a 06 1E or 84 xx without a result. */
 export function refusalText(code: number, language: Language): string {
   return locks[codeText(code)]?.[language] ?? resultText(code, language);
 }
 
-/** Returns code and text (`6C aborted`) of a 06 1E or 84 xx without a result. */
+/** Returns a code that comes from the terminal, with its text (`6C aborted`). */
 export function refusal(code: number, language: Language): string {
   return `${codeText(code)} ${refusalText(code, language)}`;
 }
 
-/** Returns whether a code in a 06 1E or 84 xx without a result says that the terminal is locked. */
+/** Returns whether a code that comes from the terminal says that the terminal is locked. */
 export function isLock(code: number): boolean {
   return locks[codeText(code)] !== undefined;
 }

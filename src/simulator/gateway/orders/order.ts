@@ -79,7 +79,7 @@ export interface Order extends NewOrder, Payment {
   readonly refundedMinor: number;
   readonly receivedAt: string;
   readonly updatedAt: string;
-  /** The number of generate requests with this merchant reference. */
+  /** How many requests of the operation generate had this merchant reference. */
   readonly requests: number;
 }
 

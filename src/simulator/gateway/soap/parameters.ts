@@ -63,7 +63,7 @@ export const credentialFields: Fields = {
   wsPassword: { type: "string", mandatory: true, lengthMax: 32 },
   wsSubAccountLogin: { type: "string", nillable: true },
   wsSubAccountId: { type: "int", nillable: true },
-  // What this field of the real types is for is unknown (docs/gateway.md 2.2).
+  // What the real gateway uses this field for is unknown (docs/gateway.md 2.2).
   authenticationToken: { type: "string", nillable: true, unpublished: true },
 };
 

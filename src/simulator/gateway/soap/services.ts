@@ -82,8 +82,8 @@ const orderRequest: Fields = {
   currency: { ...string, mandatory: true, lengthMax: 3, rule: currencyCode },
   amount: { ...float, mandatory: true },
   rating: { ...string, mandatory: true, lengthMax: 3, rule: oneOf("+12", "+16", "+18", "ALL") },
-  // In the real types locale, description and urlCallback may be nil, although the documented table
-  // calls them mandatory (docs/gateway.md 2.2). A locale may be missing: its default is en_GB.
+  // At the real gateway locale, description and urlCallback may be nil, although the documented
+  // table calls them mandatory (docs/gateway.md 2.2). Without a locale the default is en_GB.
   locale: { ...text, lengthMax: 5, rule: locale },
   customerIpAddress: { ...string, mandatory: true, lengthMax: 15, rule: ipAddress },
   description: { ...text255, mandatory: true },
@@ -108,7 +108,7 @@ const orderRequest: Fields = {
 
 /**
  * The fields that name an order in confirm, cancel and getDetails (docs/design.md 12.13). The real
- * types accept a merchant reference in place of the transaction (docs/gateway.md 2.2), so the
+ * gateway accepts a merchant reference in place of the transaction (docs/gateway.md 2.2), so the
  * transaction is nillable, although the documented table calls it mandatory.
  */
 const identity: Fields = {
@@ -118,7 +118,7 @@ const identity: Fields = {
 
 /** The parameters of a refund to the card (docs/design.md 12.12; amount: docs/gateway.md 2.2). */
 const refund: Fields = {
-  // In the real types websiteId is optional, although the documented table calls it mandatory.
+  // At the real gateway websiteId is optional, although the documented table calls it mandatory.
   websiteId: { ...number, lengthMax: 32 },
   transactionPublicId: { ...string, mandatory: true, lengthMax: 32 },
   amount: decimal,

@@ -24,7 +24,7 @@ const SOAP_NAMESPACE = "http://schemas.xmlsoap.org/soap/envelope/";
 /** The fault codes (SOAP 1.1 chapter 4.4.1). */
 type FaultCode = "Client" | "Server" | "VersionMismatch" | "MustUnderstand";
 
-/** The refusal of a request that names no readable operation: only this refusal is a SOAP fault. */
+/** The refusal of a request that names no readable operation; the answer is a SOAP fault. */
 export class SoapFault extends Error {
   override readonly name = "SoapFault";
   readonly code: FaultCode;

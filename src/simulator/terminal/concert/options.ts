@@ -2,7 +2,7 @@ import { flag, oneOf, option, type SwitchTable, whole } from "../../switch-table
 import { type Draft, defaultOptions, type SerialLine, type TerminalOptions } from "../options.ts";
 import { members } from "../switches.ts";
 
-/** The forms of fixed-field requests: a terminal knows E and this form (docs/concert.md 3.1). */
+/** The forms of fixed-field requests; every terminal knows the form E (docs/concert.md 3.1). */
 const variants = ["e", "e-plus", "e-ticket"] as const;
 type Variant = (typeof variants)[number];
 

@@ -8,7 +8,7 @@ export interface ArmedFault extends FaultRequest {
   struck: number;
 }
 
-/** What the terminal is at when it asks for a fault: a command, a message, a moment. */
+/** What the terminal is doing when it asks whether a fault strikes: command, message, moment. */
 interface Occasion {
   /** The number of the running command; missing: none runs, or its protocol has no numbers. */
   readonly command?: number | undefined;
@@ -71,7 +71,7 @@ export class FaultBox {
     });
   }
 
-  /** Returns the faults that disturb a transmission; only a frame's checksum can be damaged. */
+  /** Returns the faults that disturb a transmission. `hasCheck`: whether it has a checksum. */
   disturbances(occasion?: Occasion, hasCheck = true): readonly Disturbance[] {
     return disturbanceKinds.flatMap((kind) => {
       const given = hasCheck || kind !== "bad-crc" ? this.take(kind, occasion) : undefined;

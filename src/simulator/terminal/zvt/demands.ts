@@ -6,7 +6,7 @@ interface DemandKind {
   readonly status: number;
   /** The commands that fulfil the demand. */
   readonly cures: readonly number[];
-  /** The result code of the 06 1E with which other commands are refused. */
+  /** The result code of the abort (06 1E) with which other commands are refused. */
   readonly refusal: number;
 }
 

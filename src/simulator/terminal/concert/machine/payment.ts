@@ -47,7 +47,7 @@ type Ended = (Done | { readonly how: Refusal }) & {
   readonly forced?: string | undefined;
 };
 
-/** An order and its outcome; the amount is the one charged, else the one requested. */
+/** An order and its outcome; the amount is what was charged, or else what was requested. */
 export type Ending = Order & Ended;
 
 export interface Done {

@@ -52,7 +52,7 @@ export function receiptTags(
     ? `<pre>${lines.join("<br>")}</pre>`
     : lines.map((line) => `${line}\n`).join("");
   const base64 = Buffer.from(text, "latin1").toString("base64");
-  // Each line of 76 characters ends with a line feed (docs/concert.md 4.6).
+  // Base64 is sent in lines of 76 characters, each with a line feed (docs/concert.md 4.6).
   const lined = base64.replaceAll(/.{1,76}/g, "$&\n");
   return [
     [

@@ -5,7 +5,7 @@ export const ACK = 0x06;
 const DLE = 0x10;
 export const NAK = 0x15;
 
-/** Returns the checksum over a message with no 10 doubled yet, and over ETX (docs/zvt.md 2.3). */
+/** Returns the checksum of a message whose 10s are not doubled, and of ETX (docs/zvt.md 2.3). */
 export function frameCrc(apdu: Uint8Array): number {
   return crcKermit(Uint8Array.of(ETX), crcKermit(apdu));
 }

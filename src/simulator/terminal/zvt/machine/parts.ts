@@ -75,9 +75,9 @@ export class Parts extends TerminalParts<ZvtOptions> {
   readonly files = new Map<number, Uint8Array>();
   /** Field FA of the last Activate card reader (08 50); null: no such command came yet. */
   reader: number | null = null;
-  /** Whether the next command is refused, as by some after an update (docs/zvt.md 12.6). */
+  /** Whether a command is refused once, after a software update (docs/zvt.md 12.6). */
   refusesOnce = false;
-  /** Whether the next status enquiry is ignored, as some do after a stop key (docs/zvt.md 12.7). */
+  /** Whether a status enquiry is ignored once, after a customer's stop key (docs/zvt.md 12.7). */
   silentOnce = false;
   /** Whether ZVT is off, after 08 02 or a software update (docs/zvt.md 6.4, 12.7). */
   zvtOff = false;
