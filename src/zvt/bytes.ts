@@ -83,16 +83,17 @@ function bytesOf(value: number): number {
 }
 
 export function decodeBigEndian(bytes: Uint8Array): number {
-  return bytes.reduce((value, byte) => value * 256 + byte, 0);
+  return Number.parseInt(`0${toHex(bytes)}`, 16);
 }
 
 /** Reads bytes in order. Throws {@link ZvtCodecError} "truncated" when too few are left. */
 export class ByteReader {
   readonly bytes: Uint8Array;
-  #at = 0;
+  #at: number;
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
+    this.#at = 0;
   }
 
   get at(): number {

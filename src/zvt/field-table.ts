@@ -127,8 +127,6 @@ const named = Object.entries(fields).map(([name, entry]) => ({
   ...entry,
   name: name as FieldName,
 }));
-const byNumber = new Map<number, NamedField>(named.map((entry) => [entry.number, entry]));
-
-export function fieldOfNumber(number: number): NamedField | undefined {
-  return byNumber.get(number);
-}
+export const fieldsByNumber: ReadonlyMap<number, NamedField> = new Map(
+  named.map((entry) => [entry.number, entry]),
+);

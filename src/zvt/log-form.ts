@@ -2,10 +2,10 @@
 import { maskPansInText } from "../shared/masking/mask.ts";
 import { type Apdu, encodeApdu } from "./apdu.ts";
 import { encodeBigEndian, hexByte, toHex, ZvtCodecError } from "./bytes.ts";
-import { type Field, fieldOfNumber } from "./field-table.ts";
+import { type Field, fieldsByNumber } from "./field-table.ts";
 import { type Answering, decodeRaw, type RawField, writeLength } from "./message.ts";
 import { type Part, shapeOf } from "./message-table.ts";
-import { tagOfNumber } from "./tag-table.ts";
+import { tagsByNumber } from "./tag-table.ts";
 import { type RawTag, writeTlvLength } from "./tags.ts";
 
 /** The text that replaces one hidden byte in a log. */
@@ -33,7 +33,7 @@ function safeData(apdu: Apdu, options: Answering): string {
 }
 
 function safeField({ number, content, tags, lengthBytes }: RawField): string {
-  const entry = fieldOfNumber(number);
+  const entry = fieldsByNumber.get(number);
   const name = hexByte(number);
   if (tags) {
     const length = toHex(writeTlvLength(content.length, lengthBytes));
@@ -63,7 +63,7 @@ function safeContent(entry: Field | Part | undefined, content: Uint8Array): stri
 function safeTag({ tag, content, children, lengthBytes }: RawTag): string {
   const head = toHex(encodeBigEndian(tag)) + toHex(writeTlvLength(content.length, lengthBytes));
   if (children) return head + children.map(safeTag).join("");
-  const as = tagOfNumber(tag)?.as;
+  const as = tagsByNumber.get(tag)?.as;
   if (as === "text") return head + safeText(content);
   const isOpen = as === "number" || as === "digits" || as === "bytes";
   return head + (isOpen ? safeDigits(content) : hidden(content));

@@ -182,15 +182,14 @@ interface NamedShape extends MessageShape {
 
 const shapes = new Map<string, NamedShape>(
   Object.entries<MessageShape>(messages).map(([name, entry]) => [
-    `${entry.control}/${entry.answers}`,
+    `${entry.control}/${entry.answers ?? ""}`,
     { ...entry, name: name as MessageName },
   ]),
 );
 
 /** Returns the shape of a message; undefined for a control field that is not in the table. */
 export function shapeOf(control: number, answering?: number): NamedShape | undefined {
-  const plain = (number: number) => shapes.get(`${number}/undefined`);
-  if (control === 0x8400) return plain(0x8000); // docs/zvt.md 4.1: 84 00 is positive too
-  const shape = shapes.get(`${control}/${answering}`) ?? plain(control);
-  return shape ?? (control >> 8 === 0x84 ? plain(0x8400) : undefined);
+  if (control === 0x8400) return shapes.get(`${0x8000}/`); // docs/zvt.md 4.1: 84 00 is positive too
+  const shape = shapes.get(`${control}/${answering}`) ?? shapes.get(`${control}/`);
+  return shape ?? (control >> 8 === 0x84 ? shapes.get(`${0x8400}/`) : undefined);
 }

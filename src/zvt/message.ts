@@ -12,7 +12,7 @@
 
 import type { Apdu } from "./apdu.ts";
 import { ByteReader, concat, sameBytes, toHex, ZvtCodecError } from "./bytes.ts";
-import { type FieldLength, type FieldName, fieldOfNumber, fields } from "./field-table.ts";
+import { type FieldLength, type FieldName, fields, fieldsByNumber } from "./field-table.ts";
 import {
   type Condition,
   type MessageName,
@@ -79,7 +79,7 @@ function decodeFields(raw: readonly RawField[], charset: Charset): FieldValues {
       throw new ZvtCodecError("duplicate-field", `field ${number.toString(16)} stands there twice`);
     }
     contents.set(number, content);
-    const entry = fieldOfNumber(number);
+    const entry = fieldsByNumber.get(number);
     if (entry && entry.as !== "container") {
       values[entry.name] = decodeValue(entry.as, content, charset);
     }
@@ -122,7 +122,7 @@ export function encodeMessage(name: MessageName, input: MessageInput = {}): Apdu
     tags === undefined ? [] : [{ number: fields.tlv.number, content: new Uint8Array(0), tags }];
   return {
     control: shape.control + (errorCode ?? 0),
-    data: concat([...positional, writeFields([...numbered, ...container])]),
+    data: concat([...positional, ...[...numbered, ...container].map(writeField)]),
   };
 }
 
@@ -138,7 +138,7 @@ function encodePart(part: Part, values: Partial<PartValues>, charset: Charset): 
   if (typeof length === "number" && content.length !== length) {
     throw new ZvtCodecError("value", `${part.name} needs ${length} bytes`);
   }
-  return [writePart(part, content)];
+  return [writeLength(length, content.length), content];
 }
 
 interface RawPart {
@@ -174,7 +174,7 @@ export function decodeRaw(apdu: Apdu, { answering }: Answering = {}): RawMessage
   for (const part of shape.parts) {
     if (holds(part.when, reader, parts)) parts.push({ part, content: readPart(part, reader) });
   }
-  return { ...head, parts, ...readFields(reader.rest()) };
+  return { ...head, parts, ...readFields(reader) };
 }
 
 function readPart({ name, length }: Part, reader: ByteReader): Uint8Array {
@@ -225,7 +225,7 @@ function holds(
     case "if-no-container":
       return next !== undefined && !(next === 0x06 && isFields(remaining(reader)));
     case "if-bare-result":
-      if (next === undefined || fieldOfNumber(next) || reader.peek(1) !== 0x04) return false;
+      if (next === undefined || fieldsByNumber.has(next) || reader.peek(1) !== 0x04) return false;
       return isFields(remaining(reader, 1));
     case "if-line-feeds":
       return last?.content[0] === 0xff && reader.left > 0;
@@ -251,7 +251,7 @@ function remaining(reader: ByteReader, skip = 0): Uint8Array {
 /** Returns whether all bytes can be read as numbered fields. */
 function isFields(bytes: Uint8Array): boolean {
   try {
-    return readFields(bytes).unknownField === null;
+    return readFields(new ByteReader(bytes)).unknownField === null;
   } catch (error) {
     if (error instanceof ZvtCodecError) return false;
     throw error;
@@ -259,13 +259,12 @@ function isFields(bytes: Uint8Array): boolean {
 }
 
 export function encodeRaw({ control, extended, parts, fields, rest }: RawMessage): Apdu {
-  const positional = parts.map(({ part, content }) => writePart(part, content));
-  const data = concat([...positional, writeFields(fields), rest]);
+  const positional = parts.flatMap(({ part, content }) => [
+    writeLength(part.length, content.length),
+    content,
+  ]);
+  const data = concat([...positional, ...fields.map(writeField), rest]);
   return { control, data, ...(extended ? { extended: true } : {}) };
-}
-
-function writePart({ length }: Part, content: Uint8Array): Uint8Array {
-  return concat([writeLength(length, content.length), content]);
 }
 
 /** One numbered field exactly as it stands on the wire. Holds card data: never log it. */
@@ -279,24 +278,23 @@ export interface RawField {
   readonly lengthBytes?: number;
 }
 
-function readFields(data: Uint8Array): Omit<RawMessage, "control" | "extended" | "parts"> {
-  const reader = new ByteReader(data);
+function readFields(reader: ByteReader): Omit<RawMessage, "control" | "extended" | "parts"> {
   const found: RawField[] = [];
   while (reader.left > 0) {
     const number = reader.peek() as number;
-    const entry = fieldOfNumber(number);
+    const entry = fieldsByNumber.get(number);
     if (!entry) return { fields: found, unknownField: number, rest: reader.rest() };
     reader.byte();
-    found.push({ number, ...readContent(entry.length, reader) });
+    const { length } = entry;
+    if (length === "tlv") {
+      found.push({ number, ...readContainer(reader) });
+      continue;
+    }
+    const bytes =
+      typeof length === "number" ? length : readDigitLength(reader, length === "llvar" ? 2 : 3);
+    found.push({ number, content: reader.take(bytes), tags: null });
   }
   return { fields: found, unknownField: null, rest: reader.rest() };
-}
-
-function readContent(length: FieldLength, reader: ByteReader): Omit<RawField, "number"> {
-  if (length === "tlv") return readContainer(reader);
-  const bytes =
-    typeof length === "number" ? length : readDigitLength(reader, length === "llvar" ? 2 : 3);
-  return { content: reader.take(bytes), tags: null };
 }
 
 /** Reads a length that is written as digits, one in each byte, high nibble F (docs/zvt.md 4.2). */
@@ -327,12 +325,8 @@ export function writeLength(
   return Uint8Array.from(text, (digit) => 0xf0 + Number(digit));
 }
 
-function writeFields(list: readonly RawField[]): Uint8Array {
-  return concat(list.map(writeField));
-}
-
 function writeField({ number, content, tags, lengthBytes }: RawField): Uint8Array {
-  const entry = fieldOfNumber(number);
+  const entry = fieldsByNumber.get(number);
   if (!entry) throw new ZvtCodecError("value", `field ${number.toString(16)} does not exist`);
   const { name, length } = entry;
   const head = Uint8Array.of(number);

@@ -187,16 +187,9 @@ export const tagTable: readonly NamedTag[] = Object.entries(tags).map(([name, [n
   number,
   as,
 }));
-const byNumber = new Map(tagTable.map((entry) => [entry.number, entry]));
-
-export function tagOfNumber(number: number): NamedTag | undefined {
-  return byNumber.get(number);
-}
-
-export function tagOfName(name: TagName): NamedTag {
-  const [number, as] = tags[name];
-  return { name, number, as };
-}
+export const tagsByNumber: ReadonlyMap<number, NamedTag> = new Map(
+  tagTable.map((entry) => [entry.number, entry]),
+);
 
 /** Returns bit 6 of the first byte of a tag (docs/zvt.md 4.3). */
 export function hasConstructedBit(number: number): boolean {

@@ -1,11 +1,18 @@
 import { maskPansInText } from "../shared/masking/mask.ts";
-import { ByteReader, concat, encodeBigEndian, toHex, ZvtCodecError } from "./bytes.ts";
+import {
+  ByteReader,
+  concat,
+  decodeBigEndian,
+  encodeBigEndian,
+  toHex,
+  ZvtCodecError,
+} from "./bytes.ts";
 import {
   hasConstructedBit,
   type NamedTag,
   type TagName,
-  tagOfName,
-  tagOfNumber,
+  tags as tagsByName,
+  tagsByNumber,
 } from "./tag-table.ts";
 import {
   type Charset,
@@ -33,17 +40,14 @@ function readTags(content: Uint8Array, depth = 0): RawTag[] {
   if (depth > TLV_DEPTH_MAX) throw new ZvtCodecError("tlv-depth", "containers nested too deep");
   const reader = new ByteReader(content);
   const tags: RawTag[] = [];
-  while (reader.left > 0) tags.push(readTag(reader, depth));
+  while (reader.left > 0) {
+    const tag = readTagNumber(reader);
+    const { length, ...written } = readTlvLength(reader);
+    const content = reader.take(length);
+    const children = hasConstructedBit(tag) ? readChildren(tag, content, depth) : null;
+    tags.push({ tag, content, children, ...written });
+  }
   return tags;
-}
-
-function readTag(reader: ByteReader, depth: number): RawTag {
-  const tag = readTagNumber(reader);
-  const { length, lengthBytes } = readTlvLength(reader);
-  const content = reader.take(length);
-  const children = hasConstructedBit(tag) ? readChildren(tag, content, depth) : null;
-  const raw = { tag, content, children };
-  return lengthBytes === tlvLengthBytes(length) ? raw : { ...raw, lengthBytes };
 }
 
 /**
@@ -51,7 +55,7 @@ function readTag(reader: ByteReader, depth: number): RawTag {
  * opaque tag has plain content; an unknown tag may have it, and is skipped (docs/zvt.md 4.3).
  */
 function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[] | null {
-  const known = tagOfNumber(tag);
+  const known = tagsByNumber.get(tag);
   if (known?.as === "opaque") return null;
   try {
     return readTags(content, depth + 1);
@@ -85,12 +89,16 @@ function isOldFileTag(tag: number, reader: ByteReader): boolean {
   return !newForm;
 }
 
-function readTlvLength(reader: ByteReader): { length: number; lengthBytes: number } {
+/** Returns a length, and in how many bytes it is written if these are more than necessary. */
+function readTlvLength(reader: ByteReader): { length: number; lengthBytes?: number } {
   const first = reader.byte();
-  if (first <= 0x7f) return { length: first, lengthBytes: 1 };
-  if (first === 0x81) return { length: reader.byte(), lengthBytes: 2 };
-  if (first === 0x82) return { length: reader.byte() * 256 + reader.byte(), lengthBytes: 3 };
-  throw new ZvtCodecError("tlv-length", `TLV length ${first.toString(16)} does not exist`);
+  if (first <= 0x7f) return { length: first };
+  if (first !== 0x81 && first !== 0x82) {
+    throw new ZvtCodecError("tlv-length", `TLV length ${first.toString(16)} does not exist`);
+  }
+  const length = decodeBigEndian(reader.take(first - 0x80));
+  const lengthBytes = first - 0x7f;
+  return lengthBytes === tlvLengthBytes(length) ? { length } : { length, lengthBytes };
 }
 
 function tlvLengthBytes(length: number): number {
@@ -106,11 +114,9 @@ export function writeTlvLength(length: number, lengthBytes = tlvLengthBytes(leng
 
 /** Reads the content of field 06: a TLV length, and the tags that fill this length. */
 export function readContainer(reader: ByteReader) {
-  const { length, lengthBytes } = readTlvLength(reader);
+  const { length, ...written } = readTlvLength(reader);
   const content = reader.take(length);
-  const tags = readTags(content);
-  const isShortest = lengthBytes === tlvLengthBytes(length);
-  return { content, tags, ...(isShortest ? {} : { lengthBytes }) };
+  return { content, tags: readTags(content), ...written };
 }
 
 export function writeContainer(tags: readonly RawTag[], lengthBytes?: number): Uint8Array {
@@ -142,7 +148,7 @@ const NUMBER_BYTES_MAX = 6;
 
 export function decodeTags(tags: readonly RawTag[], charset: Charset): Tag[] {
   return tags.map(({ tag, content, children }) => {
-    const entry = tagOfNumber(tag);
+    const entry = tagsByNumber.get(tag);
     const name = entry?.name ?? null;
     if (children) return { tag, name, value: null, children: decodeTags(children, charset) };
     const value = decodeTagValue(entry?.as ?? "secret", content, charset);
@@ -161,13 +167,13 @@ function decodeTagValue(as: NamedTag["as"], content: Uint8Array, charset: Charse
 
 /** Makes a tag. Bytes become the content as they are; digits are a string of even length. */
 export function tag(name: TagName, value: number | string | Uint8Array, charset?: Charset): RawTag {
-  const { number, as } = tagOfName(name);
+  const [number, as] = tagsByName[name];
   return { tag: number, content: encodeValue(as, value, charset), children: null };
 }
 
 /** Makes a tag that holds other tags. */
 export function container(name: TagName, children: readonly RawTag[]): RawTag {
-  const { number } = tagOfName(name);
+  const [number] = tagsByName[name];
   if (!hasConstructedBit(number)) {
     throw new ZvtCodecError("tag", `tag ${number.toString(16)} cannot hold others`);
   }
@@ -193,7 +199,7 @@ export function tagValue<N extends TagName>(
   ...path: [...TagName[], N]
 ): TagValueOf<N> | undefined {
   const value = findTags(tags, ...path)[0]?.value;
-  const { as } = tagOfName(path[path.length - 1] as N);
+  const [, as] = tagsByName[path[path.length - 1] as N];
   const isText = as === "digits" || as === "text";
   const isAsDeclared =
     as === "number" || isText

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fieldOfNumber, fields } from "../../src/zvt/field-table.ts";
+import { fields, fieldsByNumber } from "../../src/zvt/field-table.ts";
 import {
   type Apdu,
   ApduReader,
@@ -59,7 +59,7 @@ function expectFixed(vector: Vector, message: Message, apdu: Apdu): void {
 
 function expectField(expected: DecodedField, message: Message, raw: ReturnType<typeof decodeRaw>) {
   const number = Number.parseInt(expected.bmp, 16);
-  const entry = fieldOfNumber(number);
+  const entry = fieldsByNumber.get(number);
   expect(entry?.name).toBe(expected.name);
   const field = raw.fields.find((candidate) => candidate.number === number);
   expect(toHex(field?.content ?? new Uint8Array(1))).toBe(expected.hex);
