@@ -13,7 +13,8 @@ export interface Run {
   readonly positions: readonly number[];
 }
 
-const doubled = (digit: number): number => (digit > 4 ? digit * 2 - 9 : digit * 2);
+/** What each digit adds to the Luhn sum where it counts twice. */
+const doubled = [0, 2, 4, 6, 8, 1, 3, 5, 7, 9];
 
 export interface Stretch {
   readonly first: number;
@@ -25,7 +26,7 @@ export function* cardNumbersIn(run: Run): Generator<Stretch> {
   const { digits } = run;
   const [plainFromEven, plainFromOdd] = luhnSums(digits);
   for (let first = 0; first + PAN_DIGITS_MIN <= digits.length; first++) {
-    const lengths = lengthsOf(digits, first);
+    const lengths = lengthsByPrefix[numberAt(digits, first, 4)] ?? 0;
     for (let length = PAN_DIGITS_MAX; lengths !== 0 && length >= PAN_DIGITS_MIN; length--) {
       const end = first + length;
       if ((lengths & (1 << length)) === 0 || end > digits.length) continue;
@@ -42,8 +43,8 @@ function luhnSums(digits: readonly number[]): readonly [even: Int32Array, odd: I
   const even = new Int32Array(digits.length + 1);
   const odd = new Int32Array(digits.length + 1);
   for (const [i, digit] of digits.entries()) {
-    even[i + 1] = (even[i] as number) + (i % 2 === 0 ? digit : doubled(digit));
-    odd[i + 1] = (odd[i] as number) + (i % 2 === 1 ? digit : doubled(digit));
+    even[i + 1] = (even[i] as number) + ((i % 2 === 0 ? digit : doubled[digit]) as number);
+    odd[i + 1] = (odd[i] as number) + ((i % 2 === 1 ? digit : doubled[digit]) as number);
   }
   return [even, odd];
 }
@@ -76,10 +77,6 @@ for (const [from, to, min, max] of schemes) {
       lengthsByPrefix[prefix] = (lengthsByPrefix[prefix] as number) | (1 << length);
     }
   }
-}
-
-function lengthsOf(digits: readonly number[], first: number): number {
-  return lengthsByPrefix[numberAt(digits, first, 4)] ?? 0;
 }
 
 function numberAt(digits: readonly number[], first: number, count: number): number {

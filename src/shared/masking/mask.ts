@@ -25,35 +25,9 @@ export function maskPan(pan: string): string {
  * Masks every card number in a text, even inside longer numbers. Digits count as a card number if
  * scheme prefix, length and check digit are those of a card, in whatever form they are written. The
  * text keeps its length. The time is proportional to the length, because every log line is masked.
+ * `read`: the same text, in a URL with a blank for each plus.
  */
-export function maskPansInText(text: string): string {
-  return hidden(text, text);
-}
-
-/** Masks every card number in a URL, in which a plus sign is a blank. */
-export function maskPansInUrl(url: string): string {
-  return hidden(url, url.replaceAll("+", " "));
-}
-
-/** The nesting depth from which a value becomes null; no answer of the gateway is so deep. */
-const NESTING_MAX = 20;
-
-/** Masks the card numbers in a JSON value's texts; `withNumbers`: in its whole numbers too. */
-export function maskPansInValue(value: unknown, withNumbers = false, depth = 0): unknown {
-  if (depth > NESTING_MAX) return null;
-  if (typeof value === "string") return maskPansInText(value);
-  if (withNumbers && Number.isInteger(value)) {
-    const text = maskPansInText(String(value));
-    return text === String(value) ? value : text;
-  }
-  const inner = (one: unknown): unknown => maskPansInValue(one, withNumbers, depth + 1);
-  if (Array.isArray(value)) return value.map(inner);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
-}
-
-/** Masks the card numbers in `text`; `read`: the same text, in a URL with a blank for each plus. */
-function hidden(text: string, read: string): string {
+export function maskPansInText(text: string, read = text): string {
   const walked = walk(read);
   if (walked === nothing) return text;
   const masked = new Set(positionsIn(read, walked.regions));
@@ -71,6 +45,28 @@ function hidden(text: string, read: string): string {
     copied = at + 1;
   }
   return result + text.slice(copied);
+}
+
+/** Masks every card number in a URL, in which a plus sign is a blank. */
+export function maskPansInUrl(url: string): string {
+  return maskPansInText(url, url.replaceAll("+", " "));
+}
+
+/** The nesting depth from which a value becomes null; no answer of the gateway is so deep. */
+const NESTING_MAX = 20;
+
+/** Masks the card numbers in a JSON value's texts; `withNumbers`: in its whole numbers too. */
+export function maskPansInValue(value: unknown, withNumbers = false, depth = 0): unknown {
+  if (depth > NESTING_MAX) return null;
+  if (typeof value === "string") return maskPansInText(value);
+  if (withNumbers && Number.isInteger(value)) {
+    const text = maskPansInText(String(value));
+    return text === String(value) ? value : text;
+  }
+  const inner = (one: unknown): unknown => maskPansInValue(one, withNumbers, depth + 1);
+  if (Array.isArray(value)) return value.map(inner);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inner(one)]));
 }
 
 /** Yields the positions of all digits to be masked. */

@@ -118,6 +118,7 @@ const LINES_MAX = 3;
 const PART_MIN = 3;
 
 function hide(lines: string[], { digits, positions }: Joined): void {
+  if (digits.length < DIGITS_MIN) return;
   const read = digits.join("");
   const run = { text: read, digits, positions: digits.map((_, i) => i) };
   for (const { first, length } of cardNumbersIn(run)) {

@@ -78,15 +78,14 @@ interface Walk {
   readonly isEncoded: boolean;
 }
 
-const none: readonly Region[] = [];
 /** The result for most texts, which have no region with enough digits for a card number. */
-export const nothing: Walk = { regions: none, isEncoded: false };
+export const nothing: Walk = { regions: [], isEncoded: false };
 
 /** Returns the regions of a text that have at least as many digits as the shortest card number. */
 export function walk(text: string): Walk {
   const { length } = text;
   if (length < PAN_DIGITS_MIN) return nothing;
-  let regions = none;
+  const regions: Region[] = [];
   let start = 0;
   let last = -1;
   let digits = 0;
@@ -104,19 +103,12 @@ export function walk(text: string): Walk {
     if (what >= kind.encoding) encodings++;
     const isGap = (what >= kind.separator && what <= kind.listMark) || what === kind.invisible;
     if (digits === 0 || (isGap && at - last <= GAP_MAX)) continue;
-    if (digits >= PAN_DIGITS_MIN) regions = withRegion(regions, start, last);
+    if (digits >= PAN_DIGITS_MIN) regions.push({ start, end: last + 1 });
     digits = 0;
   }
-  if (digits >= PAN_DIGITS_MIN) regions = withRegion(regions, start, last);
+  if (digits >= PAN_DIGITS_MIN) regions.push({ start, end: last + 1 });
   const isEncoded = encodings > 0 && possible + encodings >= PAN_DIGITS_MIN;
-  return regions === none && !isEncoded ? nothing : { regions, isEncoded };
-}
-
-/** Adds a region to a list, which is made with its first region, because most texts have none. */
-function withRegion(regions: readonly Region[], start: number, last: number): Region[] {
-  const list = regions === none ? [] : (regions as Region[]);
-  list.push({ start, end: last + 1 });
-  return list;
+  return regions.length === 0 && !isEncoded ? nothing : { regions, isEncoded };
 }
 
 interface Group {
