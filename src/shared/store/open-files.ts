@@ -68,27 +68,23 @@ class FileContent {
 
   /** Whether the file, `bytes` long, still holds the database; true also if that is uncertain. */
   isKept(bytes: number): boolean {
+    const known = this.#known;
     try {
-      return this.#isKept(bytes);
+      // A second reading follows, because the first one may meet another program's write.
+      if (known && (this.#holds(known) || this.#holds(known))) {
+        if (bytes < known.bytes) return false;
+        known.bytes = bytes;
+        return true;
+      }
+      if (known?.cookie === this.#cookie) return false;
+      // Another program has compacted the database, so the checked page has moved or will move.
+      this.#learn();
+      return true;
     } catch (error) {
       // If the file cannot be read now, SQLite fails as well and reports the fault.
       const result = resultOf(error);
       return result !== sqlite.corrupt && result !== sqlite.noDatabase;
     }
-  }
-
-  #isKept(bytes: number): boolean {
-    const known = this.#known;
-    // A second reading follows, because the first one may meet another program's write.
-    if (known && (this.#holds(known) || this.#holds(known))) {
-      if (bytes < known.bytes) return false;
-      known.bytes = bytes;
-      return true;
-    }
-    if (known?.cookie === this.#cookie) return false;
-    // Another program has compacted the database, so the checked page has moved or will move.
-    this.#learn();
-    return true;
   }
 
   /** Closes the file; called after SQLite has closed its own handle. */

@@ -194,7 +194,7 @@ export class AttemptRows extends rows("attempts", {
 
   /** Writes the write-ahead record of a payment: an attempt in the phase "sent". */
   begin({ baseline, ...attempt }: Begun & { baseline: Baseline }): Attempt {
-    this.statements.assertKept();
+    this.statements.proof.assertKept();
     return this.#insert({ ...attempt, state: begun, baseline, endedAtMs: null });
   }
 
@@ -334,34 +334,28 @@ export class AttemptRows extends rows("attempts", {
     };
   }
 
-  #insert(attempt: NewAttempt): Attempt {
+  #insert(given: NewAttempt): Attempt {
+    const { request, state, startedAtMs } = given;
     this.#known = this.parts.events.commit((emit) => {
-      const inserted = this.#insertRow(attempt);
-      emit("payment", paymentEventOf(inserted.attempt), attempt.startedAtMs);
-      return { ...inserted, stamp: this.sql.read.stamp };
+      const row = this.sql.insert.get(
+        given.transactionId,
+        request.orderId,
+        request.amountMinor,
+        request.currency.alpha,
+        request.generatedId ? 1 : 0,
+        state.phase,
+        JSON.stringify(request),
+        JSON.stringify(state),
+        given.baseline && JSON.stringify(given.baseline),
+        startedAtMs,
+        given.endedAtMs,
+      );
+      const none = { returnedMinor: 0, returnedSome: false, openReturn: null, suspicion: null };
+      const attempt = { ...given, ...none, number: Number(row?.["number"]), ticket: "" };
+      emit("payment", paymentEventOf(attempt), startedAtMs);
+      return { attempt, position: Number(row?.["position"]), stamp: this.sql.read.stamp };
     });
     return this.#known.attempt;
-  }
-
-  #insertRow(attempt: NewAttempt): Omit<Known, "stamp"> {
-    const { request, state } = attempt;
-    const row = this.sql.insert.get(
-      attempt.transactionId,
-      request.orderId,
-      request.amountMinor,
-      request.currency.alpha,
-      request.generatedId ? 1 : 0,
-      state.phase,
-      JSON.stringify(request),
-      JSON.stringify(state),
-      attempt.baseline && JSON.stringify(attempt.baseline),
-      attempt.startedAtMs,
-      attempt.endedAtMs,
-    );
-    const none = { returnedMinor: 0, returnedSome: false, openReturn: null, suspicion: null };
-    const number = Number(row?.["number"]);
-    const position = Number(row?.["position"]);
-    return { attempt: { ...attempt, ...none, number, ticket: "" }, position };
   }
 
   /** Returns the cached attempt; undefined when a table was written to since it was cached. */

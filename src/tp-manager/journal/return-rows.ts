@@ -48,7 +48,7 @@ export class ReturnRows extends rows("returns", {
    * partial refund can no longer become "reversing".
    */
   reserveReturn(transactionId: string, open: OpenReturn, chargedMinor: number): boolean {
-    this.statements.assertKept();
+    this.statements.proof.assertKept();
     const { atMs, ...detail } = open;
     const step = { atMs, kind: "gateway-return-reserved", detail };
     const values = [JSON.stringify(open), transactionId, open.amountMinor, chargedMinor];

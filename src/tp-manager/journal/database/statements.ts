@@ -43,27 +43,27 @@ export class Statement {
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
-    if (this.#mayWait) this.#home.settleForReading();
-    return this.#watched(() => this.#prepared.get(...values)) as Row | undefined;
+    return this.#use("get", values) as Row | undefined;
   }
 
   /** Returns all rows. The members of `T` are the selected columns, with SQLite's own types. */
   all<T = Row>(...values: SQLInputValue[]): T[] {
-    if (this.#mayWait) this.#home.settleForReading();
-    return this.#watched(() => this.#prepared.all(...values)) as T[];
+    return this.#use("all", values) as T[];
   }
 
   run(...values: SQLInputValue[]): StatementResultingChanges {
-    if (this.#mayWait) this.#home.settle();
-    return this.#watched(() => this.#prepared.run(...values));
+    return this.#use("run", values) as StatementResultingChanges;
   }
 
-  /** Runs the statement, counts its write, and reports the outcome to the write proof. */
-  #watched<T>(use: () => T): T {
-    if (!this.#written) return use();
-    this.#written.writes += 1;
+  /** Uses the statement, counts its write, and reports the outcome to the write proof. */
+  #use(how: "get" | "all" | "run", values: readonly SQLInputValue[]): unknown {
     const { database, proof } = this.#home;
-    return database.isTransaction ? use() : proof.watch(use);
+    if (this.#mayWait && how === "run") this.#home.settle();
+    else if (this.#mayWait) this.#home.settleForReading();
+    if (!this.#written) return this.#prepared[how](...values);
+    this.#written.writes += 1;
+    if (database.isTransaction) return this.#prepared[how](...values);
+    return proof.watch(() => this.#prepared[how](...values));
   }
 
   /** The number of writes so far to the tables that this statement reads. */
@@ -146,11 +146,6 @@ export class Statements {
     return result;
   }
 
-  /** Throws if the database's files are gone, so that the next start would miss a new record. */
-  assertKept(): void {
-    this.proof.assertKept();
-  }
-
   /**
    * Delays a write to the next commit, at most by `LATER_MS`. Only facts that can be learnt again
    * after a crash may be delayed (docs/design.md 1.3). `write` is called again after a failed
@@ -158,7 +153,6 @@ export class Statements {
    */
   later(write: () => void, written: () => void): void {
     this.waiting.add(write, written);
-    if (!this.waiting.mayWait) this.settle();
   }
 
   /** Writes all delayed writes to the disk before it returns. */
@@ -222,14 +216,11 @@ class WaitingWrites {
     return this.#waiting.length === 0;
   }
 
-  /** Whether writes may be delayed. Without a clock no timer would write them. */
-  get mayWait(): boolean {
-    return this.#clock !== undefined;
-  }
-
   add(write: () => void, written: () => void): void {
     this.#waiting.push({ write, written });
-    this.#startTimer();
+    // Without a clock no timer would write it.
+    if (this.#clock) this.#startTimer(this.#clock);
+    else this.#settle();
   }
 
   /** Executes all delayed writes. Must be called inside a transaction. */
@@ -250,15 +241,15 @@ class WaitingWrites {
     for (const one of done) one.written();
   }
 
-  #startTimer(): void {
-    this.#timer ??= this.#clock?.startTimer("waiting writes", LATER_MS, () => {
+  #startTimer(clock: Clock): void {
+    this.#timer ??= clock.startTimer("waiting writes", LATER_MS, () => {
       this.#timer = undefined;
       try {
         this.#settle();
       } catch (error) {
         if (error instanceof BrokenInvariant) throw error;
         this.onFault(error);
-        this.#startTimer();
+        this.#startTimer(clock);
       }
     });
   }
