@@ -190,10 +190,3 @@ export const tagTable: readonly NamedTag[] = Object.entries(tags).map(([name, [n
 export const tagsByNumber: ReadonlyMap<number, NamedTag> = new Map(
   tagTable.map((entry) => [entry.number, entry]),
 );
-
-/** Returns bit 6 of the first byte of a tag (docs/zvt.md 4.3). */
-export function hasConstructedBit(number: number): boolean {
-  let first = number;
-  while (first > 0xff) first = Math.floor(first / 256);
-  return (first & 0x20) !== 0;
-}

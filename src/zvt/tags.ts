@@ -7,13 +7,7 @@ import {
   toHex,
   ZvtCodecError,
 } from "./bytes.ts";
-import {
-  hasConstructedBit,
-  type NamedTag,
-  type TagName,
-  tags as tagsByName,
-  tagsByNumber,
-} from "./tag-table.ts";
+import { type NamedTag, type TagName, tags as tagsByName, tagsByNumber } from "./tag-table.ts";
 import {
   type Charset,
   decodeValue,
@@ -63,6 +57,13 @@ function readChildren(tag: number, content: Uint8Array, depth: number): RawTag[]
     if (known || !(error instanceof ZvtCodecError)) throw error;
     return null;
   }
+}
+
+/** Returns bit 6 of the first byte of a tag (docs/zvt.md 4.3). */
+export function hasConstructedBit(number: number): boolean {
+  let first = number;
+  while (first > 0xff) first = Math.floor(first / 256);
+  return (first & 0x20) !== 0;
 }
 
 function readTagNumber(reader: ByteReader): number {

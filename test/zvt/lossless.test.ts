@@ -23,8 +23,13 @@ import {
 } from "../../src/zvt/index.ts";
 import { decodeRaw, encodeRaw, type RawField } from "../../src/zvt/message.ts";
 import { messages } from "../../src/zvt/message-table.ts";
-import { hasConstructedBit, tagTable } from "../../src/zvt/tag-table.ts";
-import { decodeTags, readContainer, writeTlvLength } from "../../src/zvt/tags.ts";
+import { tagTable } from "../../src/zvt/tag-table.ts";
+import {
+  decodeTags,
+  hasConstructedBit,
+  readContainer,
+  writeTlvLength,
+} from "../../src/zvt/tags.ts";
 import { decodeText } from "../../src/zvt/values.ts";
 import { tries } from "../support/scope.ts";
 

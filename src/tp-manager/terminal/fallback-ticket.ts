@@ -18,7 +18,7 @@ export function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">
     labelled("Amount", amountText(report)),
     report.resultText.replaceAll("|", " "),
   ];
-  return lines.filter((line) => line !== "").join("|");
+  return lines.filter(Boolean).join("|");
 }
 
 function labelled(label: string, value: string | null): string {

@@ -363,7 +363,7 @@ export function emptyReport(): TransactionReport {
     maskedPan: null,
     authorisationNumber: null,
     cardName: null,
-    receipt: emptyReceipt(),
+    receipt: emptyReceipt,
     fallbackTicket: "",
   };
 }

@@ -1,7 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { readInto } from "../../../src/shared/ipc/read-into.ts";
 import { HttpConnections, HttpExchange } from "../../../src/supervisor/gateway/http-connections.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { TestClock } from "../../support/test-clock.ts";
@@ -38,7 +37,7 @@ async function pair() {
   const clock = new TestClock();
   const connections = new HttpConnections({
     clock,
-    open: (to, take) => connect({ path: to, onread: readInto(take) }),
+    open: (to, take) => connect({ path: to }).on("data", take),
     answerBytesMax: 1_000,
     header: "x-word",
   });

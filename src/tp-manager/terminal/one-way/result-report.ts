@@ -33,7 +33,7 @@ export function resultReport(result: Result, order: PaymentOrder | null): Transa
     ...(differs.length > 0 ? { differs } : {}),
     ...(isOurRegister ? { isOurRegister: true as const } : {}),
     receipt: {
-      ...emptyReceipt(),
+      ...emptyReceipt,
       primaryAccountNumber: maskedPan ?? "",
       authorizationNumber: result.authorisationNumber ?? "",
       label: result.cardName ?? "",

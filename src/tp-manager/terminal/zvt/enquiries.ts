@@ -60,8 +60,10 @@ export class Enquiries {
   demands: readonly Demand[] = [];
   /** The identity reported on this link; a new link may lead to another terminal. */
   #named: TerminalIdentity = noIdentity;
-  /** The answer to the last registration; its demands stay valid until the next registration. */
-  #registered = { statusByte: 0, demands: [] as readonly Demand[] };
+  /** Whether the terminal waits for goods, by the last registration. */
+  vending = false;
+  /** The demands of the last registration, which stay valid until the next registration. */
+  #registeredDemands: readonly Demand[] = [];
   #clockOffsetMs: number | null = null;
   /** The form of status enquiry that the terminal on this link has answered; undefined: none. */
   #form: StatusForm | undefined;
@@ -70,10 +72,6 @@ export class Enquiries {
     this.#zvt = zvt;
     this.#housekeeping = new Housekeeping(zvt);
     this.charset = zvt.options.charset;
-  }
-
-  get vending(): boolean {
-    return (this.#registered.statusByte & VENDING_MODE) !== 0;
   }
 
   disconnected(): void {
@@ -176,7 +174,8 @@ export class Enquiries {
     const agreed = code === undefined ? undefined : charsetOfCode(code);
     if (agreed) this.charset = agreed;
     const statusByte = fields.typeByte ?? 0;
-    this.#registered = { statusByte, demands: demandsOfRegistration(statusByte, tags) };
+    this.vending = (statusByte & VENDING_MODE) !== 0;
+    this.#registeredDemands = demandsOfRegistration(statusByte, tags);
     this.#identify({ terminalId: fields.terminalId ?? "" });
   }
 
@@ -266,7 +265,7 @@ export class Enquiries {
   #learn(answer: StatusAnswer): TerminalStatus {
     if (answer.clockOffsetMs !== null) this.#clockOffsetMs = answer.clockOffsetMs;
     this.#identify(answer.identity);
-    const demands = distinct([...this.#registered.demands, ...answer.demands]);
+    const demands = distinct([...this.#registeredDemands, ...answer.demands]);
     const status = demands.length > 0 ? { ...answer.status, call: "1" as const } : answer.status;
     const changed = JSON.stringify(status) !== JSON.stringify(this.status);
     const earlier = this.demands;

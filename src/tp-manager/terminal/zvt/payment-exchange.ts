@@ -173,7 +173,7 @@ export class PaymentExchange implements ExchangeListener {
     const code = parts.status ?? 0xff;
     const said = findTags(tags, "displayTexts", "textLine")
       .map(({ value }) => (typeof value === "string" ? value.replaceAll("\n", " ").trim() : ""))
-      .filter((line) => line !== "")
+      .filter(Boolean)
       .join(" ");
     // Masked once more: two lines, each of them masked, could form a card number together.
     const texts = intermediateTexts(code);

@@ -172,7 +172,7 @@ export class ZvtTerminal implements Terminal {
         // The terminal may have announced a longer limit than T4 (docs/zvt.md 7.2).
         this.#paymentLimitMs = Math.max(this.#zvt.options.timers.t4Ms, session?.t4Ms ?? 0);
         if (ended.end === "completed" && payment.partUnconfirmed) await this.#confirm(payment, run);
-        return await this.#believed(ended, run);
+        return ended.end === "refused" ? await this.#believed(ended, run) : ended;
       });
       const paymentEnd = payment.ended(end);
       if (paymentEnd.end === "lost") this.#evidenceDue = true;
@@ -194,8 +194,11 @@ export class ZvtTerminal implements Terminal {
    * (84 xx) names no command: it may be late and answer an earlier one, or come "out of nowhere"
    * after an update (docs/zvt.md 12.6), while the terminal carries out ours.
    */
-  async #believed(end: ExchangeEnd, run: RunCommand): Promise<ExchangeEnd> {
-    if (end.end !== "refused" || (await this.#isOver(end.message, run))) return end;
+  async #believed(
+    end: Extract<ExchangeEnd, { end: "refused" }>,
+    run: RunCommand,
+  ): Promise<ExchangeEnd> {
+    if (await this.#isOver(end.message, run)) return end;
     return {
       end: "lost",
       problem: "the terminal refused the command, and did not show that it runs none",

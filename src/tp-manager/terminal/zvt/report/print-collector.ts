@@ -39,7 +39,7 @@ export class PrintCollector {
     const chosen = customer.length > 0 ? customer : this.#receipts;
     return chosen
       .map(({ lines }) => ticketOfLines(lines))
-      .filter((text) => text !== "")
+      .filter(Boolean)
       .join("||");
   }
 

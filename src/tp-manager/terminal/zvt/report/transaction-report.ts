@@ -39,7 +39,7 @@ export function transactionReport(message: Message, context: ReportContext): Tra
     reason: good || code === null ? null : abortReason(code, fields.additionalText),
     ...(good || code === null ? {} : { advice: declineAdvice(code, fields.resultCodeAs) }),
     amountMinor: fields.amount ?? null,
-    currencyNumeric: currencyOfMessage(message),
+    currencyNumeric: receipt.currencyNumCode || null,
     receiptNumber: fields.receiptNumber ?? null,
     traceNumber,
     originalTrace: fields.originalTrace ?? null,
@@ -48,7 +48,7 @@ export function transactionReport(message: Message, context: ReportContext): Tra
     localTime: fields.time ?? null,
     maskedPan: fields.pan || null,
     authorisationNumber: fields.authorisationAttribute?.trim() || null,
-    cardName: cardName(message) || null,
+    cardName: receipt.label || null,
     receipt,
   };
   return { ...report, fallbackTicket: fallbackTicket(report) };
@@ -82,11 +82,6 @@ function trace({ fields, tags }: Message): string | null {
   return fields.trace ?? null;
 }
 
-/** Returns the three digits of ISO 4217 out of the four of field 49. */
-function currencyOfMessage({ fields }: Message): string | null {
-  return fields.currency ? fields.currency.slice(-3) : null;
-}
-
 function cardName({ fields, tags }: Message): string {
   return (
     fields.cardName?.trim() ||
@@ -115,12 +110,13 @@ function currencyByNumber(numeric: string): CurrencyCodeRecord | undefined {
 
 function receiptOf(message: Message, context: ReportContext, traceNumber: string | null): Receipt {
   const { fields, tags } = message;
-  const numeric = currencyOfMessage(message);
-  const currency = numeric === null ? undefined : currencyByNumber(numeric);
+  // Field 49 has four digits, of which the last three are those of ISO 4217.
+  const numeric = fields.currency?.slice(-3);
+  const currency = numeric === undefined ? undefined : currencyByNumber(numeric);
   const aid = tagValue(tags, "aid") ?? tagValue(tags, "application", "aid");
   const amount = paddedAmount(fields.amount);
   return {
-    ...emptyReceipt(),
+    ...emptyReceipt,
     ticketHeader: texts(message, "receiptHeader"),
     localDate: localDateDdmmyy(fields.date, context.nowMs),
     localTime: fields.time ?? "",

@@ -77,19 +77,18 @@ export class MessageIds {
    * Returns whether an answer belongs to a message of ours before the newest one. An id that was
    * never ours is not late, because some terminals count otherwise.
    */
-  isLate(id: string | null): boolean {
-    return id !== null && this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);
+  isLate(id: string): boolean {
+    return this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);
   }
 
   /** Returns the answer to a message that was heard before; null when the message is new. */
-  repeated(id: string | null, bytes: string): { readonly answer: Apdu | null } | null {
+  repeated(id: string, bytes: string): { readonly answer: Apdu | null } | null {
     const heard = this.#useless ? undefined : this.#heard;
     return heard && heard.id === id && heard.bytes === bytes ? heard : null;
   }
 
   /** Takes note of a new message of the terminal. */
-  heard(id: string | null, bytes: string): void {
-    if (id === null) return;
+  heard(id: string, bytes: string): void {
     if (this.#heard?.id === id && this.#heard.bytes !== bytes) this.#useless = true;
     this.#heard = { id, bytes, answer: null };
     const number = Number(id);

@@ -175,6 +175,7 @@ export class Session implements LinkListener {
   /** Returns whether a message is a repeat or a late answer by its id (docs/zvt.md 9.4). */
   #heardBefore(apdu: Apdu, message: Message, bytes: string): boolean {
     const id = this.#ids.of(message);
+    if (id === null) return false;
     if (isAnswer(apdu)) {
       if (!this.#ids.isLate(id)) return false;
       this.#listener.note(`the terminal answered message ${id} too late: ${message.name}`);
