@@ -43,11 +43,9 @@ export type Receipt = Record<ReceiptField, string>;
 /** The number of digits of a receipt's `amount`; a longer amount is refused before the sale. */
 export const RECEIPT_AMOUNT_DIGITS = 8;
 
-const empty = Object.fromEntries(receiptFields.map((field) => [field, ""])) as Receipt;
-
-export function emptyReceipt(): Receipt {
-  return { ...empty };
-}
+export const emptyReceipt: Receipt = Object.freeze(
+  Object.fromEntries(receiptFields.map((field) => [field, ""])) as Receipt,
+);
 
 /** Returns an expiry YYMM as YYMMDD with the last day of the month, as EMV does; "": no month. */
 export function expiryYymmdd(yymm: string | undefined): string {

@@ -102,7 +102,7 @@ function named(name: string, change: Partial<TransactionReport>): TransactionRep
     amountMinor: AMOUNT_MINOR,
     terminalId: identity.terminalId,
     authorisationNumber: null,
-    receipt: emptyReceipt(),
+    receipt: emptyReceipt,
     ...change,
   });
   Object.defineProperty(made, "toJSON", { value: () => name });

@@ -30,7 +30,7 @@ export function report(change: Partial<TransactionReport> = {}): TransactionRepo
     maskedPan: "541333XXXXXX4444",
     authorisationNumber: "123456",
     cardName: "Mastercard",
-    receipt: { ...emptyReceipt(), amount: "00000999", primaryAccountNumber: "541333XXXXXX4444" },
+    receipt: { ...emptyReceipt, amount: "00000999", primaryAccountNumber: "541333XXXXXX4444" },
     fallbackTicket: "PAYMENT|9.99 EUR",
     ...change,
   };

@@ -350,7 +350,7 @@ export function bareReport(currency: Currency, amountMinor: number | null): Tran
 }
 
 export const bareReceipt = ({ numeric, alpha, exponent }: Currency): Receipt => ({
-  ...emptyReceipt(),
+  ...emptyReceipt,
   currencyNumCode: numeric,
   currencyAlphaCode: alpha,
   currencyFractionPart: String(exponent),

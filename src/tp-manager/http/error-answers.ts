@@ -41,7 +41,7 @@ export function installErrorAnswers(app: FastifyInstance, orders: Orders, log: L
 
 type Proof = Pick<PaymentAnswer, "receipt" | "ticket" | "notificationGatewaySent">;
 
-const noProof: Proof = { receipt: emptyReceipt(), ticket: "", notificationGatewaySent: false };
+const noProof: Proof = { receipt: emptyReceipt, ticket: "", notificationGatewaySent: false };
 
 /**
  * Returns the further members of a refusal. A call that answers payments has the members of every

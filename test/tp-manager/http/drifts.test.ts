@@ -11,7 +11,7 @@ import { api } from "./rig.ts";
 
 /** Points in which the OpenAPI document and the API once differed. */
 
-const noProof = { receipt: emptyReceipt(), ticket: "", notificationGatewaySent: false };
+const noProof = { receipt: emptyReceipt, ticket: "", notificationGatewaySent: false };
 const pay = { amount: 9.99, orderId: "A-1" };
 
 describe("a refusal of a payment has receipt, ticket and notificationGatewaySent", () => {
