@@ -29,7 +29,7 @@ const plain = (line: string): string => line.replace(/[\p{Cc}|]/gu, " ");
  */
 function withoutBrokenPans(lines: readonly string[]): string[] {
   const trimmed = lines.map((line) => line.trim());
-  const whole = trimmed.filter((line) => line !== "").join(" ");
+  const whole = trimmed.filter(Boolean).join(" ");
   if (!containsPan(whole)) return withoutStuckPans(lines);
   const hidden = maskPansInText(whole);
   let at = 0;

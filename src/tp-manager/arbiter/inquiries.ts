@@ -92,7 +92,7 @@ export class Inquiries {
 
   /** Whether a question about the connected terminal is open. */
   get isAsking(): boolean {
-    return this.#here.length > 0;
+    return [...this.#open.values()].some((open) => !this.#isElsewhere(open));
   }
 
   /** The order whose question has to be concluded before any financial command may be sent. */
@@ -172,12 +172,10 @@ export class Inquiries {
     return this.#parts.clock.monotonicMs();
   }
 
-  get #here(): Open[] {
-    return [...this.#open.values()].filter((open) => !this.#isElsewhere(open));
-  }
-
+  /** The questions about the connected terminal for which financial commands wait. */
   get #blocking(): Question[] {
-    return this.#here.map(({ question }) => question).filter(({ blocks }) => blocks);
+    const here = [...this.#open.values()].filter((open) => !this.#isElsewhere(open));
+    return here.map(({ question }) => question).filter(({ blocks }) => blocks);
   }
 
   get #stateKey(): string {

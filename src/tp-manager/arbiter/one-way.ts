@@ -128,7 +128,8 @@ export class OneWay {
    * belong to any of them or to the new sale; the newest first.
    */
   get ambiguousOrders(): readonly Attempt[] {
-    const { namesNoPayment = false } = this.#parts.terminal.capabilities;
+    const { namesNoPayment = false, sharesLine = false } = this.#parts.terminal.capabilities;
+    if (!sharesLine) return [];
     return ambiguousWith(this.#parts, { ...this.#line, namesNothing: namesNoPayment });
   }
 

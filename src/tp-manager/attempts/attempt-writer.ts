@@ -54,7 +54,10 @@ export class AttemptWriter {
   /** Writes the event of `input` and returns the new attempt. After a throw nothing has changed. */
   advance(input: AttemptInput): Attempt {
     const ticket = input.input === "end" && "ticket" in input.end ? input.end.ticket : "";
-    return this.#write([...this.unwritten, this.#now(input)], ticket || undefined);
+    return this.#write(
+      [...this.unwritten, eventAt(this.#parts.clock.now(), input)],
+      ticket || undefined,
+    );
   }
 
   /**
@@ -64,7 +67,8 @@ export class AttemptWriter {
    * (docs/rules/02-proof.md).
    */
   heard(input: AttemptInput): void {
-    const event = this.#now(input);
+    const { clock } = this.#parts;
+    const event = eventAt(clock.now(), input);
     try {
       fold([...this.unwritten, event], this.#attempt.state);
     } catch (error) {
@@ -74,12 +78,7 @@ export class AttemptWriter {
       return;
     }
     this.unwritten.push(event);
-    const { clock } = this.#parts;
     this.#timer ??= clock.startTimer("heard on the wire", HEARD_WITHIN_MS, () => this.settle());
-  }
-
-  #now(input: AttemptInput): WrittenEvent {
-    return eventAt(this.#parts.clock.now(), input);
   }
 
   /** Writes the events of {@link heard} to the disk; after a failure the next write has them. */

@@ -52,18 +52,16 @@ interface MatcherParts extends JournalView {
  * journal knows about an inquiry. Methods throw when the journal fails.
  */
 export class Matcher {
+  readonly assumptions: Assumptions;
   readonly #parts: MatcherParts;
 
   constructor(parts: MatcherParts) {
+    this.assumptions = parts.assumptions;
     this.#parts = parts;
   }
 
-  get assumptions(): Assumptions {
-    return this.#parts.assumptions;
-  }
-
   get isShared(): boolean {
-    return !this.#parts.assumptions.has("sole-user");
+    return !this.assumptions.has("sole-user");
   }
 
   /** Returns the attempts that a record can belong to. `atMs`: when it arrived, by default now. */
@@ -171,16 +169,15 @@ export class Matcher {
   learn({ last, identity }: Stored): void {
     if (last.kind !== "transaction" || !last.report.good) return;
     const { report } = last;
-    const learned = this.#parts.learned(identity);
     if (report.originalTrace !== null) {
-      learned.saw("stores-reversals");
+      this.#parts.learned(identity).saw("stores-reversals");
       return;
     }
     const newest = this.#parts.records.sent()[Symbol.iterator]().next().value;
     // The terminal shows the sale although the newest command has reversed it.
     const reversed = newest && isReversed(newest.state) ? newest.state.sale.report : undefined;
     if (reversed && compareReports(reversed, report) === "same") {
-      learned.contradicted("stores-reversals");
+      this.#parts.learned(identity).contradicted("stores-reversals");
     }
   }
 

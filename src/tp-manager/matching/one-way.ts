@@ -128,7 +128,7 @@ export function ambiguousWith(
   journal: OneWayJournal,
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
-  if (!line.isShared || journal.attempts.unfinished().length === 0) return [];
+  if (journal.attempts.unfinished().length === 0) return [];
   // A settled order does not count, because a kiosk with one price must go on selling.
   const open = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
   if (open.length === 0) return [];

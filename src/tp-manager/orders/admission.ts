@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { AppError, type Charged } from "../../shared/catalog/errors.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
-import type { Attempt, PaymentRequest } from "../attempts/payment.ts";
+import { type Attempt, isApproved, isPaying, type PaymentRequest } from "../attempts/payment.ts";
 import { rowOf } from "../attempts/phase-table.ts";
 import type { Journal } from "../journal/journal.ts";
 
@@ -148,6 +148,22 @@ export function differences(request: PaymentRequest, attempt: Attempt): string[]
   return differingMembers(request, attempt).map(
     (member) => `${member} is not that of the stored order; a new sale needs a new orderId`,
   );
+}
+
+/**
+ * Returns an attempt as it may be answered: as approved only while the terminal really holds the
+ * sale, because a kiosk then gives out the goods (docs/design.md 5.11). The attempt on disk may
+ * still be approved when its outcome was not written, or not received by an earlier process.
+ */
+export function asAnswered(
+  read: Attempt,
+  { attempts, arbiter }: Pick<AdmissionParts, "attempts" | "arbiter">,
+): Attempt {
+  if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
+  const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;
+  const { state } = attempt;
+  if (!isPaying(state) || !isApproved(state)) return attempt;
+  return { ...attempt, state: { ...state, goods: null } };
 }
 
 /** Thrown when an earlier attempt has decided the order meanwhile: no new attempt begins. */

@@ -2,7 +2,7 @@ import { majorOf } from "../../shared/money.ts";
 import type { TerminalArbiter } from "../arbiter/terminal-arbiter.ts";
 import { storage } from "../attempts/failures.ts";
 import type { SettledUnmatched } from "../attempts/findings.ts";
-import { type Attempt, endReportOf, isApproved, isPaying } from "../attempts/payment.ts";
+import { type Attempt, endReportOf } from "../attempts/payment.ts";
 import { chargedMinorOf, type PaymentStatus } from "../attempts/phase-table.ts";
 import {
   type Reconciliation,
@@ -10,6 +10,7 @@ import {
 } from "../attempts/reconciliation/reconciliation-policy.ts";
 import type { ListedAttempt, ListPage } from "../journal/attempt-columns.ts";
 import type { Journal } from "../journal/journal.ts";
+import { asAnswered } from "./admission.ts";
 
 /** A comparison of an end of day, with the present state of the attempts that it names. */
 export interface ComparedDay extends Reconciliation {
@@ -56,22 +57,6 @@ export class Listings {
     const now = new Map(known.map((attempt) => [attempt.transactionId, attempt]));
     return { ...compared, now };
   }
-}
-
-/**
- * Returns an attempt as it may be answered: as approved only while the terminal really holds the
- * sale, because a kiosk then gives out the goods (docs/design.md 5.11). The attempt on disk may
- * still be approved when its outcome was not written, or not received by an earlier process.
- */
-export function asAnswered(
-  read: Attempt,
-  { attempts, arbiter }: Pick<ListingParts, "attempts" | "arbiter">,
-): Attempt {
-  if (!isApproved(read.state) || arbiter.running.awaitsGoods(read.request.orderId)) return read;
-  const attempt = storage(() => attempts.read(read.transactionId), "unknown") ?? read;
-  const { state } = attempt;
-  if (!isPaying(state) || !isApproved(state)) return attempt;
-  return { ...attempt, state: { ...state, goods: null } };
 }
 
 /** The largest number of attempts read by one search, for which a payment may have to wait. */

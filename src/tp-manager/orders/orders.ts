@@ -18,6 +18,7 @@ import type { HandOff } from "../supervisor/hand-off.ts";
 import type { StoreGuard } from "../supervisor/store-guard.ts";
 import {
   admissionOf,
+  asAnswered,
   assertDistinguishable,
   assertHolds,
   assertSameOrder,
@@ -26,7 +27,6 @@ import {
   differences,
   type RepeatMustMatch,
 } from "./admission.ts";
-import { asAnswered } from "./listings.ts";
 
 export interface OrderSettings extends Pick<ArbiterSettings, "paymentTimeoutMs" | "prepareMs"> {
   /** How much longer than the payment and its preparation the kiosk's request waits, in ms. */

@@ -151,7 +151,7 @@ export class HandOff {
     };
     this.#waiting.set(transactionId, waiting);
     // If the hand-off of this transaction has already begun, no nudge is needed.
-    if (!known || !this.#task.isRunning) this.nudge();
+    if (!known || !this.#task.isRunning) this.#task.nudge();
     return waiting.promise;
   }
 

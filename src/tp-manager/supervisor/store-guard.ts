@@ -312,7 +312,7 @@ export class StoreGuard {
 
   /** Returns the stored reversal if it proves that the journal lost the reversed sale. */
   #reversalOfLost(last: LastTransaction): TransactionReport | undefined {
-    if (last.kind !== "transaction") return undefined;
+    if (last.kind !== "transaction" || last.report.originalTrace === null) return undefined;
     const isSign = storage(() => this.#parts.gaps.tookBackLater(last.report), "unknown");
     return isSign ? last.report : undefined;
   }

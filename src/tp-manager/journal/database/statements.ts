@@ -4,6 +4,7 @@ import type {
   StatementResultingChanges,
   StatementSync,
 } from "node:sqlite";
+import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../../shared/invariant.ts";
 import { transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
@@ -80,7 +81,7 @@ export class Statement {
   kept(...values: SQLInputValue[]): Row | undefined {
     const { stamp } = this;
     const known = this.#kept;
-    if (known?.stamp === stamp && values.every((value, i) => value === known.values[i])) {
+    if (known?.stamp === stamp && isDeepStrictEqual(values, known.values)) {
       return known.row;
     }
     const row = this.get(...values);
