@@ -17,7 +17,7 @@ interface TcpAddress {
 const CONNECT_TIMEOUT_MS = 5_000;
 /** The silence after which TCP probes a connection, so that a pulled cable is noticed. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
-/** The size of the buffer; a message of a terminal nearly always fits. */
+/** The size of the buffer; nearly every message of a terminal fits. */
 const READ_BYTES_MAX = 8 * 1024;
 
 /** Returns host and port of `tcp://host:port`; undefined for any other text. */
@@ -30,8 +30,8 @@ export function parseTcpAddress(text: string): TcpAddress | undefined {
 }
 
 /**
- * Returns a socket's option `onread`: it reads into one buffer and gives copies to `take`, which
- * saves 64 KiB and a stream's work for each piece. The socket emits no "data" and has no pipe.
+ * Returns the socket option `onread`, with which the socket reads into one buffer and passes copies
+ * to `take` instead of emitting "data". That saves 64 KiB and a stream's work for each piece.
  */
 function readInto(take: (bytes: Buffer) => void): OnReadOpts {
   return {
