@@ -2,7 +2,7 @@ import type { Agent } from "node:http";
 import type { Socket } from "node:net";
 import { parseJson } from "../json.ts";
 import { HttpAgent, httpRequest, readText } from "../process/node-http.ts";
-import type { StoreExchange, StoreMarks } from "../store/store-exchange.ts";
+import { type StoreExchange, type StoreMarks, storeMarksOf } from "../store/store-exchange.ts";
 import type { Clock } from "../time.ts";
 import {
   IPC_VERSION,
@@ -13,7 +13,7 @@ import {
 } from "./contract.ts";
 import { isPipeOfLiving } from "./pipe.ts";
 import { addressOf, ipcToken } from "./run-directory.ts";
-import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER, storeMarksOf } from "./server.ts";
+import { IPC_BODY_BYTES_MAX, IPC_STORES_HEADER, IPC_TOKEN_HEADER } from "./server.ts";
 
 /**
  * Why a local message has no good answer. "unreachable": no program listens. "no-answer": the

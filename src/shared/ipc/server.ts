@@ -7,7 +7,7 @@ import { invariant } from "../invariant.ts";
 import { parseJson } from "../json.ts";
 import type { Logger } from "../process/logger.ts";
 import { createServer, readText } from "../process/node-http.ts";
-import { type StoreExchange, type StoreMarks, storeMarksSchema } from "../store/store-exchange.ts";
+import { type StoreExchange, type StoreMarks, storeMarksOf } from "../store/store-exchange.ts";
 import { Connections } from "./connections.ts";
 import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contract.ts";
 import { claimAddress, ipcToken } from "./run-directory.ts";
@@ -164,10 +164,4 @@ function isToken(given: string | string[] | undefined, token: string): boolean {
   const bytes = Buffer.from(typeof given === "string" ? given : "");
   const expected = Buffer.from(token);
   return bytes.length === expected.length && timingSafeEqual(bytes, expected);
-}
-
-/** Returns the marks in a header; undefined: the header is missing or malformed. */
-export function storeMarksOf(header: string | string[] | null | undefined): StoreMarks | undefined {
-  if (typeof header !== "string") return undefined;
-  return storeMarksSchema.safeParse(parseJson(header)).data;
 }

@@ -1,9 +1,10 @@
 import { z } from "zod";
+import { parseJson } from "../json.ts";
 import type { Store } from "./store.ts";
 import { type StoreMark, storeMarkSchema } from "./store-file.ts";
 
 /** The marks (identity, session, count) of both programs' databases, carried by each message. */
-export const storeMarksSchema = z.object({
+const storeMarksSchema = z.object({
   /** The mark of the sender's own database; null: this start has not opened the database yet. */
   mine: storeMarkSchema.nullable(),
   /** The last mark of the receiver's database that the sender remembers; null: none. */
@@ -14,6 +15,12 @@ export const storeMarksSchema = z.object({
   lacks: z.boolean(),
 });
 export type StoreMarks = z.infer<typeof storeMarksSchema>;
+
+/** Returns the marks in a header; undefined: the header is missing or malformed. */
+export function storeMarksOf(header: string | string[] | null | undefined): StoreMarks | undefined {
+  if (typeof header !== "string") return undefined;
+  return storeMarksSchema.safeParse(parseJson(header)).data;
+}
 
 function sameMark(a: StoreMark | null, b: StoreMark | null): boolean {
   return a?.store === b?.store && a?.session === b?.session && a?.count === b?.count;

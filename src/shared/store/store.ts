@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
-import type { Migration } from "./sqlite.ts";
+import { type Migration, Tables } from "./sqlite.ts";
 import { readStoreFile, type StoreMark, writeStoreFile } from "./store-file.ts";
-import { Tables } from "./tables.ts";
 
 /** The migration of every database with a {@link Store} (docs/rules/17-loss.md). */
 export const storeMigration = `

@@ -1,6 +1,5 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue } from "node:sqlite";
-import type { Migration } from "../../shared/store/sqlite.ts";
-import { Tables } from "../../shared/store/tables.ts";
+import { type Migration, Tables } from "../../shared/store/sqlite.ts";
 import { type Clock, isoTime } from "../../shared/time.ts";
 
 export const migrations: readonly Migration[] = [

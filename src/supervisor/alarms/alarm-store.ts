@@ -3,8 +3,7 @@ import { type RaisedAlarm, tapAlarms } from "../../shared/catalog/alarm-log.ts";
 import { lastingAlarms } from "../../shared/catalog/conditions.ts";
 import { FLEET_REQUEST, type SupervisorAnswer } from "../../shared/ipc/contract.ts";
 import type { AlarmLog, Logger } from "../../shared/process/logger.ts";
-import { inTransaction } from "../../shared/store/sqlite.ts";
-import { Tables } from "../../shared/store/tables.ts";
+import { inTransaction, Tables } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 
 /** How many alarms are stored: the alarms of months, even at a kiosk with many faults. */

@@ -2,8 +2,7 @@ import { renameSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { parseJson } from "../../shared/json.ts";
 import type { Logger } from "../../shared/process/logger.ts";
-import { type Migration, openDatabase } from "../../shared/store/sqlite.ts";
-import { Tables } from "../../shared/store/tables.ts";
+import { type Migration, openDatabase, Tables } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 import { type FleetName, fleetDocuments } from "./documents.ts";
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { SupervisorAnswer } from "../../shared/ipc/contract.ts";
-import { Tables } from "../../shared/store/tables.ts";
+import { Tables } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 
 type Figures = NonNullable<SupervisorAnswer<"status">["notifications"]>;

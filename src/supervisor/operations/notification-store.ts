@@ -1,4 +1,4 @@
-import { Tables } from "../../shared/store/tables.ts";
+import { Tables } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Notified } from "./gateway-state.ts";
 

@@ -5,7 +5,7 @@ import type {
   SendingStep,
   SupervisorRequest,
 } from "../../shared/ipc/contract.ts";
-import { Tables } from "../../shared/store/tables.ts";
+import { Tables } from "../../shared/store/sqlite.ts";
 import { type Transaction, transactionSchema } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import type { OperationRequest, OperationState } from "../gateway/operation-request.ts";

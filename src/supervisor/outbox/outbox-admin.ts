@@ -6,7 +6,7 @@ import type {
   SupervisorRequest,
 } from "../../shared/ipc/contract.ts";
 import { maskPansInText } from "../../shared/masking/mask.ts";
-import { Tables } from "../../shared/store/tables.ts";
+import { Tables } from "../../shared/store/sqlite.ts";
 import { copiesOpen, settleItem } from "./item-rows.ts";
 
 type Refusal = Exclude<SupervisorAnswer<"outbox-requeue">["outcome"], "queued">;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { DeliveryState } from "../../shared/ipc/contract.ts";
-import { Tables } from "../../shared/store/tables.ts";
+import { Tables } from "../../shared/store/sqlite.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import type { Verdict } from "../gateway/faults.ts";
 import {

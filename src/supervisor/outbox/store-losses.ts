@@ -1,7 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { AlarmLog } from "../../shared/process/logger.ts";
-import { inTransaction } from "../../shared/store/sqlite.ts";
-import { Tables } from "../../shared/store/tables.ts";
+import { inTransaction, Tables } from "../../shared/store/sqlite.ts";
 import type { Clock } from "../../shared/time.ts";
 import type { Transaction } from "../../shared/transaction.ts";
 import { maybeSent } from "./item-rows.ts";
