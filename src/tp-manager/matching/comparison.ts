@@ -146,8 +146,9 @@ function isNumber(text: string | null): text is string {
   return text !== null && /^\d+$/.test(text);
 }
 
+/** Returns a number without leading zeros; another text as it is. */
 function bare(number: string): string {
-  return isNumber(number) ? number.replace(/^0+(?=\d)/, "") : number;
+  return number.replace(/^0+(?=\d+$)/, "");
 }
 
 function equalNumbers(a: string, b: string): boolean {
@@ -231,11 +232,10 @@ function isReversalOfOther(a: NamedRecord, b: NamedRecord): boolean {
 
 /** Returns the date and time as seconds in a fixed leap year; null without a date or time. */
 function secondOf({ localDate, localTime }: NamedRecord): number | null {
-  if (!/^\d{4}$/.test(localDate ?? "") || !/^\d{6}$/.test(localTime ?? "")) return null;
-  const part = (text: string | null, at: number): number => Number(text?.slice(at, at + 2));
-  const [month, day] = [part(localDate, 0), part(localDate, 2)];
-  const [hour, minute, second] = [part(localTime, 0), part(localTime, 2), part(localTime, 4)];
-  return Date.UTC(2024, month - 1, day, hour, minute, second) / 1_000;
+  const found = /^(\d\d)(\d\d) (\d\d)(\d\d)(\d\d)$/.exec(`${localDate} ${localTime}`);
+  if (!found) return null;
+  const [month = 0, day = 0, ...time] = found.slice(1).map(Number);
+  return Date.UTC(2024, month - 1, day, ...time) / 1_000;
 }
 
 /** How far a terminal's clock may be off, plus the customer's time (docs/rules/02-proof.md). */
