@@ -89,11 +89,10 @@ export function decodeBigEndian(bytes: Uint8Array): number {
 /** Reads bytes in order. Throws {@link ZvtCodecError} "truncated" when too few are left. */
 export class ByteReader {
   readonly bytes: Uint8Array;
-  #at: number;
+  #at = 0;
 
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
-    this.#at = 0;
   }
 
   get at(): number {

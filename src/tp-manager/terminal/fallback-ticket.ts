@@ -1,16 +1,16 @@
 import { formatMajor } from "../../shared/money.ts";
-import type { Receipt } from "../../shared/receipt.ts";
 import type { TransactionReport } from "./terminal.ts";
 
 /** Makes a ticket from a report's fields that are not empty, for terminals that print no ticket. */
 export function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">): string {
   const { receipt } = report;
+  const { localDate, localTime } = receipt;
   const lines = [
     ...receipt.ticketHeader.split("|"),
     labelled("Terminal", report.terminalId),
     labelled("Receipt", report.receiptNumber),
     labelled("Trace", report.traceNumber),
-    labelled("Date", dateAndTime(receipt)),
+    labelled("Date", `${inPairs(localDate, ".")} ${inPairs(localTime, ":")}`.trim()),
     labelled("Card", [report.cardName, report.maskedPan].filter(Boolean).join(" ")),
     labelled("AID", receipt.AID),
     labelled("Approval", report.authorisationNumber),
@@ -23,10 +23,6 @@ export function fallbackTicket(report: Omit<TransactionReport, "fallbackTicket">
 
 function labelled(label: string, value: string | null): string {
   return value ? `${label}: ${value.replaceAll("|", " ")}` : "";
-}
-
-function dateAndTime({ localDate, localTime }: Receipt): string {
-  return `${inPairs(localDate, ".")} ${inPairs(localTime, ":")}`.trim();
 }
 
 /** Puts a mark between the pairs of a date or time of six digits; any other text is unchanged. */

@@ -340,21 +340,17 @@ interface WaitLimits {
 export class WireLock {
   readonly #clock: Clock;
   readonly #waiting: AbortController[] = [];
-  #held = false;
+  held = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  get held(): boolean {
-    return this.#held;
-  }
-
   /** Runs `work` when the wire is free. Throws {@link TerminalUnavailable} or `signal.reason`. */
   async run<T>({ waitMs, signal }: WaitLimits, work: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
-    if (this.#held) await this.#acquire(waitMs, signal);
-    this.#held = true;
+    if (this.held) await this.#acquire(waitMs, signal);
+    this.held = true;
     try {
       return await work();
     } finally {
@@ -365,7 +361,7 @@ export class WireLock {
   #release(): void {
     const next = this.#waiting.shift();
     if (next) next.abort();
-    else this.#held = false;
+    else this.held = false;
   }
 
   async #acquire(waitMs: number, signal?: AbortSignal): Promise<void> {

@@ -1,5 +1,5 @@
 import { ticketOfLines } from "../../../../shared/masking/printed-lines.ts";
-import { findTags, type Message, type Tag, tagValue } from "../../../../zvt/index.ts";
+import { findTags, type Message, tagValue } from "../../../../zvt/index.ts";
 
 /** The value of tag 1F07 (type of receipt) for the customer's receipt (docs/zvt.md 7.3). */
 const CUSTOMER_RECEIPT = 2;
@@ -56,19 +56,16 @@ export class PrintCollector {
     receipt.closed = last;
   }
 
+  /** Adds the lines of a print block; the attribute of a last line ends the receipt. */
   #block({ tags }: Message): void {
     const receipt = this.#open(tagValue(tags, "receiptType") ?? null);
-    for (const tag of findTags(tags, "printTexts").flatMap(({ children }) => children ?? [])) {
-      this.#blockTag(receipt, tag);
+    const inside = findTags(tags, "printTexts").flatMap(({ children }) => children ?? []);
+    for (const { name, value } of inside) {
+      if (name === "textLine") this.#add(receipt, typeof value === "string" ? value : "");
+      if (name !== "attribute" || typeof value !== "number") continue;
+      if (value === FEED) this.#add(receipt);
+      else if (isLast(value)) receipt.closed = true;
     }
-  }
-
-  /** Adds a line of a print block, or ends the receipt at the attribute of its last line. */
-  #blockTag(receipt: PrintedReceipt, { name, value }: Tag): void {
-    if (name === "textLine") this.#add(receipt, typeof value === "string" ? value : "");
-    if (name !== "attribute" || typeof value !== "number") return;
-    if (value === FEED) this.#add(receipt);
-    else if (isLast(value)) receipt.closed = true;
   }
 
   #add({ lines }: PrintedReceipt, line = ""): void {
