@@ -227,7 +227,7 @@ function linkSupervisor(
     onMissing: () => guard.begin("the supervisor remembers more of it than it holds"),
     onOtherLacks: () => resync.begin(),
   });
-  handOffs.alsoWrite = () => exchange.remember();
+  handOffs.marks = exchange;
   const client = createIpcClient(runDirectory, "supervisor", supervisorMessages, clock, exchange);
   const link = new SupervisorLink(owned("supervisor link", client), config.GATEWAY_TIMEOUT);
   const isWhole = (): boolean => guard.open === undefined;

@@ -76,7 +76,7 @@ export function startTpManager(
     onMissing: () => guard.begin("the supervisor remembers more of it than it holds"),
     onOtherLacks: () => resync.begin(),
   });
-  handOffs.alsoWrite = () => exchange.remember();
+  handOffs.marks = exchange;
   const link = ipc.linkFor(life, exchange);
   const resync = new Resync(journal.resync, link, clock, log, () => guard.open === undefined);
   const guard = new StoreGuard({

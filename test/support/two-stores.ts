@@ -64,7 +64,7 @@ export function managerIn(folder: string, seat: SupervisorSeat, clock?: TestCloc
       onMissing: () => at.guard.begin("the supervisor remembers more of it than it holds"),
       onOtherLacks: () => resync?.begin(),
     });
-    handOffs.alsoWrite = () => exchange.remember();
+    handOffs.marks = exchange;
     return seat.link(exchange);
   };
   const at = house(join(folder, "journal.db"), undefined, {

@@ -1,5 +1,6 @@
 import { invariant } from "../../shared/invariant.ts";
 import type { DeliveryState, ResyncItem } from "../../shared/ipc/contract.ts";
+import type { StoreExchange } from "../../shared/store/store-exchange.ts";
 import { noDetails, type Transaction } from "../../shared/transaction.ts";
 import { readJson } from "./attempt-columns.ts";
 import { type Row, rows } from "./database/statements.ts";
@@ -48,8 +49,8 @@ export class HandOffRows extends rows("handOffs", {
 })<{ events: EventRows }> {
   /** The delivery states of transactions whose acknowledgement is not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** Called within the commit that notes an acknowledgement, to add writes to this commit. */
-  alsoWrite: () => void = () => {};
+  /** The marks of the two databases, which are remembered with each acknowledgement. */
+  marks: Pick<StoreExchange, "remember"> | undefined;
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
   add(transactionId: string, handOff: Transaction): void {
@@ -132,7 +133,7 @@ export class HandOffRows extends rows("handOffs", {
       // the supervisor has the transaction all the same.
       this.#setDelivery(transactionId, delivery, emit, atMs);
       this.sql.acknowledge.run(transactionId);
-      this.alsoWrite();
+      this.marks?.remember();
     };
     this.parts.events.commitLater(write, () => this.#unwritten.delete(transactionId));
   }
