@@ -340,6 +340,7 @@ interface WaitLimits {
 export class WireLock {
   readonly #clock: Clock;
   readonly #waiting: AbortController[] = [];
+  /** Whether a caller has the wire; only this class changes it. */
   held = false;
 
   constructor(clock: Clock) {
