@@ -60,14 +60,12 @@ export async function within<T>(
   delayMs: number,
   promise: Promise<T>,
 ): Promise<T | undefined> {
-  let timer: Timer | undefined;
-  const timeout = new Promise<undefined>((resolve) => {
-    timer = clock.startTimer(name, delayMs, () => resolve(undefined));
-  });
+  const timeout = Promise.withResolvers<undefined>();
+  const timer = clock.startTimer(name, delayMs, () => timeout.resolve(undefined));
   try {
-    return await Promise.race([promise, timeout]);
+    return await Promise.race([promise, timeout.promise]);
   } finally {
-    timer?.clear();
+    timer.clear();
   }
 }
 
@@ -90,12 +88,12 @@ export async function poll<T>(
 
 /** Settles as `work` does, or rejects with `signal.reason`; the work itself goes on. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
-  });
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const onAbort = (): void => reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  return promise;
 }
 
 /** Returns a random number from 0 to 1 (excluded), for jitter only and never for a secret. */

@@ -190,40 +190,40 @@ function post(
     [IPC_TOKEN_HEADER]: token,
     ...(marks ? { [IPC_STORES_HEADER]: JSON.stringify(marks) } : {}),
   };
-  return new Promise((resolve, reject) => {
-    const request = httpRequest({ method: "POST", agent, signal, socketPath, path, headers });
-    /** Whether bytes of the message may have reached the other program. */
-    let written = false;
-    const timer = clock.startTimer("ipc answer", timeoutMs, () => {
-      // A destroyed request that still waits for a connection reports no error until it gets one.
-      fail(new Error(`the other program gave no complete answer within ${timeoutMs} ms`));
-      request.destroy();
-    });
-    const fail = ({ message: why }: Error): void => {
-      timer.clear();
-      const failure = written ? "no-answer" : "unreachable";
-      reject(new IpcError(failure, `no answer on the local socket: ${why}`));
-    };
-    request.on("error", fail);
-    request.on("socket", (socket) => {
-      // Node calls this listener before it writes the first byte of the message.
-      const begin = (isGood: boolean, fault: string): void => {
-        written = isGood;
-        if (!written) socket.destroy(new Error(fault));
-      };
-      const connected = () => begin(isRight(socketPath), "another process listens here");
-      if (socket.connecting) socket.once("connect", connected);
-      // A program that stood still has not noticed that its idle connections are old.
-      else begin(!isTooOld(socket), "the idle connection is too old");
-    });
-    request.on("response", (response) => {
-      readText(response, IPC_BODY_BYTES_MAX, () => response.destroy()).then((text) => {
-        if (text === null) return fail(new Error("answer too large"));
-        timer.clear();
-        const given = response.headers[IPC_STORES_HEADER];
-        resolve({ status: response.statusCode ?? 0, text, marks: storeMarksOf(given) });
-      }, fail);
-    });
-    request.end(body);
+  const { promise, resolve, reject } = Promise.withResolvers<Posted>();
+  const request = httpRequest({ method: "POST", agent, signal, socketPath, path, headers });
+  /** Whether bytes of the message may have reached the other program. */
+  let written = false;
+  const timer = clock.startTimer("ipc answer", timeoutMs, () => {
+    // A destroyed request that still waits for a connection reports no error until it gets one.
+    fail(new Error(`the other program gave no complete answer within ${timeoutMs} ms`));
+    request.destroy();
   });
+  const fail = ({ message: why }: Error): void => {
+    timer.clear();
+    const failure = written ? "no-answer" : "unreachable";
+    reject(new IpcError(failure, `no answer on the local socket: ${why}`));
+  };
+  request.on("error", fail);
+  request.on("socket", (socket) => {
+    // Node calls this listener before it writes the first byte of the message.
+    const begin = (isGood: boolean, fault: string): void => {
+      written = isGood;
+      if (!written) socket.destroy(new Error(fault));
+    };
+    const connected = () => begin(isRight(socketPath), "another process listens here");
+    if (socket.connecting) socket.once("connect", connected);
+    // A program that stood still has not noticed that its idle connections are old.
+    else begin(!isTooOld(socket), "the idle connection is too old");
+  });
+  request.on("response", (response) => {
+    readText(response, IPC_BODY_BYTES_MAX, () => response.destroy()).then((text) => {
+      if (text === null) return fail(new Error("answer too large"));
+      timer.clear();
+      const given = response.headers[IPC_STORES_HEADER];
+      resolve({ status: response.statusCode ?? 0, text, marks: storeMarksOf(given) });
+    }, fail);
+  });
+  request.end(body);
+  return promise;
 }

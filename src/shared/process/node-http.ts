@@ -24,25 +24,25 @@ export function readText(
   bytesMax: number,
   tooLarge?: () => void,
 ): Promise<string | null> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    message.on("data", (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= bytesMax) chunks.push(chunk);
-      else if (tooLarge) {
-        resolve(null);
-        tooLarge();
-      }
-    });
-    let whole = false;
-    message.on("end", () => {
-      whole = message.complete;
-      if (whole) resolve(bytes <= bytesMax ? Buffer.concat(chunks).toString("utf8") : null);
-    });
-    message.on("error", reject);
-    message.on("close", () => {
-      if (!whole) reject(new Error("the HTTP message ended before it was complete"));
-    });
+  const { promise, resolve, reject } = Promise.withResolvers<string | null>();
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  message.on("data", (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes <= bytesMax) chunks.push(chunk);
+    else if (tooLarge) {
+      resolve(null);
+      tooLarge();
+    }
   });
+  let whole = false;
+  message.on("end", () => {
+    whole = message.complete;
+    if (whole) resolve(bytes <= bytesMax ? Buffer.concat(chunks).toString("utf8") : null);
+  });
+  message.on("error", reject);
+  message.on("close", () => {
+    if (!whole) reject(new Error("the HTTP message ended before it was complete"));
+  });
+  return promise;
 }

@@ -18,7 +18,8 @@ export class EventRows extends rows("events", {
 }) {
   readonly #kept: number;
   readonly #batch: number;
-  #lastId: number;
+  /** The id of the newest event on disk; 0 when there is none. Only this class changes it. */
+  lastId: number;
   /** Called with every stored event once it is on disk. Must not throw. */
   onEvent: (event: KeptEvent) => void = () => {};
 
@@ -26,7 +27,7 @@ export class EventRows extends rows("events", {
     super(journal);
     this.#kept = kept;
     this.#batch = Math.ceil(kept / BATCHES);
-    this.#lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
+    this.lastId = Number(this.sql.lastId.get()?.["id"] ?? 0);
   }
 
   /** Runs one database transaction. Its events are passed to `onEvent` once they are on disk. */
@@ -42,7 +43,7 @@ export class EventRows extends rows("events", {
   }
 
   #onDisk(events: readonly KeptEvent[]): void {
-    this.#lastId = events.at(-1)?.id ?? this.#lastId;
+    this.lastId = events.at(-1)?.id ?? this.lastId;
     for (const event of events) this.onEvent(event);
   }
 
@@ -77,11 +78,6 @@ export class EventRows extends rows("events", {
 
   alarms(limit: number): KeptEvent[] {
     return this.sql.alarms.all(limit).map(eventOf);
-  }
-
-  /** The id of the newest event on disk; 0 when there is none. */
-  get lastId(): number {
-    return this.#lastId;
   }
 }
 

@@ -26,7 +26,8 @@ export class ZvtConnection {
   readonly #wire: WireLock;
   readonly #closing = new AbortController();
   #loop: Promise<void> | undefined;
-  #session: Session | undefined;
+  /** The session of the present link; only this class changes it. */
+  session: Session | undefined;
   #link: LinkState = "disconnected";
   /** Why the link is not up; null when the link is up. */
   #problem: string | null = "not started";
@@ -49,12 +50,8 @@ export class ZvtConnection {
 
   get state(): TerminalState {
     const { identity, status, demands } = this.asks;
-    const busy = this.#wire.held || this.#session?.isFree === false;
+    const busy = this.#wire.held || this.session?.isFree === false;
     return { link: this.#link, linkProblem: this.#problem, identity, status, demands, busy };
-  }
-
-  get session(): Session | undefined {
-    return this.#session;
   }
 
   start(): void {
@@ -64,7 +61,7 @@ export class ZvtConnection {
   async close(): Promise<void> {
     this.#closing.abort();
     this.#wake();
-    await this.#session?.close();
+    await this.session?.close();
     await this.#loop;
   }
 
@@ -111,7 +108,7 @@ export class ZvtConnection {
   /** Runs commands while no other caller can send one. Throws {@link TerminalUnavailable}. */
   async withWire<T>(limits: WaitLimits, work: (run: RunCommand) => Promise<T>): Promise<T> {
     return await this.#wire.run(limits, async () => {
-      const session = this.#session;
+      const session = this.session;
       if (!session || this.#link !== "connected") throw this.#unavailable();
       if (!session.isFree) await session.whenFree();
       return await work((command, listener) => this.#runOn(session, command, listener));
@@ -139,7 +136,7 @@ export class ZvtConnection {
 
   /** Ends the connection to a terminal that restarts; {@link whenUp} waits until it is back. */
   restart(): void {
-    const session = this.#session;
+    const session = this.session;
     this.#restarting = session ? "ended" : "lost";
     // Closed when free: closing a serial port discards bytes without ACK (docs/zvt.md 2.4).
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
@@ -165,7 +162,7 @@ export class ZvtConnection {
 
   /** Drops the session, which must not be used any more. */
   #isDown(problem: string | null): void {
-    this.#session = undefined;
+    this.session = undefined;
     const why = problem ?? "the connection ended";
     const isBroken = this.#link === "connected" && !this.#closing.signal.aborted;
     if (isBroken) this.#logLink("warn", "terminal link lost", why);
@@ -234,13 +231,13 @@ export class ZvtConnection {
       this.#setLink("connecting", this.#problem);
       const down = (why: string | null): void => {
         problem ??= why;
-        if (this.#session === session) this.#isDown(problem);
+        if (this.session === session) this.#isDown(problem);
         gone.abort();
       };
       session = await this.#open(down, (why) => {
-        if (session && this.#session === session) this.#giveUp(session, why);
+        if (session && this.session === session) this.#giveUp(session, why);
       });
-      this.#session = session;
+      this.session = session;
       this.#setLink("registering", "the terminal has not answered yet");
       await this.#introduceOn(session);
       wasUp = true;
