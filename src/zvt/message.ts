@@ -26,7 +26,6 @@ import {
   type Charset,
   DEFAULT_CHARSET,
   decodeValue,
-  encodeFieldValue,
   encodeValue,
   type FieldInputs,
   type FieldValue,
@@ -114,9 +113,9 @@ export function encodeMessage(name: MessageName, input: MessageInput = {}): Apdu
   const shape: { control: number; parts: readonly Part[] } = messages[name];
   const positional = shape.parts.flatMap((part) => encodePart(part, parts, charset));
   const numbered = Object.entries(values).map(([key, value]): RawField => {
-    const field = key as Exclude<FieldName, "tlv">;
-    const content = encodeFieldValue(field, value, charset);
-    return { number: fields[field].number, content, tags: null };
+    const { number, as, length } = fields[key as Exclude<FieldName, "tlv">];
+    const bytes = typeof length === "number" ? length : undefined;
+    return { number, content: encodeValue(as, value, charset, bytes), tags: null };
   });
   const container: RawField[] =
     tags === undefined ? [] : [{ number: fields.tlv.number, content: new Uint8Array(0), tags }];
@@ -332,7 +331,7 @@ function writeField({ number, content, tags, lengthBytes }: RawField): Uint8Arra
   const head = Uint8Array.of(number);
   if (length === "tlv") return concat([head, writeContainer(tags ?? [], lengthBytes)]);
   if (typeof length === "number" && content.length !== length) {
-    throw new ZvtCodecError("value", `${name} has ${length} bytes`);
+    throw new ZvtCodecError("value", `${name} needs ${length} bytes, not ${content.length}`);
   }
   return concat([head, writeLength(length, content.length), content]);
 }

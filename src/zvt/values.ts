@@ -12,7 +12,7 @@ import {
   toHex,
   ZvtCodecError,
 } from "./bytes.ts";
-import { type Encoding, type FieldName, fields } from "./field-table.ts";
+import type { Encoding, FieldName, fields } from "./field-table.ts";
 import type { Part, PartName, partTable } from "./message-table.ts";
 import type { NamedTag, TagName, tags } from "./tag-table.ts";
 
@@ -190,18 +190,6 @@ function decodeTotals(content: Uint8Array): Totals {
   }));
   if (reader.left > 0) throw new ZvtCodecError("trailing-bytes", "totals longer than 53 bytes");
   return { receiptFrom, receiptTo, groups };
-}
-
-export function encodeFieldValue(
-  name: Exclude<FieldName, "tlv">,
-  value: FieldValue,
-  charset: Charset,
-): Uint8Array {
-  const { as, length } = fields[name];
-  if (typeof length !== "number") return encodeValue(as, value, charset);
-  const bytes = encodeValue(as, value, charset, length);
-  if (bytes.length === length) return bytes;
-  throw new ZvtCodecError("value", `${name} needs ${length} bytes, not ${bytes.length}`);
 }
 
 /** Returns the bytes of a value, filled up to `length`; a value that is bytes stays as it is. */
