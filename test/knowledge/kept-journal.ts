@@ -43,7 +43,7 @@ export class KeptJournal {
       .all()
       .map(({ name }) => String(name));
     const texts = Object.fromEntries(names.map((name) => [name, `DELETE FROM ${name}`]));
-    this.#wipes = Object.values(statements.prepare("wipe", texts));
+    this.#wipes = Object.values(statements.add("wipe", texts));
     return journal;
   }
 

@@ -108,7 +108,7 @@ export class Archive extends rows("archive", {
     WHERE ended_at_ms < ? AND acknowledged = 1 AND delivery IN ('pending', 'parked')
       AND delivery = 'pending' AND withdrawn = 0`,
 }) {
-  readonly #listed = this.statements.prepare("archived listed", listed);
+  readonly #listed = this.statements.add("archived listed", listed);
 
   /**
    * Archives, in one transaction, those of the next `limit` old attempts after `after` whose orders

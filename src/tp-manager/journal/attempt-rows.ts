@@ -141,7 +141,7 @@ export class AttemptRows extends rows("attempts", {
       (SELECT min(id) FROM attempt_event WHERE transaction_id = ?)
     ORDER BY id LIMIT ?`,
 })<{ events: EventRows; handOffs: HandOffRows; archive: Archive }> {
-  readonly #listed = this.statements.prepare("attempts listed", listed);
+  readonly #listed = this.statements.add("attempts listed", listed);
   #known: Known | undefined;
   /** Called with every event of an attempt when the event is on disk. Must not throw. */
   onStep: (attempt: Attempt, step: AttemptStep) => void = () => {};

@@ -1,12 +1,7 @@
-import type {
-  DatabaseSync,
-  SQLInputValue,
-  StatementResultingChanges,
-  StatementSync,
-} from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, StatementResultingChanges } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { BrokenInvariant } from "../../../shared/invariant.ts";
-import { transaction } from "../../../shared/store/sqlite.ts";
+import { prepared, transaction } from "../../../shared/store/sqlite.ts";
 import type { WriteProof } from "../../../shared/store/write-proof.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
 
@@ -19,15 +14,14 @@ interface Table {
   writes: number;
 }
 
-/** One SQL statement of the journal, prepared when the journal is opened. */
+/** One SQL statement of the journal, prepared at its first use. */
 export class Statement {
   readonly name: string;
   readonly sql: string;
   readonly #home: Statements;
-  readonly #prepared: StatementSync;
   readonly #mayWait: boolean;
   readonly #written: Table | undefined;
-  readonly #read: readonly Table[];
+  #read: readonly Table[] | undefined;
   #kept: { stamp: number; values: readonly SQLInputValue[]; row: Row | undefined } | undefined;
 
   constructor(name: string, text: string, home: Statements) {
@@ -37,10 +31,9 @@ export class Statement {
     this.name = name;
     this.sql = sql;
     this.#home = home;
-    this.#prepared = home.database.prepare(sql);
     this.#mayWait = mayWait.test(sql);
-    this.#written = home.tables.get(written ?? "");
-    this.#read = [...new Set(sql.match(/\w+/g))].flatMap((name) => home.tables.get(name) ?? []);
+    this.#written = written === undefined ? undefined : home.tables.get(written);
+    if (written !== undefined && !this.#written) throw new Error(`no such table: ${written}`);
   }
 
   get(...values: SQLInputValue[]): Row | undefined {
@@ -61,14 +54,16 @@ export class Statement {
     const { database, proof } = this.#home;
     if (this.#mayWait && how === "run") this.#home.settle();
     else if (this.#mayWait) this.#home.settleForReading();
-    if (!this.#written) return this.#prepared[how](...values);
+    const use = () => prepared(database, this.sql)[how](...values);
+    if (!this.#written) return use();
     this.#written.writes += 1;
-    if (database.isTransaction) return this.#prepared[how](...values);
-    return proof.watch(() => this.#prepared[how](...values));
+    return database.isTransaction ? use() : proof.watch(use);
   }
 
   /** The number of writes so far to the tables that this statement reads. */
   get stamp(): number {
+    const { tables } = this.#home;
+    this.#read ??= [...new Set(this.sql.match(/\w+/g))].flatMap((name) => tables.get(name) ?? []);
     let writes = 0;
     for (const table of this.#read) writes += table.writes;
     return writes;
@@ -125,14 +120,14 @@ export class Statements {
     this.waiting = new WaitingWrites(clock, () => this.settle());
   }
 
-  /** Prepares the statements of one part of the journal, named by the keys of `texts`. */
-  prepare<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
-    const prepared = {} as Record<K, Statement>;
+  /** Returns the statements of one part of the journal, named by the keys of `texts`. */
+  add<K extends string>(part: string, texts: Readonly<Record<K, string>>) {
+    const added = {} as Record<K, Statement>;
     for (const name of Object.keys(texts) as K[]) {
-      prepared[name] = new Statement(`${part} ${name}`, texts[name], this);
-      this.list.push(prepared[name]);
+      added[name] = new Statement(`${part} ${name}`, texts[name], this);
+      this.list.push(added[name]);
     }
-    return prepared;
+    return added;
   }
 
   /** Runs `work` and the delayed writes in one transaction, which is on disk when this returns. */
@@ -184,7 +179,7 @@ export function rows<K extends string>(part: string, texts: Readonly<Record<K, s
 
     constructor(journal: P & { readonly statements: Statements }) {
       this.statements = journal.statements;
-      this.sql = this.statements.prepare(part, texts);
+      this.sql = this.statements.add(part, texts);
       this.parts = journal;
     }
   };
