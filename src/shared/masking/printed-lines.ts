@@ -120,7 +120,7 @@ const PART_MIN = 3;
 function hide(lines: string[], { digits, positions }: Joined): void {
   if (digits.length < DIGITS_MIN) return;
   const read = digits.join("");
-  const run = { text: read, digits, positions: digits.map((_, i) => i) };
+  const run = { text: read, digits, positions: [...digits.keys()] };
   for (const { first, length } of cardNumbersIn(run)) {
     const end = first + length;
     const line = (i: number): number => positions[i]?.line ?? 0;

@@ -140,10 +140,10 @@ export interface Form {
 export function numbersOf(text: string, region: Region): Numbers {
   const { digits, positions, groups } = groupsOf(text, region);
   const whole = { text, digits, positions };
-  const apart = groups.filter(({ isApart }) => isApart);
+  const apart = groups.flatMap(({ first, isApart }) => (isApart ? [first] : []));
   if (apart.length === 0) return { runs: [whole], forms: [] };
-  const bounds = [0, ...apart.map(({ first }) => first), digits.length];
-  return { runs: parts(whole, bounds.slice(0, -1), bounds.slice(1)), forms: forms(whole, groups) };
+  const runs = parts(whole, [0, ...apart], [...apart, digits.length]);
+  return { runs, forms: forms(whole, groups) };
 }
 
 function forms(whole: Run, groups: readonly Group[]): Form[] {
