@@ -170,6 +170,7 @@ export class Unmatched {
    * (docs/rules/19-late.md). undefined: no such result is known, or the journal cannot be read.
    */
   lateReport(orderId: string): Promise<void> | undefined {
+    if (this.#open.size === 0) return undefined;
     return this.#read(() => {
       const late = [...this.#open].find(([, row]) =>
         notChargedOrdersIn(this.#parts.matcher.whoseUnmatched(row)).includes(orderId),
