@@ -47,14 +47,14 @@ export class EventRows extends rows("events", {
     for (const event of events) this.onEvent(event);
   }
 
-  /** Like {@link commit}, but the write waits for the next commit ({@link Statements.later}). */
+  /** Like {@link commit}, but the write waits for the next commit ({@link Statements.waiting}). */
   commitLater(work: (emit: Emit) => void, written: () => void): void {
     let appended: KeptEvent[] = [];
     const write = (): void => {
       appended = [];
       work(this.#into(appended));
     };
-    this.statements.later(write, () => {
+    this.statements.waiting.add(write, () => {
       written();
       this.#onDisk(appended);
     });

@@ -52,7 +52,7 @@ export class Journal {
 
   /**
    * Opens or creates the journal file. Throws when the file cannot be used. Without a clock no
-   * write is delayed ({@link Statements.later}): each change is on disk when its method returns.
+   * write is delayed ({@link Statements.waiting}): each change is on disk when its method returns.
    */
   constructor(path: string, clock?: Clock) {
     this.database = openStore(path, migrations);

@@ -10,7 +10,7 @@ test("what is added while a commit is made is written with the next one", async 
   const written: string[] = [];
   const told: string[] = [];
   const ride = (what: string): void =>
-    statements.later(
+    statements.waiting.add(
       () => written.push(what),
       () => told.push(what),
     );

@@ -142,15 +142,6 @@ export class Statements {
     return result;
   }
 
-  /**
-   * Delays a write to the next commit, at most by `LATER_MS`. Only facts that can be learnt again
-   * after a crash may be delayed (docs/design.md 1.3). `write` is called again after a failed
-   * commit, and `written` when the write is on disk.
-   */
-  later(write: () => void, written: () => void): void {
-    this.waiting.add(write, written);
-  }
-
   /** Writes all delayed writes to the disk before it returns. */
   settle(): void {
     if (this.waiting.isEmpty || this.database.isTransaction) return;
@@ -212,6 +203,10 @@ class WaitingWrites {
     return this.#waiting.length === 0;
   }
 
+  /**
+   * Delays a write to the next commit, at most by `LATER_MS`. `write` is called again after a
+   * failed commit, and `written` when the write is on disk.
+   */
   add(write: () => void, written: () => void): void {
     this.#waiting.push({ write, written });
     // Without a clock no timer would write it.
