@@ -49,7 +49,7 @@ export class HandOffRows extends rows("handOffs", {
 })<{ events: EventRows }> {
   /** The delivery states of transactions whose acknowledgement is not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** The marks of the two databases, which are remembered with each acknowledgement. */
+  /** Stores the mark of the supervisor's database in the commit of each acknowledgement. */
   marks: Pick<StoreExchange, "remember"> | undefined;
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
