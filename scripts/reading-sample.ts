@@ -2,9 +2,9 @@
  * Draws what people read in this project, for readers who do not know it to judge.
  *   npm run reading-sample -- [--seed N] [--each N]
  * Prints N comments of src, N messages (errors, conditions, findings, thrown texts, log lines) and
- * N sentences of the books, each with its place; 60 of each without --each. A comment comes with
- * the line of code that it stands on, a sentence with its heading, because a reader sees these too.
- * The same seed draws the same places of a commit.
+ * N sentences of the books without the generated reports, each with its place; 60 of each without
+ * --each. A comment comes with the line of code that it stands on, a sentence with its heading,
+ * because a reader sees these too. The same seed draws the same places of a commit.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ const catalogs = repositoryFiles("src/shared")
   .flatMap((path) => textsOf(JSON.parse(readFileSync(join(projectRoot, path), "utf8")), path));
 
 const sentences = repositoryFiles("docs", "README.md")
-  .filter((path) => path.endsWith(".md"))
+  .filter((path) => path.endsWith(".md") && !path.startsWith("docs/reports/"))
   .flatMap(sentencesOf);
 
 print("Comments", comments);
