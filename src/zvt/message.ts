@@ -53,13 +53,11 @@ export function decodeMessage(apdu: Apdu, options: DecodeOptions = {}): Message 
   const raw = decodeRaw(apdu, options);
   const charset = options.charset ?? DEFAULT_CHARSET;
   const shape = shapeOf(apdu.control, options.answering);
-  const container = raw.fields.find(({ tags }) => tags !== null);
   return {
     name: shape?.name ?? "unknown",
     control: apdu.control,
     parts: decodeParts(raw.parts, charset),
-    fields: decodeFields(raw.fields, charset),
-    tags: container?.tags ? decodeTags(container.tags, charset) : null,
+    ...decodeFields(raw.fields, charset),
     unknownField: raw.unknownField,
   };
 }
@@ -69,21 +67,24 @@ export function errorCodeOf(control: number): number | undefined {
   return control >> 8 === 0x84 && control !== 0x8400 ? control & 0xff : undefined;
 }
 
-function decodeFields(raw: readonly RawField[], charset: Charset): FieldValues {
+function decodeFields(
+  raw: readonly RawField[],
+  charset: Charset,
+): Pick<Message, "fields" | "tags"> {
   const values: Partial<Record<FieldName, FieldValue>> = {};
   const contents = new Map<number, Uint8Array>();
-  for (const { number, content } of raw) {
+  let container: Message["tags"] = null;
+  for (const { number, content, tags } of raw) {
     const earlier = contents.get(number);
     if (earlier && !sameBytes(earlier, content)) {
       throw new ZvtCodecError("duplicate-field", `field ${number.toString(16)} stands there twice`);
     }
     contents.set(number, content);
     const entry = fieldsByNumber.get(number);
-    if (entry && entry.as !== "container") {
-      values[entry.name] = decodeValue(entry.as, content, charset);
-    }
+    if (tags) container = decodeTags(tags, charset);
+    else if (entry) values[entry.name] = decodeValue(entry.as, content, charset);
   }
-  return values as FieldValues;
+  return { fields: values as FieldValues, tags: container };
 }
 
 function decodeParts(raw: readonly RawPart[], charset: Charset): Partial<PartValues> {
