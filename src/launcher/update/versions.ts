@@ -231,7 +231,7 @@ export async function leaveToReader(
     .filter((name) => isWhole(name, root))
     .sort((a, b) => Number(b === last) - Number(a === last) || compareVersions(b, a))
     .find((version) => version !== own && canRead(root, version, dataDirectory) === true);
-  if (to === undefined) return undefined; // the programs then report that the stores are unreadable
+  if (to === undefined) return undefined; // no version can read the stores, as the programs report
   output.fault(
     `the file "current" names no whole version, and ${own} cannot read these stores: ` +
       `${to} is named and started`,

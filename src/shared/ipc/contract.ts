@@ -222,7 +222,7 @@ export const supervisorMessages = {
       orderReturnedMinor,
     }),
   },
-  /** Lists what a person has to find out at the gateway, at most `limit` entries of each kind. */
+  /** Lists lost answers and duplicates to clear up at the gateway, at most `limit` of each kind. */
   "gateway-open": {
     request: z.object({ limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: openAtGatewaySchema,

@@ -77,7 +77,7 @@ class FileContent {
         return true;
       }
       if (known?.cookie === this.#cookie) return false;
-      // Another program has compacted the database, so the checked page has moved or will move.
+      // Another program has compacted the database, which moves the checked page: find it anew.
       this.#learn();
       return true;
     } catch (error) {

@@ -76,7 +76,7 @@ export class Store extends Tables {
     this.#writeFile();
   }
 
-  /** Begins a new session after a copy was made, so that the copy counts as older. */
+  /** Begins a new session after a backup copy was made, which lacks the session: it is older. */
   copied(): void {
     this.#session = this.#newSession();
     this.#writeFile();

@@ -160,7 +160,7 @@ export function returnedOfKnown(transaction: Transaction, store: OperationStore)
   return sums.length === 0 ? 0 : Math.min(...sums);
 }
 
-/** Returns whether the gateway may have, or still make, more transactions than it has named. */
+/** Whether the gateway may have, or still get, more copies of our transaction than it has named. */
 export function hasOrMayHaveOthers(transactionId: string, store: OperationStore): boolean {
   return store.copiesOf(transactionId).length < store.copiesPossible(transactionId);
 }

@@ -88,7 +88,7 @@ export function decideLookup(
     case "ours":
       return { ...decided, next: "sent", uncertain: { ...before, lookUpNext: false } };
     case "other":
-      // A requeued item is sent without a lookup, because the operator has checked the gateway.
+      // If an operator requeues the item, it is sent without a lookup: the operator has checked.
       return { ...decided, next: "parked", uncertain: { ...before, lookUpNext: false } };
     case "absent": {
       const { absentSinceMs } = before;

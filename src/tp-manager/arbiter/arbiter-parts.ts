@@ -23,7 +23,7 @@ export interface ArbiterSettings {
   readonly resetLimitMs: number;
   /** The longest time that an end of day may take. */
   readonly telecollectionLimitMs: number;
-  /** TERMINAL_SHARED: another till uses the terminal too, so its totals include other sales. */
+  /** The setting TERMINAL_SHARED: the terminal's totals also include the sales of another till. */
   readonly terminalShared: boolean;
 }
 
@@ -44,9 +44,9 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
    * terminal. Without this member there is no probation.
    */
   readonly probation?: Pick<Probation, "isOn" | "over" | "received"> | undefined;
-  /** Proves that written records survive a restart; undefined: nothing is proved. */
+  /** Proves by test writes that written records survive a restart; undefined: no proof is made. */
   readonly proof?: WriteProof | undefined;
-  /** The name of the terminal's setup; see {@link LearnedFrom.setup}. */
+  /** A text that changes with the protocol and its settings (see {@link LearnedFrom.setup}). */
   readonly setup: string;
 }
 
@@ -60,7 +60,7 @@ export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
  * copy does not know all sales (docs/rules/17-loss.md).
  */
 interface ArbiterGuard {
-  /** Resolves when the supervisor's orders are imported; undefined: no import is needed. */
+  /** Resolves when the supervisor's orders are in the journal; undefined: no import is needed. */
   whole(signal: AbortSignal): Promise<void> | undefined;
   /** Stores an unmatched sale. Returns whether the sale proves that the journal lost data. */
   noteSale(now: Stored): boolean;

@@ -25,14 +25,14 @@ const QUIET_MS = 300_000;
 /** The shortest and the longest pause between two ends of day; each failure doubles the pause. */
 const PAUSE_MIN_MS = 60_000;
 const PAUSE_MAX_MS = 3_600_000;
-/** The age at which an earlier end of day no longer counts for the terminal's present demand. */
+/** How old an end of day has to be so that a demand of the terminal counts as a new demand. */
 const RECENT_MS = 6 * 3_600_000;
-/** The number of newest payments checked, because an older payment can end after the newest one. */
+/** How many of the newest payments are checked for a recent end: an older one can end last. */
 const PAYMENTS_CHECKED = 50;
 /** The pause before a terminal that did not answer is asked again. */
 const RETRY_MS = 60_000;
 const ASK_LIMIT_MS = 10_000;
-/** The refusals that raise no alarm: they pass by themselves, or another alarm was raised. */
+/** The refusals of an end of day without an alarm: they pass, or another alarm was raised. */
 const waitFor = ["TERMINAL_BUSY", "TERMINAL_IN_DOUBT", "TERMINAL_CHANGED", "STOPPING"];
 
 /**
@@ -88,7 +88,7 @@ export class ClosingKeeper {
     try {
       if (!this.#isQuiet()) return CHECK_MS;
       await answerWithin(clock, ASK_LIMIT_MS, (signal) => arbiter.lastAnswer.ask(signal));
-      // Checked again: an operator may have run the end of day, or a payment may have begun.
+      // Checked again: an operator may have run the end of day, or a payment may have begun since.
       if (!this.#isDemanded) return undefined;
       if (!this.#isQuiet()) return CHECK_MS;
       log.info("the end of day that the terminal demands begins now");
@@ -109,7 +109,7 @@ export class ClosingKeeper {
     // Waits for recovery, unless the terminal refuses all probes until its end of day has run.
     if (arbiter.inquiries.isAsking && !arbiter.inquiries.isLockedOut) return false;
     const nowMs = clock.now();
-    // The distance counts in both directions, because the wall clock can jump either way.
+    // A time in the future counts like one in the past: the wall clock may have been set back.
     const sinceMs = (atMs: number): number => Math.abs(nowMs - atMs);
     const isLocked = arbiter.terminal.state.status?.cr === "2";
     if (!isLocked && this.#endsOfPayments.some((atMs) => sinceMs(atMs) < QUIET_MS)) return false;

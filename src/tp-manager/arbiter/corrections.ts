@@ -66,7 +66,7 @@ export function giveBack(now: Stored, parts: ArbiterTools): string | undefined {
   return attempt.request.orderId;
 }
 
-/** Returns the sale that {@link giveBack} would mark as reversed. Throws when the journal fails. */
+/** Returns the sale that the terminal's stored reversal reversed. Throws when the journal fails. */
 export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined {
   if (now.last.kind !== "transaction") return undefined;
   const { report } = now.last;
@@ -83,7 +83,7 @@ export function givenBack(now: Stored, parts: ArbiterTools): Attempt | undefined
   return undefined;
 }
 
-/** Whether the reversal took this sale back, by the same checks as before our own reversals. */
+/** Whether a stored reversal reversed this sale; the checks are those before our own reversals. */
 function isGivenBack(
   { state, baseline, startedAtMs, transactionId }: Attempt,
   now: Stored,
@@ -95,7 +95,7 @@ function isGivenBack(
   }
   if (!givesBack(state.report, reversal)) return false;
   if (parts.terminalLog.wasClosedSince(startedAtMs, transactionId)) return false;
-  // No sale is certain if the journal lost data since: trace numbers may have started again.
+  // No sale is certain if the journal lost data after it: trace numbers may have restarted.
   if (parts.records.nextCommand(transactionId) === lostSince) return false;
   const sold = { transactionId, report: state.report };
   return freshnessOf(sold, now, parts).freshness === "reversed";

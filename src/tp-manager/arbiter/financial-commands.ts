@@ -17,7 +17,7 @@ import type { Recovery } from "./recovery.ts";
 import type { IdentityCheck } from "./terminal-identity.ts";
 import type { Held, TerminalLease } from "./terminal-lease.ts";
 
-/** What the commands that take a lease need. */
+/** What the commands that take a lease (the exclusive use of the terminal) need. */
 export interface CommandParts extends ArbiterTools {
   readonly lease: TerminalLease;
   readonly identityCheck: IdentityCheck;
@@ -227,7 +227,7 @@ export class RunningPayment {
     this.#parts = parts;
   }
 
-  /** See {@link PaymentRun.decide}. undefined: no payment of that order is on the terminal. */
+  /** Decides about the goods of a sale. undefined: no payment of that order is on the terminal. */
   decide(orderId: string, decision: GoodsDecision): ReturnType<PaymentRun["decide"]> | undefined {
     const { held } = this.#parts.lease;
     if (held?.orderId !== orderId) return undefined;
@@ -240,12 +240,12 @@ export class RunningPayment {
     return held?.orderId === orderId && held.run?.goodsAwaitedUntilMs !== undefined;
   }
 
-  /** Cancels the payment; resolves when the terminal accepts that. Its answer has the outcome. */
+  /** Asks the terminal to cancel; resolves when it agrees. The payment's answer has the outcome. */
   async cancel(): Promise<void> {
     const { lease, terminal, inquiries } = this.#parts;
     const { held } = lease;
     if (!terminal.cancel) {
-      // A payment that runs or begins may still charge its order, whatever this call answers.
+      // A payment that runs or begins may still charge its order, whatever a cancel is answered.
       const charged = held || inquiries.isAsking ? "unknown" : "no";
       throw new AppError("NOT_SUPPORTED", "This terminal cannot be cancelled.", { charged });
     }

@@ -6,7 +6,7 @@ import { type EarlierProbe, isUnchanged, type Probe } from "../matching/facts.ts
 import type { Conclusion, Verdict } from "../matching/table.ts";
 import { type Terminal, type TerminalIdentity, TerminalUnavailable } from "../terminal/terminal.ts";
 
-/** A matter that only a probe of the terminal can clear up. Throws when the journal fails. */
+/** A question that only a probe of the terminal can answer. Throws when the journal fails. */
 export interface Question {
   readonly key: string;
   /**
@@ -14,7 +14,7 @@ export interface Question {
    * when no question about an order waits for the same terminal.
    */
   readonly orderId: string | null;
-  /** Fields that name the matter in log lines. */
+  /** The fields of log lines that name the order or the transaction of the question. */
   readonly about: object;
   /** The terminal that has to be probed. The answer of another terminal does not count. */
   readonly identity: TerminalIdentity;
@@ -22,11 +22,11 @@ export interface Question {
   readonly blocks: boolean;
   /** Returns whether the question still needs an answer; an operator may have settled the order. */
   isOpen(): boolean;
-  /** Returns what a probe proves about the question. `earlier` is the previous probe for it. */
+  /** Returns what `probe` proves about the question. `earlier`: the previous probe, if any. */
   judge(probe: Probe, earlier: EarlierProbe | null): Verdict;
   /** Writes the conclusion of the question. `probe` is null when the terminal was never asked. */
   conclude(conclusion: Conclusion, probe: Probe | null): void;
-  /** Stores a probe that proves nothing yet. */
+  /** Stores a probe of the terminal that proves nothing about the question yet. */
   note(verdict: Verdict, probe: Probe): void;
 }
 
@@ -124,8 +124,8 @@ export class Inquiries {
   }
 
   /**
-   * Asks a question until it is concluded, with or without proof. Two calls with one question get
-   * the same conclusion. Never rejects. Ends early, without a conclusion, when the connector stops.
+   * Asks until the question is concluded, with or without proof; a second call for a question waits
+   * for the first. Never rejects. A stop of the connector ends the call without a conclusion.
    */
   ask(question: Question): Promise<void> {
     const known = this.#open.get(question.key);
@@ -210,7 +210,7 @@ export class Inquiries {
     }
   }
 
-  /** Concludes the questions that no longer need a probe. */
+  /** Concludes the questions that need no probe any more, for example after a settlement. */
   #dropAnswered(): void {
     const accepted = this.#guarded(undefined, () => this.#parts.accepted());
     for (const open of [...this.#open.values()]) {
@@ -227,7 +227,7 @@ export class Inquiries {
     }
   }
 
-  /** The open questions, without those that wait until the questions about orders are concluded. */
+  /** The open questions that may be asked now; questions about orders come first. */
   get #askable(): Open[] {
     const all = [...this.#open.values()];
     const ofOrders = all.map(({ question }) => question).filter(({ orderId }) => orderId !== null);

@@ -145,7 +145,7 @@ export class OneWay {
         return true;
       }
       const attempt = answer.answer === "one" ? answer.candidate.attempt : undefined;
-      // Not taken while the attempt's own payment runs and has not written its outcome.
+      // A late result is not stored while its attempt's payment runs and has no written outcome.
       if (attempt && isPaying(attempt.state)) return false;
       const because = answer.answer === "one" ? textOfProof(answer.proof) : "";
       if (attempt && this.#follow(attempt, report, because)) this.learn(report);
@@ -166,7 +166,7 @@ export class OneWay {
   endStored(attempt: Attempt): Attempt {
     const { state, baseline } = attempt;
     const { cannotRefuse } = this.#parts.terminal.capabilities;
-    // An attempt whose terminal had an identity or a storage is of another protocol: left alone.
+    // An attempt at a terminal with an identity or a storage is of another protocol: left alone.
     const { identity = {}, last } = baseline ?? {};
     const isOfIts = last?.kind === "not-told" && Object.values(identity).every((name) => !name);
     if (!cannotRefuse || !isOfIts || !isInDoubt(state) || "sale" in state) return attempt;

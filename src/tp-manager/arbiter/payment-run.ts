@@ -70,7 +70,7 @@ export class PaymentRun {
         {
           ...orderOf(request),
           get reference() {
-            return referenceOf(transactionId); // computed only by drivers that send a reference
+            return referenceOf(transactionId); // computed only when a driver reads the reference
           },
           inSync: () => this.#isInSync,
         },
@@ -159,7 +159,7 @@ export class PaymentRun {
   get goodsAwaitedUntilMs(): number | undefined {
     const { state } = this.writer.attempt;
     if (!this.#isUndecided || !isPaying(state)) return undefined;
-    // If the last report does not agree, the terminal has stopped waiting for the goods.
+    // The terminal waits for the goods only while its last report agrees with the request.
     return state.last?.judgement === "agrees" ? state.goods?.decideByMs : undefined;
   }
 
@@ -232,7 +232,7 @@ export class PaymentRun {
       this.decide({ goods: "not-issued" }, "the kiosk did not say in time whether goods came out");
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
-      // No decision is needed: the terminal reverses the sale by itself later (docs/zvt.md 8.2).
+      // Without a decision the terminal reverses the sale by itself later (docs/zvt.md 8.2).
       const detail = { err: error, alarm: "journal" } as const;
       const text = "could not write to the journal that the time for the goods is over";
       this.writer.log("error", detail, text);

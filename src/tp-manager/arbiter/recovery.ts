@@ -23,9 +23,9 @@ const heardEnds = ["end-completed", "end-aborted"];
 type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
 
 /**
- * Finds out what became of attempts in doubt by asking the terminal, and never repeats a financial
- * command (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md). This
- * class decides what is asked about an attempt and writes the verdict; Inquiries when to probe.
+ * Finds out what became of attempts in doubt, without repeating a financial command
+ * (docs/rules/01-baseline.md, docs/rules/02-proof.md, docs/rules/05-evidence.md). This class
+ * decides what is asked about an attempt and writes the verdict; Inquiries decides when to probe.
  */
 export class Recovery {
   readonly #parts: RecoveryParts;
@@ -115,8 +115,8 @@ export class Recovery {
   #questionOf(attempt: Attempt, blocks: boolean, unwritten: WrittenEvent[] = []): Question {
     const { transactionId, request } = attempt;
     const lostSinceMs = this.#parts.clock.monotonicMs();
-    // Only an attempt whose own outcome could not be written is still in a running state here; the
-    // attempt of a reversal was charged when its reversal began.
+    // If the attempt is not in doubt here, its outcome could not be written: the attempt is still
+    // in a running state, or charged as it was when its reversal began.
     let isEndWritten = inDoubtStateOf(attempt) !== undefined;
     const read = (): Attempt | undefined => {
       const now = this.#parts.attempts.read(transactionId);
@@ -228,7 +228,7 @@ export class Recovery {
     }
   }
 
-  /** Whether a probe showed another sale that can be the order's, which was overwritten later. */
+  /** Whether an earlier probe showed another sale, overwritten since, that can be the order's. */
   #hadAnotherStored({ transactionId, baseline, request }: Attempt, it: TransactionReport): boolean {
     const { matcher, attempts } = this.#parts;
     return attempts.events(transactionId).some(({ kind, detail }) => {

@@ -21,7 +21,7 @@ import {
 import { Unmatched } from "./unmatched.ts";
 import { Upkeep } from "./upkeep.ts";
 
-/** The members of {@link TerminalLease} that other rooms may use; none of them reaches the wire. */
+/** The members of {@link TerminalLease} for other folders; none sends anything to the terminal. */
 const ofLease = [
   "current",
   "closed",

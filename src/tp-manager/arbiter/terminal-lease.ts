@@ -32,7 +32,7 @@ interface Work<Needs extends keyof HeldTerminal, Ready, Result> {
    * the check and the command; the work must send its command without waiting first.
    */
   run(terminal: Held<Needs>, ready: Ready, lease: Lease): Promise<Result>;
-  /** Returns the result of work refused before it began. Without it `use` rejects with `why`. */
+  /** Returns the result of refused work; without this member, `use` rejects with `why`. */
   refused?(why: AppError): Result;
 }
 
@@ -98,7 +98,7 @@ export class TerminalLease {
     });
   }
 
-  /** Throws TERMINAL_IN_DOUBT while the terminal is being asked (docs/rules/05-evidence.md). */
+  /** Throws TERMINAL_IN_DOUBT while the terminal has to be probed (docs/rules/05-evidence.md). */
   assertNothingInDoubt(): void {
     const reason = inquiryReason(this.#inquiries);
     if (reason) throw refusalBy(reason);
@@ -178,10 +178,10 @@ export interface NotReadyReason {
   /** The error code that `POST /payment` would answer. */
   readonly code: ErrorCode;
   readonly says: string;
-  /** The message in the payment's error answer; without this member that of the code is used. */
+  /** The message of the error answer; if missing, the error code's own message is used. */
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** Whether the refused order is charged; without this member the value of the code is used. */
+  /** Whether the refused order is charged; if missing, the error code's own value is used. */
   readonly charged?: Charged;
 }
 
@@ -194,7 +194,7 @@ export function closedBy(
   return undefined;
 }
 
-/** Returns why the terminal has to be asked something first (docs/rules/05-evidence.md). */
+/** Returns why the terminal has to be probed before other work (docs/rules/05-evidence.md). */
 export function inquiryReason({
   blockedBy,
   unmatchedAsked,

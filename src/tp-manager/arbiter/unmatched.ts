@@ -90,14 +90,14 @@ export class Unmatched {
       const { report } = now.last;
       if (this.#isOpen(report) || this.#wasAsked(report)) return false;
       matcher.learn(now);
-      // Asks again, as the terminal may still undo a stored reversal (docs/rules/16-fresh.md).
+      // The terminal is asked, as it may still undo a stored reversal (docs/rules/16-fresh.md).
       if (givenBack(now, this.#parts)) return this.#hold(now, report, null);
       const answer = matcher.newSale(now);
       if (!answer || !concerns(answer)) return false;
       const candidates = candidatesIn(answer);
       const isReversal = candidates.length > 0 && candidates.every(({ as }) => as === "reversal");
       if (isReversal) return false;
-      // At a shared terminal only a sale that is certainly ours is asked about, no other till's.
+      // At a terminal shared with another till, only a sale that is certainly ours is asked about.
       const isAsked = matcher.isShared
         ? answer.answer === "one"
         : candidates.length > 0 || attempts.unfinished().length > 0;
@@ -115,7 +115,7 @@ export class Unmatched {
     }
   }
 
-  /** Asks the terminal about the transaction before the next sale. false: it was asked before. */
+  /** Asks the terminal about the transaction before the next sale. false: it was already asked. */
   #hold(now: Stored, report: TransactionReport, answer: Answer | null): boolean {
     const { guard, log, matcher } = this.#parts;
     const { identity } = now;
@@ -124,7 +124,7 @@ export class Unmatched {
     if (row === "repeated") return false;
     // The question is asked first, so that the terminal is probed even if a later line fails.
     this.#ask(row);
-    // The refused payment never reaches the guard's own check, so the guard gets the sale here.
+    // The payment is refused before the journal's guard checks the sale, so the guard gets it here.
     if (answer) guard.noteSale(now);
     const what = answer ? "sale that no order knows" : "reversal that nobody here asked for";
     const text = `the terminal has stored a ${what}; it is asked about${aboutWhom(answer)}`;
@@ -348,7 +348,7 @@ const formerNames = {
   unclear: "sale-without-order-unclear",
 } as const;
 
-/** Returns the fields of the alarm, which is raised when a transaction is found and when judged. */
+/** Returns the fields of the alarm about an unmatched transaction, when found and when judged. */
 export function alarmOf(
   report: TransactionReport,
   answer: Answer | null,

@@ -67,7 +67,7 @@ interface Head {
   readonly atMs: number;
 }
 
-/** Returns the event of an input, in the current version of events. */
+/** Returns the event that an input becomes, in the current version of the event format. */
 export function eventAt<I extends Written>(atMs: number, input: I) {
   return { v: VERSION, atMs, ...input } as const;
 }
@@ -154,7 +154,7 @@ export function stepOf(
   return { atMs, kind, detail, input };
 }
 
-/** Returns the members of `detail` that the event names otherwise or the attempt's state has. */
+/** Returns the members of `detail` that follow from the event's other members or the state. */
 function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   switch (event.input) {
     case "hold":
@@ -179,7 +179,7 @@ function derivedOf(event: Written, before: AttemptState | undefined): Detail {
   }
 }
 
-/** The attempt of a stored event. `final`, its present state, has what old versions left out. */
+/** The attempt of a stored event. Its present state `final` has what old versions left out. */
 interface StepOwner {
   readonly request: PaymentRequest;
   readonly final: AttemptState;
@@ -214,7 +214,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
       return { report: (detail["observation"] as Observation)?.last?.report ?? finalReport };
     }
     case REVERSAL_BEGINS: {
-      // The state has the baseline only while the reversal has no outcome; later it is unknown.
+      // The baseline is in the state only while the reversal has no outcome; later it is unknown.
       const kept = "sale" in final && "baseline" in final ? final.baseline : nothingKnown;
       return { baseline: detail["baseline"] ?? kept };
     }

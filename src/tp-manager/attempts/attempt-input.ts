@@ -23,7 +23,7 @@ interface Inputs {
   acknowledged: object;
   /** A good report of a second sale in the same payment, which we refuse on the wire. */
   "second-sale": Reported;
-  /** The end of the command. `cancelled`: we had asked for a cancel; an approval may cross it. */
+  /** The end of the command. `cancelled`: we had asked to cancel, which an approval may cross. */
   end: { end: PaymentEnd; cancelled?: boolean };
   /**
    * The process that ran the attempt has ended, as the next start finds out. `unwritten`: the last

@@ -81,7 +81,7 @@ export class AttemptWriter {
     this.#timer ??= clock.startTimer("heard on the wire", HEARD_WITHIN_MS, () => this.settle());
   }
 
-  /** Writes the events of {@link heard} to the disk; after a failure the next write has them. */
+  /** Writes the events received by {@link heard} to the disk; if it fails, the next write does. */
   settle(): void {
     this.#timer?.clear();
     this.#timer = undefined;

@@ -45,12 +45,12 @@ interface AuditedAttempt {
   readonly handedMinor: number | null;
   /** Whether the supervisor knows, or will know, that the transaction must not be sent. */
   readonly isWithdrawn: boolean;
-  /** Returns the transaction that was handed off or imported. Called if an event needs it. */
+  /** Returns the transaction handed off or imported. Called only if an event needs it. */
   readonly handedOff: () => Transaction | null;
   readonly steps: readonly AttemptStep[];
 }
 
-/** Returns the faults of one attempt. `unknown`: kinds of unchecked events of newer versions. */
+/** Returns the faults of one attempt. `unknown`: kinds of events that this version cannot check. */
 export function auditAttempt(attempt: AuditedAttempt) {
   const faults: AuditFault[] = [];
   const report: Report = (rule, says) => faults.push(faultOf(rule, attempt, says));
@@ -75,7 +75,7 @@ interface Evidence {
   hadGoodEnd: boolean;
   /** What recovery last proved or an operator last settled; null when neither happened. */
   proved: "charged" | "not-charged" | "reversed" | "not-reversed" | null;
-  /** Whether the supervisor had the sale, which proves as much as a good report and completion. */
+  /** Whether the sale was imported from the supervisor, which only has sales that were charged. */
   wasImported: boolean;
 }
 
@@ -265,7 +265,7 @@ function checkHandOff(attempt: AuditedAttempt, report: Report): void {
   }
 }
 
-/** What a check of several attempts needs of each: of one order, or with one receipt number. */
+/** What the checks of several attempts (of one order, or with one receipt number) need of each. */
 export type AuditedSale = Pick<AuditedAttempt, "orderId" | "transactionId" | "state">;
 
 /** Returns the faults that only several attempts of one order together show. */

@@ -1,6 +1,6 @@
 import type { TerminalIdentity, TransactionReport } from "../terminal/terminal.ts";
 
-/** The kinds of items that an operator may acknowledge; each kind is the rows of a table. */
+/** The kinds of items that an operator may acknowledge; each item is a row in the journal. */
 export const acknowledgedKinds = ["unmatched", "difference", "alarm", "charge", "return"] as const;
 export type AcknowledgedKind = (typeof acknowledgedKinds)[number];
 
@@ -9,11 +9,11 @@ export const unmatchedFindings = [
   "held",
   /** The terminal's last transaction is the reversal of this transaction. */
   "reversed",
-  /** The terminal has another last transaction, though nothing was sold or closed since then. */
+  /** The terminal now has another last transaction, with no sale or end of day since this one. */
   "gone",
   /** The transaction is the sale of a known order. */
   "known",
-  /** The terminal gives no answer, or a sale or an end of day since then hides the answer. */
+  /** The terminal gives no answer, or a later sale or end of day hides the transaction. */
   "unclear",
 ] as const;
 export type UnmatchedFinding = (typeof unmatchedFindings)[number];
@@ -27,8 +27,8 @@ export interface UnmatchedRow {
   readonly report: TransactionReport;
   readonly identity: TerminalIdentity;
   /**
-   * Whether the terminal had stored the transaction unreported and no order here can have made it,
-   * so that a lost journal may have had its order (docs/rules/17-loss.md).
+   * Whether the terminal had stored the transaction without a report, and no order here can have
+   * made it: its order may have been in a journal that was lost (docs/rules/17-loss.md).
    */
   readonly isOfNoOrder: boolean;
 }

@@ -290,7 +290,7 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
       return { phase: "not-charged", outcome: withheldOr(goods, reason, last.report) };
     }
     case "agrees": {
-      // After our "not issued" this end means a reversal, perhaps unreported (docs/zvt.md 8.1).
+      // After our "no goods", an abort means a reversal, even an unreported one (docs/zvt.md 8.1).
       if (goods?.decision?.goods === "not-issued") {
         return { phase: "not-charged", outcome: withheldOr(goods, end.reason, said) };
       }

@@ -98,7 +98,7 @@ interface Contradictions {
   readonly earlier?: JudgedReport;
   /** A second sale within the payment, refused on the wire (docs/rules/20-second-sale.md). */
   readonly second?: TransactionReport;
-  /** Our ACK of a good report before the last one has arrived (elsewhere `earlierAckArrived`). */
+  /** Our ACK of an earlier good report has arrived (elsewhere `earlierAckArrived`). */
   readonly tookBefore?: true;
 }
 
@@ -126,7 +126,7 @@ export interface InDoubtState extends Contradictions {
   readonly heard?: NotCharged;
   /** The outcome that was answered before the terminal showed a sale (elsewhere `held`). */
   readonly told?: NotCharged;
-  /** Our ACK may have arrived without being recorded (elsewhere `ackMayHaveArrived`). */
+  /** Our ACK of a report may have arrived without a record (elsewhere `ackMayHaveArrived`). */
   readonly perhapsTaken?: true;
   /** Approved goods of a two-phase sale and the decision. Missing in attempts of older versions. */
   readonly goods?: Goods | null;
@@ -342,7 +342,7 @@ export const isNeverSent = (events: ReadonlyArray<Pick<AttemptStep, "kind">>): b
 /** The kinds of events whose detail holds a report of the terminal. */
 export const reportSteps = ["report", "approved", "reversal-report"] as const;
 
-/** Returns a good report of an amount alone. It has no receipt number, so it is never reversed. */
+/** Returns a good report with an amount only; without a receipt number it is never reversed. */
 export function bareReport(currency: Currency, amountMinor: number | null): TransactionReport {
   const { numeric: currencyNumeric } = currency;
   const receipt = bareReceipt(currency);

@@ -112,7 +112,7 @@ export const phaseTable = {
   },
 } as const satisfies Record<AttemptPhase, PhaseRow>;
 
-/** The columns that are replaced in attempts whose phase alone does not decide. */
+/** Replacements for columns of {@link phaseTable}, for attempts that need more than the phase. */
 export const variantTable = {
   /** A two-phase sale that waits for the decision about its goods. */
   approved: { of: "sent", status: "Approved" },

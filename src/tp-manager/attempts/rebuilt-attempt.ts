@@ -101,7 +101,7 @@ export function returnedOfKept(end: KeptEnd): number {
   return end.phase === "not-charged" ? 0 : end.returnedMinor;
 }
 
-/** Returns an attempt's outcome in the form that comparisons need (docs/rules/18-totals.md). */
+/** Returns an attempt's outcome as comparisons with totals need it (docs/rules/18-totals.md). */
 export function ledgerOutcomeOf(state: AttemptState, askedMinor: number) {
   const sale = saleOf(state)?.report;
   const reversal = isCharged(state) ? undefined : endReportOf(state);

@@ -13,7 +13,7 @@ import { openForReading } from "../../shared/store/sqlite.ts";
 import { programFile } from "../../shared/version-files.ts";
 import { type AuditPart, type AuditReport, joined, partsOf } from "./audit-journal.ts";
 
-/** The number of pages per copy step: all pages, so that another write does not restart it. */
+/** The number of pages per copy step: all pages, so that no other write restarts the copy. */
 const ALL_PAGES = 2 ** 30;
 
 /** The largest number of threads; more threads would only wait for the disk. */

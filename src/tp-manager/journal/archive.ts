@@ -68,7 +68,7 @@ const isArchivable = `
 
 const isOldEnough = "started_at_ms < ?1 AND (started_at_ms, rowid) > (?2, ?3)";
 
-/** Listings of archived orders. A position is a row number, in the order of archiving. */
+/** The SQL that lists archived orders. A position is a row number, in the order of archiving. */
 const listed = listings(
   "archived_order",
   "archived_status",
@@ -111,9 +111,9 @@ export class Archive extends rows("archive", {
   readonly #listed = this.statements.add("archived listed", listed);
 
   /**
-   * Archives, in one transaction, those of the next `limit` old attempts after `after` whose orders
-   * may be archived. Returns the number of archived orders, and in `next` where the next call
-   * begins; `next` is undefined when every old order was checked.
+   * Archives, in one transaction, the orders of the next `limit` old attempts after the position
+   * `after`, if they may be archived. Returns the number of archived orders, and in `next` where
+   * the next call begins; `next` is undefined when every old order was checked.
    */
   putAway(beforeMs: number, limit: number, after = oldest) {
     return this.statements.transaction(() => {

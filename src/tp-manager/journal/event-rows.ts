@@ -1,7 +1,7 @@
 import type { EventData, KeptEvent, KeptName } from "../attempts/event-table.ts";
 import { type Row, rows, type Statements } from "./database/statements.ts";
 
-/** The number of events that are kept (weeks of a kiosk); `GET /payments` reaches further. */
+/** The number of events that are kept (some weeks); `GET /payments` reaches further back. */
 const EVENTS_KEPT = 10_000;
 /** Old events are dropped EVENTS_KEPT / BATCHES at a time: dropping each alone writes two pages. */
 const BATCHES = 100;

@@ -48,7 +48,7 @@ export class GapRows extends rows("gaps", {
   moveTo: `UPDATE store_doubt SET taken_to = ?1, taken_over_at_ms = ?2 WHERE ended_at_ms IS NULL`,
   end: "UPDATE store_doubt SET ended_at_ms = ?, ended_by = ? WHERE ended_at_ms IS NULL",
   ofNoOrder: "UPDATE store_doubt SET unmatched = ? WHERE ended_at_ms IS NULL",
-  // An attempt without a row is archived and so older than the gap.
+  // An attempt without a row in `attempt` is archived, so it is older than the journal gap.
   concerns: `SELECT 1 FROM store_doubt WHERE ended_at_ms IS NULL AND before_attempt >
     coalesce((SELECT rowid FROM attempt WHERE transaction_id = ?), 0) LIMIT 1`,
   archived: "SELECT 1 FROM archived_order WHERE transaction_id = ?",
@@ -175,7 +175,7 @@ export class GapRows extends rows("gaps", {
     return false;
   }
 
-  /** Records a transaction of no order in the gap. A recorded reversal blocks no sale later. */
+  /** Records a transaction of no order in the gap, so that a reversal blocks no later sale. */
   addOfNoOrder(report: TransactionReport): void {
     const row = this.sql.open.get();
     if (!row) return;
@@ -184,7 +184,7 @@ export class GapRows extends rows("gaps", {
     this.sql.ofNoOrder.run(JSON.stringify([...known, report]));
   }
 
-  /** Closes the gap (operator, or end of day and 24 hours). Returns false if no gap was open. */
+  /** Closes the gap, by an operator or after end of day and 24 h. Returns false if none is open. */
   end(by: "end-of-day" | "operator", atMs: number): boolean {
     return this.sql.end.run(atMs, by).changes > 0;
   }

@@ -14,7 +14,7 @@ export type PendingHandOff = ReturnType<HandOffRows["pendingHandOffs"]>[number];
  * that makes an attempt charged also writes the transaction's row here.
  */
 export class HandOffRows extends rows("handOffs", {
-  // Sets only the body: a sale that an operator withdrew is not handed off again.
+  // Replaces only a row's body: a sale that an operator withdrew is not handed off again.
   add: `INSERT INTO hand_off (transaction_id, body) VALUES (?, ?)
     ON CONFLICT (transaction_id) DO UPDATE SET body = excluded.body`,
   // A hand-off that an operator dropped needs no withdrawal, as the supervisor never had the sale.
@@ -113,8 +113,8 @@ export class HandOffRows extends rows("handOffs", {
   }
 
   /**
-   * Returns the orders whose sale no longer stands but is at the gateway, oldest first, as long as
-   * no operator has paid the money back or acknowledged the order.
+   * Returns the orders whose sale no longer counts (reversed or corrected) but is at the gateway,
+   * oldest first, as long as no operator has paid the money back or acknowledged the order.
    */
   standingAtGateway(sinceMs: number, limit: number): string[] {
     return this.sql.standingAtGateway.all(sinceMs, limit).map((row) => String(row["order_id"]));

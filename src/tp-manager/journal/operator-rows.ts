@@ -75,7 +75,7 @@ export class DayRows extends rows("day", {
 
 export type ClosingOfDay = ReturnType<DayRows["closings"]>[number];
 
-/** The number of waiting items at which counting stops, because each request counts them anew. */
+/** How many waiting items are counted at most, because each request counts them anew. */
 const COUNTED_MAX = 1_000;
 
 const isUnmatched = "finding IN ('held', 'unclear') AND seen_ms IS NULL";
@@ -146,7 +146,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return this.sql.differences.all(limit).map(reconciliationOf);
   }
 
-  /** Whether the item may be acknowledged (again). Only a charge can become unread again. */
+  /** Whether the item can be acknowledged now; only a charge can be acknowledged repeatedly. */
   #isNews(kind: AcknowledgedKind, item: string): boolean {
     return kind === "charge" || this.acknowledgedAtMs(kind, item) === null;
   }
@@ -173,7 +173,7 @@ export class AlarmRows extends rows("alarms", {
       VALUES (?1, ?2, (SELECT ifnull(max(taken), 0) + 1 FROM alarm_taken))
     ON CONFLICT (origin) DO UPDATE SET last_id = ?2, taken = excluded.taken`,
 })<{ events: EventRows }> {
-  /** The supervisor's database and its last stored alarm's id; undefined before the first. */
+  /** The supervisor's database and the id of its last stored alarm; undefined before the first. */
   get last() {
     const row = this.sql.last.get();
     return row && { origin: String(row["origin"]), id: Number(row["last_id"]) };

@@ -31,7 +31,7 @@ const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS
 
 /** The facts that the archive stores of an attempt, next to its order, amount and ids. */
 export interface Kept {
-  /** The facts for end-of-day comparisons; missing if it is too late (docs/rules/18-totals.md). */
+  /** The facts for end-of-day comparisons; missing when none follows (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
   /** The whole currency, so that its code is still understood if the currency is abolished. */
   readonly currency: Currency;

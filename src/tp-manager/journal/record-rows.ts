@@ -68,7 +68,7 @@ export class RecordRows extends rows("records", {
       AND NOT EXISTS (SELECT 1 FROM attempt_event
         WHERE attempt_event.transaction_id = attempt.transaction_id)
     ORDER BY rowid LIMIT 1`,
-  // Names its index, because SQLite would otherwise read every event.
+  // The query names its index, because SQLite would otherwise read every event.
   nextReversal: `SELECT * FROM attempt_event INDEXED BY attempt_event_reversal
     WHERE kind = '${REVERSAL_BEGINS}' AND id > ? ORDER BY id LIMIT 1`,
   position: "SELECT rowid AS position FROM attempt WHERE transaction_id = ?",

@@ -53,7 +53,7 @@ export class TerminalRows extends rows("terminalLog", {
   dropUnmatched: `DELETE FROM unexpected_report INDEXED BY unexpected_report_passing
     WHERE id <= ? AND finding NOT IN ('open', 'held')`,
   openUnmatched: "SELECT * FROM unexpected_report WHERE finding = 'open' ORDER BY id",
-  // A journal that was lost or restored may lack a sale, so a journal gap since then counts too.
+  // A journal gap counts as a sale, because a lost or restored journal may lack a sale.
   soldSince: `WITH seen (before) AS (SELECT before_attempt FROM unexpected_report WHERE id = ?)
     SELECT EXISTS (SELECT 1 FROM attempt INDEXED BY attempt_sold
         WHERE (${mayBeSold}) = 1 AND ${mayBeSold} AND rowid >= (SELECT before FROM seen))
@@ -61,7 +61,7 @@ export class TerminalRows extends rows("terminalLog", {
         WHERE before_attempt >= (SELECT before FROM seen)) AS sold`,
   closedSince: `SELECT EXISTS (SELECT 1 FROM ${closings} WHERE ${mayHaveClosed} AND id >=
     (SELECT before_telecollection FROM unexpected_report WHERE id = ?)) AS closed`,
-  // Results that turned out to belong to an order, or to have charged nothing, do not count.
+  // Results that proved to be of an order, or to have charged nothing, are not unmatched.
   wasUnmatchedSince: `SELECT max(before_attempt) >=
       (SELECT rowid FROM attempt WHERE transaction_id = ?) AS seen
     FROM (SELECT before_attempt FROM unexpected_report

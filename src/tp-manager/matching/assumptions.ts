@@ -121,7 +121,7 @@ export function takenForGranted(
   const family = familyOf(terminal);
   const isNameless = terminal.namesNoPayment === true;
   const isOn = (name: Assumption): boolean => {
-    // "one-result-each" is not needed where every kind of result has carried our reference.
+    // The assumption "one-result-each" is not needed if every kind of result had our reference.
     const isSpared =
       name === "one-result-each" && learned && echoes.every((fact) => learned.has(fact));
     return holds.has(name) && !isSpared;
@@ -136,7 +136,7 @@ export function takenForGranted(
   const shown = factNames.flatMap((fact) => {
     const { family: its, of: name } = factTable[fact];
     if (its !== family || (isNameless && name === "echoes-reference")) return [];
-    /** null: neither an example nor a counterexample has come. false: a counterexample came. */
+    /** null: the terminal has shown neither an example nor a counterexample; false: the latter. */
     const holds = learned.has(fact) || (learned.refuted(fact) ? false : null);
     return [{ name, says: catalogue.facts[fact], holds }];
   });

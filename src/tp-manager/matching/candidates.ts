@@ -109,11 +109,11 @@ function candidacyByTime(attempt: Attempt, found: ObservedRecord): Candidacy {
   const { startedAtMs, endedAtMs, baseline } = attempt;
   const limitMs = saleLimitMs(attempt.request, found.limitMs);
   const asked = askedOf(attempt, limitMs);
-  // The distance counts in both directions, because the wall clock can jump either way.
+  // A time in the future counts like one in the past: the wall clock may have been set back.
   const isNear = Math.abs(atMs - (endedAtMs ?? startedAtMs)) <= limitMs;
   const isLate = source === "late" && isNear;
   const byClock = isFromPayment(asked, record);
-  // A new record that is read soon may be of this payment although its own time disagrees.
+  // A new record read soon after the payment may be its own, although its time disagrees.
   const isWrong = byClock === false && isNear && isStoredSince();
   const isTimely = isLate ? true : isWrong ? null : byClock;
   const unfit = unfitFor(asked, record);

@@ -144,7 +144,7 @@ export interface NextFound {
   readonly formerReceipt: string | null;
 }
 
-/** Stands for the next command after the journal lost data: any command may have run unknown. */
+/** Stands for the next command after the journal lost data: any unknown command may have run. */
 export const lostSince: NextFound = {
   identity: anyTerminal,
   found: { kind: "not-told", why: "the journal was lost or restored since" },
@@ -247,7 +247,7 @@ function asBefore(
   return isWaiting || isWatched || numberUnused(inquiry, known) === true ? "same" : "unsure";
 }
 
-/** Whether the storage is unchanged; two empty storages within one run of probes count as such. */
+/** Whether the storage is unchanged, as two empty storages within one run of probes also are. */
 export function isUnchanged(a: LastTransaction, b: LastTransaction): boolean {
   return (a.kind === "none" && b.kind === "none") || compareStored(a, b) === "same";
 }

@@ -63,7 +63,7 @@ export function match(found: ObservedRecord, view: JournalView, assumptions: Ass
 
 function matched(found: ObservedRecord, view: JournalView, assumptions: Assumptions): Answer {
   const isOwn = assumptions.has("own-report");
-  // Without "own-report" our command's report may be another till's and so proves nothing here.
+  // Without the assumption "own-report", our command's report may be another till's: no proof.
   const known = isOwn ? knownAs(found, view) : undefined;
   if (known?.answer === "one" || known?.isCertain) return known;
   const isFresh = assumptions.has("fresh-storage");
@@ -76,7 +76,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   );
   const others = fitting.filter((one) => !isDeclined(one));
   const isShared = !assumptions.has("sole-user");
-  // A declined attempt is a candidate only if no other is and the record is new and surely ours.
+  // A declined attempt counts only if no other is a candidate and the record is new and ours.
   const left = others.length > 0 || isShared || !isNew ? others : declined;
   const [only] = left;
   if (!only) {
@@ -97,7 +97,7 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
   return many(left, why);
 }
 
-/** Returns why no attempt is certain; undefined when the first candidate is certain. */
+/** Returns why no attempt certainly made the record; undefined if the first candidate did. */
 function whyNotOne(
   left: readonly Fitting[],
   {
@@ -333,7 +333,7 @@ interface Candidates {
   readonly owner: Attempt | undefined;
 }
 
-/** How far the clock may jump without excluding a candidate; CLOCK_SLACK_MS if sales store fast. */
+/** How far a clock may jump before a candidate is excluded; second: if sales are stored at once. */
 const SLACK_MS = 36 * 3_600_000;
 const CLOCK_SLACK_MS = 3_600_000;
 
@@ -421,7 +421,7 @@ function endOf(
   );
   const atMs = end?.atMs ?? startedAtMs;
   if (end === undefined || end.kind === REVERSAL_BEGINS) return atMs + limitMs + BASELINE_AGE_MS;
-  // A lost command that a probe proved uncharged needs no extra time for a later baseline.
+  // A lost command that a probe proved uncharged needs no margin for a later baseline's age.
   const wasAsked = losses.includes(end.kind) && isNotCharged(state);
   return wasAsked ? atMs : atMs + BASELINE_AGE_MS;
 }

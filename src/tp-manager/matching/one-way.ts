@@ -129,7 +129,7 @@ export function ambiguousWith(
   line: OneWayLine & { readonly namesNothing: boolean },
 ): readonly Attempt[] {
   if (journal.attempts.unfinished().length === 0) return [];
-  // A settled order does not count, because a kiosk with one price must go on selling.
+  // An order that a person settled does not count: a kiosk with one price must go on selling.
   const open = recentOf(journal, line.holds).owed.filter(({ state }) => isInDoubt(state));
   if (open.length === 0) return [];
   const isNameless = line.namesNothing || newestNamesNothing(journal);
@@ -326,7 +326,7 @@ interface Recent {
   readonly sent: readonly Attempt[];
   /** The attempts whose result may still come: attempts in doubt, or settled by a person. */
   readonly owed: readonly Attempt[];
-  /** Whether older attempts are left out because results come in order. */
+  /** Whether older attempts are left out: results come in order, so theirs come no more. */
   readonly isCut: boolean;
 }
 

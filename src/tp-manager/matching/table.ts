@@ -84,7 +84,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     unmatched: "no-answer",
   },
   {
-    // A sale that the terminal had stored stays this order's or another's, unless it was reversed.
+    // A sale that the terminal had stored, of this order or another, stands unless reversed.
     holds: ({ held, takesBack }) => held && takesBack !== "ours",
     because: "the terminal held a sale that can be that of this order and of another one",
     sale: "unsettled",
@@ -240,7 +240,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    // A part of the goods was reported and acknowledged; the terminal still shows the whole sale.
+    // The report of a part of the goods was acknowledged, but the whole sale is stored.
     holds: (facts) => facts.approvalAcked && isMoreThanReported(facts),
     because: "the terminal shows the sale with more than it had reported and we had acknowledged",
     sale: "unsettled",
@@ -351,7 +351,7 @@ export function judge(
 export function judgeByNext(inquiry: Inquiry, known: Known): Conclusion | undefined {
   const { next } = known;
   if (!next?.served || inquiry.about === "unmatched") return undefined;
-  // Only if a reported failure is final (abort-final) had the terminal ended the earlier command.
+  // Without "abort-final", an earlier command may have gone on after a reported failure.
   if (!known.holds.has("abort-final")) return undefined;
   const probe = {
     identity: next.identity,

@@ -215,7 +215,7 @@ export class Orders {
     return { attempt: now, delivery, replayed };
   }
 
-  /** Looks up an order while the journal has a gap; undefined: the journal knows all of it. */
+  /** Looks up an order elsewhere while the journal has a gap; undefined: no lookup is needed. */
   #find(orderId: string): Promise<void> | undefined {
     if (this.#running?.request.orderId === orderId) return undefined;
     return this.#parts.guard.find(orderId);

@@ -90,7 +90,7 @@ export class GatewayOperations {
     for (const attempt of returns.openReturns()) {
       if (isClosed()) return;
       const { transactionId, openReturn } = attempt;
-      // Skips an operation on its way, because the supervisor forbids operations that it lacks.
+      // Skips an operation on its way: the supervisor would forbid one that has not arrived yet.
       if (openReturn && this.#sending.has(openReturn.operationId)) continue;
       await this.reconcile(attempt).catch((err: unknown) =>
         log.debug({ transactionId, err }, "the outcome of a cancel or refund is still unknown"),
@@ -195,7 +195,7 @@ export class GatewayOperations {
       const reserved = { kind, amountMinor: returnMinor, transactionPublicId };
       open = this.#reserve(attempt, { operationId, ...keyed, ...reserved });
     }
-    // A refund names its amount, which is compared with the answer's (docs/rules/21-agree.md).
+    // A refund's amount is compared with that in the gateway's answer (docs/rules/21-agree.md).
     const all = kind === "refund" ? leftMinor : undefined;
     const amountMinor = kind === "cancel" ? null : (returnMinor ?? wanted ?? all ?? null);
     const request = { operationId, kind, transactionPublicId, amountMinor, exponent };
@@ -376,7 +376,7 @@ export class GatewayOperations {
     if (isNews) alarmReturnedTwice(log, after);
   }
 
-  /** Notes a sum paid back without a reservation: the supervisor's, or ours plus `addedMinor`. */
+  /** Notes a sum paid back without a reservation: the supervisor's, or ours with `addedMinor`. */
   #note(known: Attempt, { orderReturnedMinor = 0 }: OperationResult, addedMinor = 0): void {
     const added = addedMinor > 0 ? known.returnedMinor + addedMinor : 0;
     const returnedMinor = Math.max(orderReturnedMinor, added);
@@ -405,8 +405,8 @@ async function aboutOrder<T>(
 }
 
 /**
- * Throws unless the order is charged and no return is open, as for a reversal. `partMinor`: the
- * amount of a partial refund, which may be the repetition of the open refund.
+ * Throws unless the order is charged and no return is open; reversals have the same condition.
+ * `partMinor`: the amount of a partial refund, which may be the repetition of the open refund.
  */
 function assertChargedStill(attempt: Attempt, partMinor: number | undefined): void {
   const { gateway } = rowOf(attempt);

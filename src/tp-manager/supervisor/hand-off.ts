@@ -54,7 +54,7 @@ export class HandOff {
   #sentLast: string | undefined;
   readonly #task: Retrying;
   #parkedTimer: Timer | undefined;
-  /** Whether a row may be parked. Only this object parks rows, so it need not count the rows. */
+  /** Whether a hand-off may be parked. Only this object parks them, so no query counts them. */
   #mayBeParked = true;
   #failing: Pick<HandOffStall, "reason" | "sinceMs"> | null = null;
 

@@ -37,7 +37,7 @@ interface GuardParts {
   readonly link: SupervisorLink;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** TERMINAL_SHARED: another till uses the terminal too, so an unknown sale proves no loss. */
+  /** The setting TERMINAL_SHARED: with another till there, an unknown sale proves no loss. */
   readonly isShared: boolean;
   /** Called when the supervisor's database may be lost too, which only a resync can mend. */
   readonly onSupervisorLacks: () => void;
@@ -94,7 +94,7 @@ export class StoreGuard {
     this.start(true);
   }
 
-  /** The open gap; undefined when the journal is whole or cannot be read (others report this). */
+  /** The open gap; undefined when the journal is whole, or unreadable (which others report). */
   get open(): JournalGap | undefined {
     try {
       return this.#parts.gaps.open();
@@ -188,7 +188,7 @@ export class StoreGuard {
         details: { receiptNumber: sale.receiptNumber, amountMinor, sale: textOfSale(sale) },
       });
     }
-    // The gap was opened by this very check, so the order id has not been looked up yet.
+    // This check has just opened the gap, so the order id has not been looked up yet.
     if (isSign) throw new AppError("STORES_DISAGREE");
   }
 

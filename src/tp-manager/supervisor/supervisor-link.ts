@@ -8,7 +8,7 @@ import type {
 
 type Name = Exclude<keyof typeof supervisorMessages, "stop">;
 
-/** The time limit for an answer of the supervisor: the sum of the members. */
+/** The time limit for an answer of the supervisor: the sum of the members' times. */
 interface Limit {
   readonly ms: number;
   /** The number of requests to the gateway for the answer, each with its own time limit. */
@@ -29,10 +29,10 @@ const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },
   "gateway-operation": { ms: 5_000, gatewayRequests: 1 },
-  // Includes one gateway time limit, because the operation may still be under way there.
+  // The limit includes one gateway request, because the operation may still be under way there.
   "gateway-key": { ms: 5_000, gatewayRequests: 1 },
   "gateway-operation-end": { ms: 5_000, gatewayRequests: 1 },
-  // Short, because a kiosk waits for the answer, and a reversal needs no gateway history.
+  // Short: a kiosk waits for the answer, and a reversal goes on without the gateway's history.
   "gateway-history": { ms: 1_000 },
   // /health and /metrics must answer soon, even if the supervisor does not.
   status: { ms: 1_000 },

@@ -8,7 +8,7 @@ export interface FaultTable {
 }
 
 interface FaultKind {
-  /** The properties that the terminal's lines must have for the fault to strike. */
+  /** The properties, such as TCP or serial, that the terminal's line must have for this fault. */
   readonly needs?: readonly LineTrait[];
   readonly description: string;
   /** The arguments of this kind of fault; they may replace arguments that all faults have. */

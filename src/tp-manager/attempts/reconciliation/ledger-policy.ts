@@ -107,8 +107,8 @@ export function missingBetween(
 }
 
 /**
- * How many payments without a charge must lie between sales whose numbers have no gap before a
- * missing receipt number proves something. A terminal may also number declines, cancelled payments
+ * A missing receipt number proves something only if at least this many uncharged payments lay
+ * between sales whose numbers had no gap. A terminal may also number declines, cancelled payments
  * and its own receipts; only a terminal that has shown to number sales and reversals alone is
  * judged.
  */
@@ -233,7 +233,7 @@ function sets(candidates: readonly Candidate[], sumMinor: number, size: number):
   });
 }
 
-/** Keeps the likeliest sets: with missing receipt numbers, not declined, of unknown outcome. */
+/** Keeps the likeliest sets: orders near missing numbers, not declined, of unknown outcome. */
 function mostLikely(found: readonly Candidate[][]): readonly Candidate[][] {
   const signs: ReadonlyArray<(entry: PlacedEntry) => boolean> = [
     ({ isInGap }) => isInGap,

@@ -156,7 +156,7 @@ function comparedEntries(
 
 /**
  * Returns the ends of day after which the closed receipt numbers may begin, newest first. Each has
- * its last number: the reported number, or else that of the last known sale before it.
+ * its last receipt number: the reported one, or else that of the last known sale before it.
  */
 function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEntry[]) {
   let lastNumber: number | null = null;

@@ -149,7 +149,7 @@ export const migrations: readonly Migration[] = [
     UNIQUE (order_id, number)
   ) STRICT;
   `,
-  // Adds who asked for an end of day. A demand of the terminal is not met twice at once.
+  // Adds who asked for an end of day, so that one demand of the terminal is not met twice.
   `
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
@@ -184,7 +184,7 @@ export const migrations: readonly Migration[] = [
     ended_at_ms INTEGER
   ) STRICT;
   `,
-  // Adds the newest end of day before each attempt, as times can jump. NULL: an older version.
+  // Adds to each attempt the last end of day before it, because times can jump. NULL: unknown.
   `
   ALTER TABLE attempt ADD COLUMN after_telecollection INTEGER;
   `,
@@ -192,7 +192,7 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE attempt ADD COLUMN returned_some INTEGER NOT NULL DEFAULT 0;
   `,
-  // Adds the first end of day that can have closed the reported sale; 0 in older rows: unknown.
+  // Adds the first end of day that can have closed an unmatched sale; 0 in older rows: unknown.
   `
   ALTER TABLE unexpected_report ADD COLUMN before_telecollection INTEGER NOT NULL DEFAULT 0;
   `,
@@ -216,7 +216,7 @@ export const migrations: readonly Migration[] = [
     WHERE name = 'alarm';
   CREATE INDEX alarm_taken_newest ON alarm_taken (taken);
   `,
-  // Adds comparisons of end-of-day totals and missing receipt numbers (docs/rules/18-totals.md).
+  // Adds results of comparing end-of-day totals and receipt numbers (docs/rules/18-totals.md).
   `
   CREATE TABLE reconciliation (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -273,7 +273,7 @@ export const migrations: readonly Migration[] = [
   ) STRICT;
   CREATE INDEX store_doubt_open ON store_doubt (id) WHERE ended_at_ms IS NULL;
   `,
-  // Adds whether no known order can have made the transaction. Older rows get 0: no loss is proven.
+  // Adds whether no known order can have made an unmatched transaction; older rows get 0 (no).
   `
   ALTER TABLE unexpected_report ADD COLUMN unmatched INTEGER NOT NULL DEFAULT 0;
   `,

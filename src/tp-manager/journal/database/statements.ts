@@ -187,13 +187,13 @@ class WaitingWrites {
   readonly #clock: Clock | undefined;
   readonly #settle: () => void;
   #waiting: Array<{ readonly write: () => void; readonly written: () => void }> = [];
-  /** The number of waiting writes, counted from the first, that the open transaction contains. */
+  /** The number of delayed writes, counted from the first, that the open transaction contains. */
   #written = 0;
   #timer: Timer | undefined;
   /** Called when the timer's commit failed. The next commit contains the delayed writes again. */
   onFault: (error: unknown) => void = () => {};
 
-  /** `settle` commits the waiting writes. */
+  /** `settle` commits the delayed writes to the database. */
   constructor(clock: Clock | undefined, settle: () => void) {
     this.#clock = clock;
     this.#settle = settle;
@@ -209,7 +209,7 @@ class WaitingWrites {
    */
   add(write: () => void, written: () => void): void {
     this.#waiting.push({ write, written });
-    // Without a clock no timer would write it.
+    // Without a clock there is no timer, so the delayed writes are committed at once.
     if (this.#clock) this.#startTimer(this.#clock);
     else this.#settle();
   }

@@ -24,8 +24,8 @@ import { stageOfStatus, statusText } from "./texts.ts";
 export interface Command {
   readonly control: number;
   /**
-   * Whether a locked or unregistered terminal runs the command (docs/zvt.md 5.3): a command that
-   * has no completion could not be refused.
+   * Whether a locked or unregistered terminal runs the command (docs/zvt.md 5.3). It runs every
+   * command that has no completion, because it could not refuse such a command.
    */
   readonly whenLocked: boolean;
   run(process: Process): Promise<void>;
