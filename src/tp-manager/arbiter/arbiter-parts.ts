@@ -50,7 +50,7 @@ export interface ArbiterParts extends Pick<Journal, Rows> {
   readonly setup: string;
 }
 
-/** What the classes of this folder have in common: parts, settings, and the open inquiries. */
+/** What the classes of this folder share: their parts, their settings and the open questions. */
 export interface ArbiterTools extends ArbiterParts, ArbiterSettings {
   readonly inquiries: Inquiries;
 }
@@ -64,7 +64,7 @@ interface ArbiterGuard {
   whole(signal: AbortSignal): Promise<void> | undefined;
   /** Stores an unmatched sale. Returns whether the sale proves that the journal lost data. */
   noteSale(now: Stored): boolean;
-  /** Stores the terminal's last transaction, unless the journal knows the transaction already. */
+  /** Stores the terminal's last transaction, unless the journal already knows this transaction. */
   keepLast(now: Stored): void;
   /** The open journal gap; undefined when the journal is whole. */
   readonly open: JournalGap | undefined;

@@ -101,7 +101,7 @@ function isGivenBack(
   return freshnessOf(sold, now, parts).freshness === "reversed";
 }
 
-/** Raises the alarm that a sale was reversed without us, so that a person finds out by whom. */
+/** Raises the alarm that a sale was reversed without us: a person has to find out by whom. */
 export function alarmReversedBefore(writer: AttemptWriter, how: string): void {
   const text = `${how}; answered as Reversed from now on, see who gave the money back`;
   writer.log("error", { alarm: "reversed-elsewhere" }, text);

@@ -36,7 +36,7 @@ interface PaymentWork {
   approved(attempt: Attempt): void;
   /** Called when the outcome of the attempt is on disk. Must not throw. */
   ended(attempt: Attempt): void;
-  /** Records the attempt as failed, because no financial command was sent. */
+  /** Records that the attempt failed, because no financial command was sent to the terminal. */
   refused(why: AppError): Attempt;
 }
 

@@ -24,7 +24,7 @@ export interface Question {
   isOpen(): boolean;
   /** Returns what `probe` proves about the question. `earlier`: the previous probe, if any. */
   judge(probe: Probe, earlier: EarlierProbe | null): Verdict;
-  /** Writes the conclusion of the question. `probe` is null when the terminal was never asked. */
+  /** Writes the question's conclusion. `probe` is null when the terminal was never asked. */
   conclude(conclusion: Conclusion, probe: Probe | null): void;
   /** Stores a probe of the terminal that proves nothing about the question yet. */
   note(verdict: Verdict, probe: Probe): void;
@@ -40,7 +40,7 @@ interface InquiryParts {
   readonly accepted: () => TerminalIdentity | undefined;
   /** Called with each answer of the terminal, after the questions have been judged by it. */
   readonly probed: (probe: Probe) => void;
-  /** Called whenever {@link Inquiries.isAsking} may have changed. */
+  /** Called when {@link Inquiries.isAsking}, which can block commands, may have changed. */
   readonly asking: () => void;
 }
 
@@ -114,7 +114,7 @@ export class Inquiries {
     return this.#open.has(key);
   }
 
-  /** Resolves when the question is concluded; undefined: no question with this key is open. */
+  /** Resolves when the question with this key is concluded; undefined: no such question is open. */
   ended(key: string): Promise<void> | undefined {
     return this.#open.get(key)?.ended.promise;
   }
@@ -318,7 +318,7 @@ export class Inquiries {
     ended.resolve();
   }
 
-  /** Runs `work`. If the journal fails, the question stays open and is asked again later. */
+  /** Runs `work` for a question. If the journal fails, the question is asked again later. */
   #guarded<T>(open: Open | undefined, work: () => T): T | undefined {
     try {
       return work();

@@ -67,7 +67,7 @@ export class OneWay {
     return answer.answer === "one" && answer.candidate.attempt.transactionId === transactionId;
   }
 
-  /** Returns the report with its contradictions to the request or to an earlier result. */
+  /** Returns the report, with what in it contradicts the request or an earlier result. */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
     if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
     const before = running && "last" in running.state ? running.state.last?.report : undefined;

@@ -259,7 +259,7 @@ export function writeEnd(
   return writer.advance({ input: "end", end, ...(cancelled ? { cancelled } : {}) });
 }
 
-/** Returns the reported end, or "lost" if an assumption that it needs is switched off. */
+/** Returns the reported end, or "lost" if the end rests on an assumption that is switched off. */
 function believed(end: PaymentEnd, state: Attempt["state"], assumptions: Assumptions): PaymentEnd {
   if (end.end !== "completed" && end.end !== "aborted") return end;
   const report = "last" in state ? state.last?.report : undefined;

@@ -157,7 +157,7 @@ function cardSums(entries: readonly LedgerEntry[]) {
   }));
 }
 
-/** Returns the ids for an alarm's fields if the alarm is about one order only, else no ids. */
+/** Returns the ids for the fields of an alarm about one order; no ids for several orders. */
 function aboutOne(suspects: readonly Suspect[]): { orderId?: string; transactionId?: string } {
   const [only, ...others] = suspects;
   if (!only || others.length > 0) return {};

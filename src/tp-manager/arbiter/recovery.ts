@@ -17,7 +17,7 @@ import type { OneWay } from "./one-way.ts";
 /** The kind of event for a run of probes that ended without proof (docs/rules/05-evidence.md). */
 const UNSETTLED = "recovery-unsettled";
 const PROBE = "recovery-look";
-/** The kinds of events that show that the terminal had ended its command at that time. */
+/** The kinds of events which show that the terminal itself had ended its command. */
 const heardEnds = ["end-completed", "end-aborted"];
 
 type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
@@ -48,7 +48,7 @@ export class Recovery {
     }
   }
 
-  /** Probes the terminal for one attempt in doubt. Settles like {@link Inquiries.ask}. */
+  /** Probes the terminal for one attempt in doubt. Resolves as {@link Inquiries.ask} does. */
   recover(transactionId: string): Promise<void> {
     const { attempts, inquiries } = this.#parts;
     const attempt = attempts.read(transactionId);
@@ -82,7 +82,7 @@ export class Recovery {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /** Settles attempts in doubt by what a later command has found stored. Sends nothing. */
+  /** Settles attempts in doubt by the stored transactions that later commands found. */
   learn(): void {
     const { attempts, inquiries, matcher, log } = this.#parts;
     try {
@@ -242,7 +242,7 @@ export class Recovery {
     });
   }
 
-  /** Returns why the record belongs to the attempt. Call this before the verdict is written. */
+  /** Returns why the record is the attempt's. Call this before the verdict is written. */
   #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
     const identity = baseline?.identity ?? anyTerminal;
     const answer = this.#parts.matcher.whose(report, "probe", identity);

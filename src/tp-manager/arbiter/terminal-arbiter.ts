@@ -46,7 +46,7 @@ export class TerminalArbiter {
     readonly unmatched: Unmatched;
   };
   readonly terminal: TerminalFacts;
-  /** Which work has the terminal now. */
+  /** The lease: which work has the exclusive use of the terminal now. */
   readonly lease: Pick<TerminalLease, (typeof ofLease)[number]>;
   /** The open questions that only a probe of the terminal can answer. */
   readonly inquiries: Pick<Inquiries, (typeof ofInquiries)[number]>;

@@ -12,7 +12,7 @@ import {
 import type { ArbiterParts, ArbiterTools } from "./arbiter-parts.ts";
 import type { TerminalLease } from "./terminal-lease.ts";
 
-/** How long the terminal's last status is answered again without asking the terminal. */
+/** How long the terminal's last status is used again before the terminal is asked anew. */
 const STATUS_KEPT_MS = 2_000;
 /** How long a terminal that did not answer counts as silent; it is asked again only on request. */
 const SILENCE_KEPT_MS = 60_000;
@@ -141,7 +141,7 @@ export class LastAnswer {
     return dated;
   }
 
-  /** The last status while it is recent and no lease began since. Reading it asks no terminal. */
+  /** The last status, while it is recent and no lease began since; the terminal is not asked. */
   get kept() {
     const last = this.#status;
     const isKept = last?.leases === this.#parts.lease.begun && this.#isWithin(STATUS_KEPT_MS, last);
@@ -154,7 +154,7 @@ export class LastAnswer {
     return kept && this.#isWithin(SILENCE_KEPT_MS, kept) ? kept.why : undefined;
   }
 
-  /** Settles like `asked`, and records whether the terminal has answered. */
+  /** Waits for the answer `asked`, and records whether the terminal has answered. */
   async heard<T>(asked: Promise<T>): Promise<T> {
     try {
       const answer = await asked;

@@ -6,12 +6,12 @@ import type { ArbiterParts } from "./arbiter-parts.ts";
 import type { Inquiries } from "./inquiries.ts";
 import type { PaymentRun } from "./payment-run.ts";
 
-/** The work that has the terminal to itself now. */
+/** The work that has the exclusive use of the terminal now. */
 interface Lease {
   readonly what: "payment" | "reversal" | "reset" | "end of day";
   /** The order that the work is about; undefined for a reset and for an end of day. */
   readonly orderId: string | undefined;
-  /** Aborts the preparation of the work; the abort reason becomes the error. */
+  /** Aborts the preparation of the work; the reason of the abort becomes the work's error. */
   readonly preparing: AbortController;
   /** The payment on the wire; undefined before its write-ahead record, and for other work. */
   run: PaymentRun | undefined;
@@ -72,12 +72,12 @@ export class TerminalLease {
     return this.#begun;
   }
 
-  /** Whether no new work gets a lease, because the connector stops. */
+  /** Whether all new work is refused, because the connector stops. */
   get closed(): boolean {
     return this.#closed;
   }
 
-  /** Whether a new version is on probation (docs/updates.md 4.3). */
+  /** Whether a new version is on probation and so gives no lease (docs/updates.md 4.3). */
   get updating(): boolean {
     return this.#facts.probation?.isOn === true;
   }
@@ -148,9 +148,9 @@ export class TerminalLease {
     let ready: Ready;
     try {
       ready = await work.prepare(lease.preparing);
-      // Ends here if a cancel came after the terminal's last answer in the preparation.
+      // Ends the work if a cancel came after the terminal's last answer in the preparation.
       lease.preparing.signal.throwIfAborted();
-      // Checked again, because the command would hide a result that came during the preparation.
+      // Checked again, because the command would hide a result that came in the preparation.
       this.#assertMayDo(lease.what);
     } catch (error) {
       const why = failureOf(error);

@@ -41,7 +41,7 @@ export class Unmatched {
     this.#parts = parts;
   }
 
-  /** At start, asks about the transactions that an earlier process left without a finding. */
+  /** At start, asks about the unmatched transactions that an earlier process left undecided. */
   begin(): void {
     for (const row of this.#parts.terminalLog.openUnmatched()) this.#ask(row);
   }
@@ -75,7 +75,7 @@ export class Unmatched {
   }
 
   /**
-   * Uses what a probe for another question shows. If an order that was answered as not charged is a
+   * Uses a probe made for another question: if an order that was answered as not charged is a
    * candidate for the stored sale, the order becomes unknown; if it is nearly a candidate, the
    * alarm names the order. Throws only for a fault of the program.
    */
@@ -122,7 +122,7 @@ export class Unmatched {
     const isOfNoOrder = answer !== null && !matcher.explains(report, identity);
     const row = this.#keep(report, identity, isOfNoOrder);
     if (row === "repeated") return false;
-    // The question is asked first, so that the terminal is probed even if a later line fails.
+    // The question is asked first, so that the terminal is probed even if a later step fails.
     this.#ask(row);
     // The payment is refused before the journal's guard checks the sale, so the guard gets it here.
     if (answer) guard.noteSale(now);
@@ -202,7 +202,7 @@ export class Unmatched {
   ): UnmatchedRow | "repeated" {
     const { terminalLog, clock, log, matcher } = this.#parts;
     const unmatched = { atMs: clock.now(), report, identity, isOfNoOrder };
-    // When the journal fails, only the rows in memory show that the report came before.
+    // If the journal fails, only the rows in memory show that the same report came before.
     if (this.#isOpen(report, ({ id }) => id === null)) return "repeated";
     try {
       const isSame = (newest: UnmatchedRow): boolean => matcher.isAgain(newest, unmatched);
@@ -261,7 +261,7 @@ export class Unmatched {
     };
   }
 
-  /** Returns the finding, and corrects the order of a sale that the terminal has stored late. */
+  /** Returns the finding about a transaction, and corrects the order of a sale stored late. */
   #finding(conclusion: Conclusion, row: UnmatchedRow, probe: Probe | null): Concluded {
     const found = foundIn(conclusion);
     if (found.finding !== "held" || !probe) {
@@ -332,7 +332,7 @@ function foundIn({ verdict, because }: Verdict): Concluded {
   return { finding: unmatchedFindings.find((each) => each === named) ?? "unclear", because };
 }
 
-/** Returns the finding; "unclear" for a possible reversal, which may be stored like a sale. */
+/** Returns the finding, but "unclear" for what may be a reversal: some are stored like sales. */
 function unlessReversal(found: Concluded, answer: Answer): Concluded {
   const reversal = candidatesIn(answer).find(({ as }) => as === "reversal");
   if (!reversal) return found;

@@ -58,7 +58,7 @@ export type AttemptEvent =
   | WrittenEvent
   | (Head & { readonly input: "note"; readonly kind: NoteKind; readonly detail: Detail });
 
-/** An event that changes, or may change, the state of its attempt. */
+/** An event that can change its attempt's state, as opposed to a note. */
 export type WrittenEvent = Head & Written;
 type Written = AttemptInput | Imported;
 
@@ -232,7 +232,7 @@ function restOfOld({ kind, detail }: AttemptStep, owner: StepOwner): Detail {
   }
 }
 
-/** The baseline that stands for a baseline which was not stored. */
+/** The baseline that stands for one that was not stored: nothing is known of the terminal. */
 export const nothingKnown = {
   identity: anyTerminal,
   last: { kind: "none" },

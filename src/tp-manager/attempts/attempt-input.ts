@@ -15,7 +15,7 @@ export type AttemptInput = {
 }[keyof Inputs];
 
 interface Inputs {
-  /** A report of the terminal. `because`: why the report is taken for that of another payment. */
+  /** A report of the terminal. `because`: why the report counts as that of another payment. */
   report: Reported & { judgement: Judgement; because?: string };
   /** A good report that approves a two-phase sale, which then waits for the goods decision. */
   hold: Reported & { decideByMs: number };

@@ -131,7 +131,7 @@ function advanced(
   }
 }
 
-/** Returns the state in doubt in which an older version may have left the attempt instead. */
+/** Returns the state in doubt in which an older version may have left this attempt instead. */
 function inDoubtInstead(state: AttemptState): AttemptState {
   const sale = saleOf(state);
   const why = "an older version doubted it";
@@ -143,7 +143,7 @@ function inDoubtInstead(state: AttemptState): AttemptState {
 /** Returns how the stored state differs from the fold of the events; undefined: not at all. */
 function otherState(state: AttemptState | null, final: AttemptState): string | undefined {
   const folded = JSON.stringify(state);
-  // States with different texts may still be equal, because the order of members does not matter.
+  // Two states whose JSON texts differ may be equal: the order of members does not matter.
   if (folded === JSON.stringify(final)) return undefined;
   if (isDeepStrictEqual(JSON.parse(folded), final)) return undefined;
   return `the steps lead to another ${state?.phase} than the journal's ${final.phase}`;

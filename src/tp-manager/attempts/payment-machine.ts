@@ -304,7 +304,7 @@ function aborted(state: SentState, end: Extract<PaymentEnd, { end: "aborted" }>)
   }
 }
 
-/** The members of the terminal's answer that explain why a payment charged nothing. */
+/** The members of the terminal's answer that explain why nothing was charged. */
 type Said = Pick<TransactionReport, "resultCode" | "resultText" | "advice">;
 
 /** Returns the outcome: "cancelled" when no goods came out, else the one for `reason`. */

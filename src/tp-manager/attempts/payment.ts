@@ -81,7 +81,7 @@ interface Sale {
   readonly goodsMinor?: number;
   /** Present when an operator settled the payment (an operator may settle its reversal as well). */
   readonly settled?: Settlement;
-  /** The sale was found after the order was answered as not charged (docs/rules/19-late.md). */
+  /** Set when the sale was found after an answer of "not charged" (docs/rules/19-late.md). */
   readonly late?: true;
 }
 
@@ -104,7 +104,7 @@ interface Contradictions {
 
 export type ChargedState = Sale & { readonly phase: "charged" };
 
-/** What an operator's settlement replaced, stored for a correction (docs/rules/24-amount.md). */
+/** The state that an operator's settlement replaced, for a correction (docs/rules/24-amount.md). */
 interface Settlement {
   readonly doubt: InDoubtState;
   /** Whether the operator's one permitted correction was already made. */
@@ -124,7 +124,7 @@ export interface InDoubtState extends Contradictions {
   readonly last: JudgedReport | null;
   /** The reported outcome; it counts if a probe confirms it (docs/rules/22-heard-end.md). */
   readonly heard?: NotCharged;
-  /** The outcome that was answered before the terminal showed a sale (elsewhere `held`). */
+  /** The outcome that was answered before the terminal showed a sale (elsewhere named `held`). */
   readonly told?: NotCharged;
   /** Our ACK of a report may have arrived without a record (elsewhere `ackMayHaveArrived`). */
   readonly perhapsTaken?: true;
@@ -144,7 +144,7 @@ export type ReversingState = Reversal & { readonly phase: "reversing" };
 export interface ReversalInDoubtState extends Reversal, Pick<InDoubtState, "perhapsTaken"> {
   readonly phase: "reversal-in-doubt";
   readonly why: string;
-  /** Present when the terminal reported that nothing was reversed. */
+  /** Set when the terminal reported that the sale was not reversed. */
   readonly heardBad?: true;
 }
 

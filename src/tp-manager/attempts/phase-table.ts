@@ -71,7 +71,7 @@ const running = {
   open: "running",
   archive: "never",
 } as const;
-/** The columns of a phase in which the attempt has ended, so that no operator settles it. */
+/** The columns of a phase in which the attempt has ended: no operator settles the attempt. */
 const ended = { settle: [], open: null } as const;
 
 /**
@@ -137,7 +137,7 @@ export const variantTable = {
   },
 } as const satisfies Record<string, Partial<PhaseRow> & { readonly of: AttemptPhase }>;
 
-/** Returns the table's row for an attempt, with the columns that its variant changes. */
+/** Returns an attempt's row of the phase table; the attempt's variant replaces some columns. */
 export function rowOf(attempt: Attempt): PhaseRow {
   const variant = variantOf(attempt);
   return { ...phaseTable[attempt.state.phase], ...(variant && variantTable[variant]) };

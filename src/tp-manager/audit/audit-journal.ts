@@ -24,7 +24,7 @@ export interface AuditReport {
   readonly archived: number;
   readonly counts: Readonly<Record<AuditRule, number>>;
   readonly faults: readonly AuditFault[];
-  /** The number of attempts that have events of a newer version, by the kind of the event. */
+  /** The number of attempts with events of a newer version, for each kind of such an event. */
   readonly unknown: Readonly<Record<string, number>>;
 }
 
@@ -143,7 +143,7 @@ class Audit {
     }
   }
 
-  /** Checks for faults that only several attempts together show, and checks the other tables. */
+  /** Checks for faults that only several attempts together show, and checks all other tables. */
   readOthers(): void {
     this.#readOrders();
     this.#readNumbers();

@@ -76,7 +76,7 @@ const listed = listings(
     FROM (${page}) AS page CROSS JOIN archived_order ON archived_order.rowid = page.position`,
 );
 
-/** The position before every attempt, at which the first search for old orders begins. */
+/** The position before all attempts, where the first search for old orders begins. */
 const oldest = { startedAtMs: -1, position: -1 };
 
 /** The orders in the archive, each with its outcome and amounts. */
@@ -203,7 +203,7 @@ function attemptOf(row: Row): Attempt {
   };
 }
 
-/** Returns the task that archives orders older than `days`. `learn` reads a delivery state. */
+/** Returns the task that archives orders older than `days`. `learn` asks for a delivery state. */
 export function archiveChore(
   archive: Archive,
   days: number,

@@ -44,7 +44,7 @@ export function returnedOf(row: Row): number {
 /** The SQL expression for the amount that {@link returnedOf} computes. */
 export const returnedSql = "max(returned_minor, notified_return_minor)";
 
-/** The SQL for the number of an order's next attempt. `order` is the SQL for the order's id. */
+/** The SQL for the number of an order's next attempt. `order` is the SQL for the order id. */
 export const nextNumber = (order: string): string => `(SELECT coalesce(max(number), 0) + 1 FROM
   (SELECT number, order_id FROM attempt UNION ALL
    SELECT number, order_id FROM archived_order) WHERE order_id = ${order})`;

@@ -65,7 +65,7 @@ export interface ReportedResult {
 
 type Begun = Pick<Attempt, "transactionId" | "request" | "startedAtMs">;
 
-/** A new state of an attempt, with everything that is written in the same transaction. */
+/** A new state of an attempt, and all that is written with the state in one transaction. */
 interface Change {
   /** The phase of the attempt before the change; any other phase is a fault of the program. */
   readonly from: AttemptPhase;
@@ -89,7 +89,7 @@ interface Known {
   readonly attempt: Attempt;
   /** The row id of the attempt if it is the newest attempt; null if another may be newer. */
   readonly position: number | null;
-  /** The tables' number of writes so far; any later write makes the cached attempt stale. */
+  /** The number of writes to the tables; after any later write the cached attempt is stale. */
   readonly stamp: number;
 }
 
@@ -314,7 +314,7 @@ export class AttemptRows extends rows("attempts", {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Returns what followed an attempt (docs/rules/16-fresh.md); undefined: too many rows. */
+  /** Returns attempts and reports after one (docs/rules/16-fresh.md); undefined: too many rows. */
   since(transactionId: string) {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);
@@ -329,7 +329,7 @@ export class AttemptRows extends rows("attempts", {
       later: later.filter(({ baseline }) => baseline !== null),
       /** The attempts that began before this one and whose reversal began after it. */
       earlier: [...new Set(reversed)].map((id) => this.#mustRead(id)),
-      /** The results that the terminal reported since then, oldest first. */
+      /** The results that the terminal reported since this attempt, oldest first. */
       reports: events.flatMap(reportedResult),
     };
   }

@@ -22,7 +22,7 @@ export type JournalGap = NonNullable<ReturnType<GapRows["open"]>>;
  */
 const GAP_MIN_MS = 24 * 3_600_000;
 
-/** The SQL for the numbers of the next attempt and of the next end of day. */
+/** The SQL for the numbers that the next attempt and the next end of day will have. */
 const nextAttempt = "(SELECT coalesce(max(rowid), 0) + 1 FROM attempt)";
 const nextClosing = "(SELECT coalesce(max(id), 0) + 1 FROM telecollection)";
 
@@ -66,7 +66,7 @@ export class GapRows extends rows("gaps", {
     ON CONFLICT (transaction_id) DO UPDATE SET acknowledged = 1, delivery = ?3,
       withdrawn = max(withdrawn, ?4)`,
 })<{ events: EventRows; attempts: AttemptRows; records: RecordRows }> {
-  /** Returns the journal gap that is open; undefined when the journal is whole. */
+  /** Returns the journal gap that is open; undefined when the journal has no gap. */
   open() {
     const row = this.sql.open.kept();
     if (!row || this.#isOver(row)) return undefined;
@@ -82,7 +82,7 @@ export class GapRows extends rows("gaps", {
       ofNoOrder: ofNoOrderIn(row).filter(
         (report) =>
           report.originalTrace === null &&
-          // A sale is left out once the import has added its order.
+          // A sale of no order is left out once the import of orders has added its order.
           this.#recordsLike(report).every(({ transactionId }) => transactionId === null),
       ),
     };
@@ -130,7 +130,7 @@ export class GapRows extends rows("gaps", {
 
   /**
    * Whether the journal knows a transaction of the terminal: as that of an attempt, as the baseline
-   * of an attempt, as unmatched, or as recorded in a journal gap as of no order.
+   * of an attempt, as unmatched, or as one of no order that a journal gap lists.
    */
   knowsReport(report: TransactionReport): boolean {
     // The report usually belongs to the newest attempt, which is found without a search.
@@ -166,7 +166,7 @@ export class GapRows extends rows("gaps", {
           its && attempt.baseline && !sameTerminal(its.identity, attempt.baseline.identity),
       );
       if (isElsewhere) return false;
-      // No loss is proven if the terminal may have reversed a payment that it never reported.
+      // No loss is proven if the reversed payment may be one that the terminal never reported.
       const unheard = since.filter((one) => this.parts.attempts.canHaveLeft(one));
       if (unheard.some((one) => canHaveBeenTakenBack(one, report))) return false;
       // Trace numbers restart at times, so only a greater trace number is certainly later.
@@ -205,7 +205,7 @@ export class GapRows extends rows("gaps", {
     return isAmong(report, this.sql.all.all().flatMap(ofNoOrderIn));
   }
 
-  /** Imports an order and returns its attempt; undefined when the journal already had its state. */
+  /** Imports an order and returns its attempt; undefined if the journal already had its state. */
   #take(known: KnownOrder, before: Attempt | undefined, atMs: number): Attempt | undefined {
     const { transaction, reversed } = known;
     const id = transaction.transactionId;

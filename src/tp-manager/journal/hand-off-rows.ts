@@ -49,7 +49,7 @@ export class HandOffRows extends rows("handOffs", {
 })<{ events: EventRows }> {
   /** The delivery states of transactions whose acknowledgement is not on disk yet. */
   readonly #unwritten = new Map<string, DeliveryState>();
-  /** Stores the mark of the supervisor's database in the commit of each acknowledgement. */
+  /** Stores which supervisor database acknowledged, in the commit of each acknowledgement. */
   marks: Pick<StoreExchange, "remember"> | undefined;
 
   /** Adds a hand-off. Must be called inside the transaction that makes the attempt charged. */
@@ -77,7 +77,7 @@ export class HandOffRows extends rows("handOffs", {
         return readJson(row["body"]);
       },
       acknowledged: unwritten !== undefined || row["acknowledged"] === 1,
-      /** Whether the supervisor last refused the transaction, so that no answer waits for it. */
+      /** Whether the supervisor last refused the transaction; then no answer to a kiosk waits. */
       isRefused: unwritten === undefined && row["set_aside_ms"] !== null,
       /** Whether an operator dropped the hand-off, so that the supervisor never had the sale. */
       dropped: unwritten === undefined && isDropped,
@@ -226,7 +226,7 @@ export class ResyncRows extends rows("resync", {
     };
   }
 
-  /** Notes that the supervisor has accepted the page. */
+  /** Notes that the supervisor has accepted a page of the resync. */
   taken({ archivedAfter, handOffAfter, last }: ResyncPage): void {
     if (last) this.sql.end.run();
     else this.sql.move.run(archivedAfter, handOffAfter);
@@ -245,7 +245,7 @@ function handedItem(row: Row): ResyncItem {
   };
 }
 
-/** Returns an archived transaction without the members that the archive erased. */
+/** Returns a transaction from the archive, without the members that the archive erased. */
 function archivedItem(row: Row): ResyncItem {
   const transaction: Transaction = {
     transactionId: String(row["transaction_id"]),

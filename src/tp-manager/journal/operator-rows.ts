@@ -44,7 +44,7 @@ export class DayRows extends rows("day", {
     ORDER BY started_at_ms LIMIT ${CLOSINGS_MAX}`,
   compared: "SELECT * FROM reconciliation WHERE telecollection_id = ?",
 }) {
-  /** Adds figures to the row of an hour, and drops the hours that began before `keepMs`. */
+  /** Adds to the figures of an hour, and deletes the hours that began before `keepMs`. */
   addHour({ atMs, readyMs, refusingMs, noLinkMs, waitingMax }: HourRow, keepMs: number): void {
     this.statements.transaction(() => {
       this.sql.add.run(atMs, readyMs, refusingMs, noLinkMs, waitingMax);
@@ -85,7 +85,7 @@ const differences = `reconciliation INDEXED BY reconciliation_waiting WHERE ${is
 const countOf = (rows: string): string => `SELECT count(*) AS n, min(at_ms) AS since FROM
     (SELECT at_ms FROM ${rows} ORDER BY id LIMIT ${COUNTED_MAX})`;
 
-/** The kinds of items that are named by a row number; other kinds are named by an order id. */
+/** The kinds whose items are named by a row number; other items are named by an order id. */
 const numbered: ReadonlySet<AcknowledgedKind> = new Set(["unmatched", "difference", "alarm"]);
 
 /**
@@ -131,7 +131,7 @@ export class AcknowledgedRows extends rows("acknowledged", {
     return timeOf(this.sql.newest.get(storedKind(kind)));
   }
 
-  /** Returns how many items of a kind wait for an operator, and since when; null: no item. */
+  /** Returns how many items of a kind wait for an operator, and since when; null: none waits. */
   waiting(kind: "unmatched" | "difference") {
     const row = this.sql[kind === "unmatched" ? "countUnmatched" : "countDifferences"].get();
     const count = Number(row?.["n"]);

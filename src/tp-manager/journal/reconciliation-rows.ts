@@ -19,7 +19,7 @@ import { type Row, rows, type Statement } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 import { closings, mayHaveClosed } from "./terminal-rows.ts";
 
-/** The number of ends of day that a comparison reaches back: the newest may have closed nothing. */
+/** How many ends of day a comparison reads: the newest ones may have closed no sale. */
 export const CLOSINGS_COMPARED = 3;
 /** The largest number of attempts in a comparison; reading them takes time from payments. */
 const ENTRIES_MAX = 20_000;
@@ -29,7 +29,7 @@ const entry = `SELECT attempt.*, attempt.rowid AS position, hand_off.delivery AS
     json_extract(hand_off.body, '$.amountMinor') AS handed_minor
   FROM attempt LEFT JOIN hand_off USING (transaction_id)`;
 
-/** The facts that the archive stores of an attempt, next to its order, amount and ids. */
+/** What the archive stores of an attempt in addition to its order, amount and ids. */
 export interface Kept {
   /** The facts for end-of-day comparisons; missing when none follows (docs/rules/18-totals.md). */
   readonly ledger?: KeptLedger;
@@ -38,7 +38,7 @@ export interface Kept {
   readonly end: KeptEnd;
 }
 
-/** The SQL for an attempt's events, in which `minor` is the amount in the event's detail. */
+/** The SQL for an attempt's events; `minor` is the amount in the detail of an event. */
 export const spokenOf = `SELECT kind, ifnull(json_extract(detail, '$.report.amountMinor'),
     json_extract(detail, '$.amountMinor')) AS minor
   FROM attempt_event WHERE transaction_id = ?`;
@@ -70,7 +70,7 @@ export function entryOf(row: Row, spoken: Statement): LedgerEntry {
   };
 }
 
-/** Returns the members of an entry that the archive stores. */
+/** Returns the members of an attempt's entry that the archive stores. */
 export function keptLedgerOf(entry: LedgerEntry): KeptLedger {
   const { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity } = entry;
   return { wasSent, possibleMinor, cardName, receiptNumber, reversalReceipt, identity };
@@ -190,7 +190,7 @@ export class ReconciliationRows extends rows("reconciliation", {
     });
   }
 
-  /** Removes the suspicions caused by missing receipt numbers, because an end of day agreed. */
+  /** Removes suspicions because of missing receipt numbers, after an end of day has agreed. */
   refuteJumps(transactionIds: readonly string[]): void {
     this.parts.events.commit(() => {
       this.sql.refute.run();

@@ -22,13 +22,13 @@ export interface KnownRecord {
   readonly atMs: number;
 }
 
-/** A number that no row of the journal exceeds. */
+/** A row id greater than that of any row of the journal. */
 const NEVER = Number.MAX_SAFE_INTEGER;
 
 const ofTrace = `SELECT * FROM record INDEXED BY record_trace
   WHERE CAST(trace_number AS INTEGER) % 1000000 = ?1 AND trace_number IS NOT NULL`;
 
-/** Returns the SQL for records by trace number, by time, or, without these, by receipt number. */
+/** Returns the SQL for records with a trace number, a time or, without both, a receipt number. */
 const sharing = (moment: string): string => `${ofTrace}
   UNION ALL SELECT * FROM record INDEXED BY record_moment
   WHERE local_time = ?2 AND local_date = ?3${moment}
@@ -85,7 +85,7 @@ export class RecordRows extends rows("records", {
     return this.#sharing(record, sinceMs, this.sql.sharingName);
   }
 
-  /** Like {@link sharingName}, without records of the same second with another trace number. */
+  /** Like {@link sharingName}, without records that share only the second, not the trace number. */
   sharingNumber(record: NamedRecord, sinceMs: number): KnownRecord[] {
     const { sharingName, sharingNumber } = this.sql;
     // An empty trace number counts as a missing trace number.
@@ -115,7 +115,7 @@ export class RecordRows extends rows("records", {
 
   /** Yields the attempts with a write-ahead record, newest first, reading only those used. */
   *sent(): Generator<Attempt, void> {
-    // Begins with the newest attempt, which is usually in memory: most callers stop there.
+    // The search begins with the newest attempt, often in memory; most callers stop there.
     const newest = this.parts.attempts.newestRow();
     if (newest?.attempt.baseline) yield newest.attempt;
     if (newest) yield* this.#sentBefore(newest.position);

@@ -7,7 +7,7 @@ import type { AttemptRows } from "./attempt-rows.ts";
 import { rows } from "./database/statements.ts";
 import type { EventRows } from "./event-rows.ts";
 
-/** The number of newest "reversed" events that are searched at start for a missing alarm. */
+/** How many of the newest "reversed" events are searched at start for a missing alarm. */
 const EVENTS_READ = 100;
 
 /** Stores which amounts the gateway has paid back, and the return that is under way. */
@@ -73,7 +73,7 @@ export class ReturnRows extends rows("returns", {
     const { sumMinor = 0, addedMinor = 0 } = returned ?? {};
     const values = [addedMinor, sumMinor, returned ? 1 : 0, transactionId, operationId];
     this.#changing(transactionId, event.atMs, () => {
-      // If two callers asked about the operation at the same time, its end counts only once.
+      // If two callers asked about the operation at the same time, its outcome counts once.
       if (this.sql.end.run(...values).changes !== 1) return;
       this.parts.attempts.addEvent(transactionId, event);
     });
@@ -115,7 +115,7 @@ export class ReturnRows extends rows("returns", {
     });
   }
 
-  /** Notes that the refund notifications up to number `last` are stored and their alarms raised. */
+  /** Notes that all refund notifications up to `last` are stored and their alarms raised. */
   setReturnsReadTo(last: number): void {
     this.sql.setReadTo.run(last);
   }

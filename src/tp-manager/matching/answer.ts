@@ -35,13 +35,13 @@ export type Answer =
       readonly answer: "known";
       readonly orderId: string | null;
       readonly transactionId: string | null;
-      /** false: the record only resembles a stored one, and no attempt of ours is a candidate. */
+      /** false: the record resembles a stored one, and no attempt of ours can have made it. */
       readonly isCertain: boolean;
       readonly proof: Proof;
     }
-  /** Exactly one candidate is left, and it is proven. */
+  /** Exactly one attempt can have produced the record, and that is proven. */
   | { readonly answer: "one"; readonly candidate: Candidate; readonly proof: Proof }
-  /** Several candidates are left, or one unproven candidate. At least one is an attempt of ours. */
+  /** Several candidates for the record, or one without proof; at least one is our own attempt. */
   | {
       readonly answer: "many";
       /** The candidates, newest first. */
@@ -49,7 +49,7 @@ export type Answer =
       readonly why: WhyNotOne;
       readonly because: string;
     }
-  /** There is no candidate. `near`: attempts that agree but for one fact, for an alarm's text. */
+  /** No attempt can have produced the record. `near`: attempts that agree but for one fact. */
   | { readonly answer: "none"; readonly near: readonly Near[] };
 
 export interface Near {

@@ -92,7 +92,7 @@ export type Fact = keyof typeof factTable;
 /** What is known about the connected terminal. The members throw when the journal fails. */
 export interface Learned {
   has(fact: Fact): boolean;
-  /** Whether a counterexample came, and no later example that could outweigh it. */
+  /** Whether the terminal disproved the fact, without a later example that outweighs this. */
   refuted(fact: Fact): boolean;
   saw(fact: Fact): void;
   /** Notes a counterexample. */

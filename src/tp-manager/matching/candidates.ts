@@ -29,7 +29,7 @@ export interface ObservedRecord {
   readonly limitMs: number;
 }
 
-/** Whether an attempt can have produced a record. */
+/** Whether an attempt can have produced a record of the terminal. */
 export type Candidacy =
   /** The attempt's own command reported this record. */
   | "own"
@@ -37,12 +37,12 @@ export type Candidacy =
   | "timely"
   /** The record has no time, and no other fact rules the attempt out. */
   | "untimed"
-  /** The only fact that does not agree, for an alarm's text; null when no fact agrees. */
+  /** The only fact that does not agree, for the text of an alarm; null when no fact agrees. */
   | { readonly but: string | null };
 
 const no = { but: null };
 
-/** Whether the attempt's sale can be the record. `compare` compares a report with the record. */
+/** Whether the record can be the attempt's sale. `compare` compares a report with the record. */
 export function candidacyOfSale(
   attempt: Attempt,
   found: ObservedRecord,

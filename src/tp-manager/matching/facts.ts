@@ -201,7 +201,7 @@ export function factsOf(
     ackMayHaveArrived: heard.ackMayHaveArrived && !inquiry.printsCount,
     hasSecond: heard.second !== null,
     noBaseline: before.kind === "not-told",
-    /** How the found transaction compares with the one before the command. */
+    /** How the last transaction that the probe found compares with that before the command. */
     asBefore: asBefore(inquiry, last, known, silenceLeftMs),
     asReported: found && good ? compareReports(found, good) : ("nothing-reported" as const),
     takesBack: found && takesBack(inquiry, found),
@@ -210,7 +210,7 @@ export function factsOf(
     unfit: found && unfit(inquiry, found),
     /** Whether the found transaction is of the payment's time; null when it has no time. */
     timely: found && isTimely(inquiry, found),
-    /** Whether earlier probes showed the same storage, the first at least one pause ago. */
+    /** Whether earlier probes showed the same storage, the first one at least a pause ago. */
     confirmed: isUnchangedSince && pauseLeftMs <= 0,
     /** What is left (ms) of the pause after which an unchanged probe counts as confirmed. */
     pauseLeftMs,
@@ -257,7 +257,7 @@ function takesBack(
   { about, heard, sale }: Inquiry,
   found: TransactionReport,
 ): "ours" | "the-second" | "another" | null {
-  // A record equal to the reported reversal counts, as it may lack the trace number of the sale.
+  // A record like the reported reversal counts: it may lack the trace number of the sale.
   const isReported =
     heard.good && !heard.refused && found.good && compareReports(found, heard.good) === "same";
   if (about === "reversal" && isReported) return "ours";
@@ -267,7 +267,7 @@ function takesBack(
     return sale && givesBack(sale, found) ? "ours" : "another";
   }
   if (namesTrace(found.originalTrace, heard.good?.traceNumber ?? null)) {
-    // For a sale that we refused, a reversal of any part is enough; else it must be in full.
+    // For a sale that we refused, the reversal of any part is enough; others must be in full.
     const whole = heard.refused || about === "unmatched";
     return whole || found.amountMinor === heard.good?.amountMinor ? "ours" : "another";
   }

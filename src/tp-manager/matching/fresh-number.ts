@@ -54,7 +54,7 @@ export function freshnessOf(
     baseline !== null && sameTerminal(baseline.identity, now.identity);
   const later = since.later.filter(here);
   const touched = [...later, ...since.earlier.filter(here)];
-  // Results of this very sale do not count: a reported reversal has already returned its money.
+  // Results of this sale itself do not count: if one was a reversal, the money is back already.
   const ids = new Set(touched.map((one) => one.transactionId));
   const reported = since.reports.filter(({ transactionId }) => ids.has(transactionId));
   const results = [...reported.map(({ report }) => report), ...touched.flatMap(resultsOf)];
@@ -123,14 +123,14 @@ function ofChain(facts: Facts, last: LastTransaction): Freshness {
   return ofFollowed(facts);
 }
 
-/** Judges where the sale is the last transaction that the terminal has stored. */
+/** Judges the case that the sale is the last transaction that the terminal has stored. */
 function ofLast({ later }: Facts): Freshness {
   const contradicts = later.some((attempt) => keptNumbers(attempt).length > 0);
   if (contradicts) return stale("the terminal does not show the sale that followed this one");
   return { freshness: "fresh" };
 }
 
-/** Judges where the terminal's last transaction is a later transaction of ours. */
+/** Judges the case that the terminal's last transaction is a later transaction of ours. */
 function ofFollowed({ sale, touched, later, unmatched }: Facts): Freshness {
   const given = touched.filter(({ state }) => "sale" in state);
   if ([...later, ...given].some(({ state }) => "last" in state)) {

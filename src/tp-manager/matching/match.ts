@@ -194,7 +194,7 @@ function equalRecords(
 ): Array<KnownRecord & { readonly is: Comparison }> {
   return (
     rows
-      // Outside a payment, a record of no attempt is still to be matched, so it is not known yet.
+      // Outside a payment, a stored record without an attempt is still to be matched: not known.
       .filter(({ transactionId: by }) => (running === undefined ? by !== null : by !== running))
       .map((one) => ({ ...one, is: compareKnown(one, found, view) }))
       .filter(

@@ -111,7 +111,7 @@ export class Matcher {
     if (isNew === "agrees") return undefined;
     const answer = this.whose(report, "baseline", now.identity);
     if (answer.answer === "known") return undefined;
-    // A record that is not certainly new counts only with an uncharged candidate, or nearly one.
+    // A record that may be old counts only if a candidate, or near candidate, is not charged.
     if (isNew !== "new" && !saysSomething(answer)) return undefined;
     return answer.answer === "none" && this.#wasStoredBefore(now, report) ? undefined : answer;
   }
@@ -181,7 +181,7 @@ export class Matcher {
     }
   }
 
-  /** Whether this terminal shows a completed reversal as its last transaction. */
+  /** Whether this terminal has shown a completed reversal as its last transaction. */
   storesReversals(identity: TerminalIdentity): boolean {
     return this.#parts.learned(identity).has("stores-reversals");
   }

@@ -276,7 +276,7 @@ function deniedBefore(
   return denied;
 }
 
-/** Returns orders in doubt of another amount, or after which a later order had its result. */
+/** Returns orders in doubt of another amount, or with a later order that had its result. */
 function nearOf(
   report: TransactionReport,
   { attempts }: OneWayJournal,
@@ -322,7 +322,7 @@ export function isSameResult(before: TransactionReport, report: TransactionRepor
 
 /** The attempts that a result without a reference can belong to, newest first. */
 interface Recent {
-  /** The attempts since the last attempt that had its own result, and that attempt itself. */
+  /** The last attempt that had its own result, and the attempts since then. */
   readonly sent: readonly Attempt[];
   /** The attempts whose result may still come: attempts in doubt, or settled by a person. */
   readonly owed: readonly Attempt[];
@@ -361,7 +361,7 @@ const errorsOfResults: ReadonlySet<ErrorCode> = new Set([
   "CURRENCY_REFUSED",
 ]);
 
-/** Whether the attempt's result came within its payment. A late result does not count. */
+/** Whether the attempt got its result within its payment; a late result does not count. */
 function hadItsResult({ state }: Attempt): boolean {
   if (isInDoubt(state)) return hadInDoubt(state);
   if (isCharged(state)) return state.by === "payment" && !state.settled && !state.late;
@@ -370,7 +370,7 @@ function hadItsResult({ state }: Attempt): boolean {
   return terminalCode !== null && errorsOfResults.has(error);
 }
 
-/** Whether an attempt in doubt had a result of its own: of another amount, or a second result. */
+/** Whether an attempt in doubt had its own result, of another amount, or a second result. */
 function hadInDoubt(state: AttemptState): boolean {
   const own = "last" in state ? state.last?.report : undefined;
   const isOwn = own !== undefined && own.resultCode !== null && namesOurs(own);

@@ -25,7 +25,7 @@ interface Grounds {
   readonly assumes?: readonly Assumption[];
 }
 
-/** The verdict that ends a run of probes. */
+/** The verdict that ends a run of probes about a payment, reversal or unmatched transaction. */
 export type Conclusion = Grounds &
   (
     | { readonly verdict: "charged"; readonly report: TransactionReport }
@@ -234,7 +234,7 @@ export const evidenceTable: readonly EvidenceRow[] = [
     sale: "unsettled",
   },
   {
-    // What became of the accepted report is not known, whatever else the terminal has stored.
+    // What became of the report that we accepted is not known, whatever the terminal has stored.
     holds: ({ asReported, refused }) => asReported === "different" && !refused,
     because: "the terminal's last transaction is another one than it had reported",
     sale: "unsettled",

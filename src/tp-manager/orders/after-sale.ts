@@ -83,7 +83,7 @@ export class AfterSale {
     if (taken === undefined) return this.#decidedBefore(orderId, decision);
     const isEarly = isPaying(attempt.state) && attempt.state.goods === null;
     if (isEarly) throw decided(attempt);
-    // The outcome shows whether another decision, or the terminal's time limit, came first.
+    // The outcome shows if another decision, or the terminal's time limit, was earlier.
     await arbiter.lease.whenFree();
     if (taken === "other") throw decided(await orders.latestAsked(orderId));
     const end = orders.latest(orderId);

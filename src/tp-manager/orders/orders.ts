@@ -210,7 +210,7 @@ export class Orders {
       return { attempt, delivery, replayed };
     }
     const delivery = await handOff.delivered(transactionId, waitMs ?? settings.gatewayWaitMs);
-    // Read again: during the wait the sale may have been reversed (docs/rules/08-finished.md).
+    // Read again, as a reversal may have come during the wait (docs/rules/08-finished.md).
     const now = reading(() => attempts.read(transactionId)) ?? attempt;
     return { attempt: now, delivery, replayed };
   }

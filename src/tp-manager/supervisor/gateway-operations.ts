@@ -121,7 +121,7 @@ export class GatewayOperations {
     });
   }
 
-  /** Returns the outcome of an earlier operation with this key; undefined: none was sent. */
+  /** Returns the outcome of an earlier operation with this idempotency key; undefined: none. */
   async #askedBefore(
     kind: GatewayOperationKind,
     target: GatewayTarget,
@@ -371,7 +371,7 @@ export class GatewayOperations {
     }, "unknown");
     const text = "a cancel or refund at the gateway ended";
     log.info({ transactionId, orderId: attempt.request.orderId, ...detail }, text);
-    // Alarms if recovery has found meanwhile that the terminal has reversed the sale as well.
+    // Alarms if recovery has found meanwhile that the terminal reversed the sale as well.
     const isNews = before && after && !isReturnedTwice(before) && isReturnedTwice(after);
     if (isNews) alarmReturnedTwice(log, after);
   }

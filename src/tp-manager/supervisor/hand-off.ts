@@ -73,7 +73,7 @@ export class HandOff {
     return this.#failing && { ...this.#failing, pending: this.#store.countPendingHandOffs() };
   }
 
-  /** Hands off at once what waits, without the rest of the present pause. */
+  /** Hands off at once the transactions that wait, without the rest of the present pause. */
   nudge(): void {
     this.#task.nudge();
   }
@@ -165,7 +165,7 @@ export class HandOff {
         if (pauseMs !== undefined || batch.length < BATCH || this.#task.isClosed) return pauseMs;
       }
     } catch (error) {
-      // The row is unchanged and will be handed off again.
+      // The row is unchanged, so the transaction is handed off again by a later process.
       if (this.#task.isClosed) return undefined;
       this.#log.error({ err: error, alarm: "journal" }, "the journal failed during a hand-off");
       return RETRY_MAX_MS;
@@ -195,7 +195,7 @@ export class HandOff {
     return first && this.#retryLater(first.row, first.why);
   }
 
-  /** Starts the timer for parked rows, which are tried at each sale and at each start as well. */
+  /** Starts the timer for parked rows, which are also tried after each sale and each start. */
   #tryParkedLater(): void {
     if (this.#parkedTimer || this.#task.isClosed || !this.#mayBeParked) return;
     this.#mayBeParked = this.#store.countRefused() > 0;
@@ -220,7 +220,7 @@ export class HandOff {
     const isNew = this.#store.noteRefusal(transactionId, why, this.#clock.now());
     this.#mayBeParked = true;
     this.#tryParkedLater();
-    // Callers that wait for this transaction get an unknown delivery state now.
+    // Callers that wait for this transaction get the answer that its delivery is unknown.
     this.#waiting.get(transactionId)?.resolve(undefined);
     this.#waiting.delete(transactionId);
     const text =
@@ -291,7 +291,7 @@ export class HandOff {
   }
 }
 
-/** Why a transaction was not accepted. "unclear": the supervisor or the row may be at fault. */
+/** Why a transaction was not accepted. "unclear": supervisor or transaction may be at fault. */
 interface Fault {
   readonly by: "supervisor" | "row" | "unclear";
   readonly why: string;
@@ -327,7 +327,7 @@ export class RefusedHandOffs {
     return this.#refused.list(after, limit);
   }
 
-  /** Hands off a refused or dropped transaction now. Returns false for an unknown transaction. */
+  /** Hands off a transaction that was refused or dropped. Returns false for an unknown one. */
   requeue(transactionId: string): boolean {
     if (!this.#refused.requeue(transactionId, this.#clock.now())) return false;
     this.#handOff.nudge();

@@ -17,7 +17,7 @@ interface Subject {
   readonly name: string;
   /** The log text for a failed round: the supervisor is down, or too old for this message. */
   readonly failure: string;
-  /** Asks once. A round of several requests stops between two of them once the poll is closed. */
+  /** Asks once. A round of several requests ends between two requests if the poll is closed. */
   round(isClosed: () => boolean): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export class Poll extends Retrying {
     this.nudgeIn(POLL_MS);
   }
 
-  /** Runs one round. Never rejects: a supervisor that does not answer is asked again later. */
+  /** Asks the supervisor once. Never rejects: without an answer, the poll asks again later. */
   async ask(): Promise<void> {
     try {
       await this.#subject.round(() => this.isClosed);

@@ -20,7 +20,7 @@ export class Resync {
   readonly #log: AlarmLog;
   readonly #isWhole: () => boolean;
   readonly #task: Retrying;
-  /** The number of resyncs that this process has begun. */
+  /** How many resyncs this process has begun, to see whether a new one began meanwhile. */
   #begun = 0;
 
   /** `isWhole` returns whether the journal has no gap. It is called from {@link start} on. */
@@ -56,7 +56,7 @@ export class Resync {
       "supervisor.db was lost or is an older copy, or may be: everything is handed off again; " +
       "what is not known to be at the gateway is looked up before it is sent";
     this.#log.error({ alarm: "outbox-lost" }, text);
-    // The first resync starts at once, after the message about the loss; later ones after a pause.
+    // The first resync starts at once after the message about the loss; the next after a pause.
     this.#task.nudgeIn(this.#begun === 1 ? 0 : RETRY_MS);
   }
 

@@ -28,7 +28,7 @@ export class InOrder {
   }
 }
 
-/** Returns the error for a repeated refund. null: a lost database may have had the first refund. */
+/** Returns the error for a repeated refund. null: a lost database may have had the first one. */
 export function repeated(
   equal: Pick<
     GatewayOperation,

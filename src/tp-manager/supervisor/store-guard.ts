@@ -167,7 +167,7 @@ export class StoreGuard {
     return request.warnings.includes(IMPORTED) || this.#parts.gaps.concerns(transactionId);
   }
 
-  /** The value of `charged` for an order that the journal lacks; "unknown" while a gap is open. */
+  /** The value of `charged` for an order that the journal lacks; "unknown" during a journal gap. */
   get ofUnknown(): "no" | "unknown" {
     return this.open ? "unknown" : "no";
   }
@@ -228,7 +228,7 @@ export class StoreGuard {
   /** Closes the gap by an operator's decision. Returns false when no gap was open. */
   accept(): boolean {
     const { gaps, clock, log, onSupervisorLacks } = this.#parts;
-    // Before the import nobody knows whether the supervisor lacks data too, so a resync is begun.
+    // Before the import it is unknown if the supervisor lacks data too, so a resync begins.
     if (this.open?.isImported === false) onSupervisorLacks();
     const ended = gaps.end("operator", clock.now());
     this.#timer?.clear();
@@ -250,7 +250,7 @@ export class StoreGuard {
         const after = gaps.importedTo();
         const page = await link.call("known-orders", { after, limit: STORE_PAGE_MAX });
         const { orders, last, more, whole } = page;
-        // Reported before the last page counts as imported, so that no crash can hide the loss.
+        // Reported before the last page counts as imported, so that no crash hides the loss.
         if (!whole && !more) onSupervisorLacks();
         // The answer may have reported a further loss. Then the page is requested again, so that
         // the supervisor learns that this loss is known here.

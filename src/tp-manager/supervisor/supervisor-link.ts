@@ -20,11 +20,11 @@ interface Limit {
 /** The time limit for a message that the supervisor answers from its database. */
 const fromDisk: Limit = { ms: 5_000 };
 
-/** The limits of messages that need more than the database, or on which a caller waits less. */
+/** The limits of messages that need more than the database, or where a caller waits less. */
 const limits: Readonly<Partial<Record<Name, Limit>>> = {
   "store-transaction": { ms: 5_000, plusWaitMs: true },
   "transaction-delivery": { ms: 500, plusWaitMs: true },
-  // The supervisor asks the gateway at two addresses (supervisor/gateway/gateway-client.ts).
+  // The supervisor asks the gateway twice, at two addresses (supervisor/gateway/gateway-client.ts).
   "order-at-gateway": { ms: 5_000, gatewayRequests: 2 },
   "gateway-resolve": { ms: 5_000, gatewayRequests: 2 },
   "gateway-lookup": { ms: 5_000, gatewayRequests: 2 },

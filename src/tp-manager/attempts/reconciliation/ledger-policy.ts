@@ -9,7 +9,7 @@ import type { NotCharged } from "../payment.ts";
  * the entries of attempts and the receipt numbers around them. Pure.
  */
 
-/** What a comparison needs of one attempt, also of an archived one (docs/rules/18-totals.md). */
+/** What comparisons with the terminal's totals need of an attempt, even of an archived one. */
 export interface LedgerEntry {
   readonly transactionId: string;
   readonly orderId: string;
@@ -169,7 +169,7 @@ function isNumbered({ chargedMinor, receiptNumber }: LedgerEntry): boolean {
   return chargedMinor !== null && receiptNumberOf(receiptNumber) !== null;
 }
 
-/** Whether the payment command was sent and, as far as is known, nothing was charged. */
+/** Whether the payment command was sent to the terminal and no charge is known. */
 function isUncharged({ wasSent, chargedMinor }: LedgerEntry): boolean {
   return wasSent && chargedMinor === null;
 }

@@ -25,7 +25,7 @@ import {
  */
 
 export type ClosingVerdict = ReturnType<typeof compareClosing>;
-/** The comparison of the terminal's sum with the journal's, which agree or differ. */
+/** The outcome of comparing the terminal's sum with the journal's: they agree or differ. */
 export type Difference = ReturnType<typeof verdict>;
 
 interface CardSum {
@@ -56,7 +56,7 @@ export interface Reconciliation {
 export interface ClosingRow {
   readonly id: number;
   readonly startedAtMs: number;
-  /** The terminal's answer to the end of day; null when no answer was received. */
+  /** The terminal's answer to the end of day; null when the terminal gave no answer. */
   readonly end: TelecollectionEnd | null;
   /** The identity of the terminal that was closed; null in rows of older versions. */
   readonly identity: TerminalIdentity | null;
@@ -175,7 +175,7 @@ function boundariesOf(earlier: readonly ClosingRow[], entries: readonly LedgerEn
   return oldestFirst.toReversed();
 }
 
-/** Returns the receipt number that was given last: the one farthest after `before`. */
+/** Returns the receipt number given last: the farthest after `before`, because numbers wrap. */
 function greatest(before: number | null, numbers: readonly number[]): number | null {
   const origin = before ?? numbers[0];
   if (origin === undefined) return null;
@@ -229,7 +229,7 @@ function withGaps(
   });
 }
 
-/** Returns for each attempt the receipt number of the last sale before it; at first `first`. */
+/** Returns for each attempt the receipt number of the last sale before it, or else `first`. */
 function lastNumbers(entries: readonly LedgerEntry[], first: number | null): (number | null)[] {
   let last = first;
   return entries.map(({ receiptNumber }) => {

@@ -1,7 +1,7 @@
 import type { Migration } from "../../../shared/store/sqlite.ts";
 import { proofMigration, storeMigration } from "../../../shared/store/store.ts";
 
-/** The kinds of attempt events that hold a record of the terminal; OR is faster here than IN. */
+/** The kinds of attempt events that hold a record of the terminal, joined by OR for speed. */
 const recordSteps = `report approved second-sale reversal-report told-late charged-late
   found-reversed recovery-charged recovery-reversed taken-over`.split(/\s+/);
 const isRecordStep = (kind: string): string =>
@@ -153,7 +153,7 @@ export const migrations: readonly Migration[] = [
   `
   ALTER TABLE telecollection ADD COLUMN asked_by TEXT NOT NULL DEFAULT 'operator';
   `,
-  // Adds the id of the last supervisor alarm stored as an event, for each supervisor database.
+  // Adds the id of the last alarm taken from the supervisor, for each supervisor database.
   `
   CREATE TABLE alarm_taken (
     origin TEXT PRIMARY KEY,
@@ -169,7 +169,7 @@ export const migrations: readonly Migration[] = [
     last INTEGER NOT NULL
   ) STRICT;
   `,
-  // Adds the results that the terminal reported although no payment ran, and their findings.
+  // Adds results that the terminal reported although no payment ran, and what became of them.
   `
   CREATE TABLE unexpected_report (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -379,7 +379,7 @@ export const migrations: readonly Migration[] = [
   },
   // Adds the error code of a console change that was refused or whose outcome is not known.
   { goesOn: "ALTER TABLE act ADD COLUMN code TEXT;" },
-  // Adds facts that a terminal has shown; 0: a counterexample came. A new `era` voids the facts.
+  // Adds facts that a terminal has shown (0: disproved); a new `era` makes the facts void.
   {
     goesOn: `
   CREATE TABLE learned (
@@ -448,6 +448,6 @@ export const migrations: readonly Migration[] = [
   },
   // Adds the event members that `detail` lacks, with a version; NULL if an older program wrote it.
   { goesOn: "ALTER TABLE attempt_event ADD COLUMN input TEXT;" },
-  // Adds the program's running time since the last loss, because the wall clock can jump.
+  // Adds how long the program has run since the last loss, because the wall clock can jump.
   { goesOn: "ALTER TABLE store_doubt ADD COLUMN ran_ms INTEGER NOT NULL DEFAULT 0;" },
 ];

@@ -49,7 +49,7 @@ export class Statement {
     return this.#use("run", values) as StatementResultingChanges;
   }
 
-  /** Uses the statement, counts its write, and reports the outcome to the write proof. */
+  /** Runs the statement, counts its write, and reports to the write proof whether it failed. */
   #use(how: "get" | "all" | "run", values: readonly SQLInputValue[]): unknown {
     const { database, proof } = this.#home;
     if (this.#mayWait && how === "run") this.#home.settle();
