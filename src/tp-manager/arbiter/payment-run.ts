@@ -124,7 +124,7 @@ export class PaymentRun {
     }
   }
 
-  /** Asks the terminal once to cancel the payment; its answer does not decide the outcome. */
+  /** Asks the terminal once to cancel the payment; the terminal's answer decides no outcome. */
   async cancel(): Promise<CancelAnswer | { readonly answer: "not-able" }> {
     if (this.#isUndecided) {
       this.decide({ goods: "not-issued" }, "cancelled before the goods came out");

@@ -82,7 +82,7 @@ export class Recovery {
     return this.#parts.inquiries.ask(this.#questionOf(attempt, true, unwritten));
   }
 
-  /** Settles attempts in doubt by the stored transactions that later commands found. */
+  /** Settles attempts in doubt by the transaction that a later command found. Sends nothing. */
   learn(): void {
     const { attempts, inquiries, matcher, log } = this.#parts;
     try {
@@ -242,7 +242,7 @@ export class Recovery {
     });
   }
 
-  /** Returns why the record is the attempt's. Call this before the verdict is written. */
+  /** Returns why the terminal's record is the attempt's. Call it before the verdict is written. */
   #proofOf({ transactionId, baseline }: Attempt, report: TransactionReport, bare: Proof): Proof {
     const identity = baseline?.identity ?? anyTerminal;
     const answer = this.#parts.matcher.whose(report, "probe", identity);

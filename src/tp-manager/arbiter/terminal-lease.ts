@@ -60,7 +60,7 @@ export class TerminalLease {
     return this.#current;
   }
 
-  /** The work that has the terminal. `goodsUntilMs`: until when it waits for a goods decision. */
+  /** The work that has the terminal. `goodsUntilMs`: when its wait for a goods decision ends. */
   get current() {
     if (!this.#current) return undefined;
     const { what, orderId, run } = this.#current;

@@ -30,7 +30,7 @@ import type { Question } from "./inquiries.ts";
  * (docs/rules/04-approval.md, docs/rules/19-late.md): a result that the terminal reports although
  * no payment runs, which the driver refuses on the wire, and a sale that the terminal has stored
  * and never reported. Each is stored and raises an alarm, and the terminal is asked whether it
- * still has the transaction. No payment begins meanwhile: it would hide the answer.
+ * still has the transaction. No payment begins before the answer, which it would hide.
  */
 export class Unmatched {
   readonly #parts: ArbiterTools;

@@ -219,7 +219,7 @@ export function isReturnedTwice({ state, returnedSome }: Attempt): boolean {
   return isReversed(state) && returnedSome;
 }
 
-/** Raises the alarm of {@link isReturnedTwice}: a person has to compare the two repayments. */
+/** Raises the alarm that money went back twice: a person has to compare the two repayments. */
 export function alarmReturnedTwice(log: AlarmLog, attempt: Attempt): void {
   const { transactionId, request, state, returnedMinor } = attempt;
   const { orderId, currency } = request;

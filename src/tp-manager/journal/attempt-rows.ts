@@ -314,7 +314,7 @@ export class AttemptRows extends rows("attempts", {
     return Number(this.sql.countInDoubt.get()?.["n"]);
   }
 
-  /** Returns attempts and reports after one (docs/rules/16-fresh.md); undefined: too many rows. */
+  /** Returns commands and reports after a sale (docs/rules/16-fresh.md); undefined: too many. */
   since(transactionId: string) {
     const later = this.sql.later.all(transactionId, LATER_MAX).map(readAttempt);
     const events = this.sql.laterEvents.all(transactionId, LATER_MAX);

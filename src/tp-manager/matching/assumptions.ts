@@ -77,7 +77,7 @@ const echoed = { of: "echoes-reference", family: "one-way", permits: false } as 
  * The facts that a terminal shows about itself, each with the assumption that it switches (the
  * register number switches none). `permits`: a verdict may rest on the fact, so one counterexample
  * outweighs every later example. The other facts only forbid verdicts, and hold again with the next
- * example. Their texts, predicates about the terminal, are in assumptions-en.json.
+ * example. The facts' texts, predicates about the terminal, are in assumptions-en.json.
  */
 export const factTable = {
   "echoes-approvals": echoed,

@@ -223,10 +223,10 @@ export function factsOf(
 }
 
 /**
- * Compares the storage with the storage before the command. An empty storage counts as unchanged
- * only if no transaction can have been stored and closed meanwhile: the storage was watched, or the
- * next receipt number shows it. After an accepted good result without an outcome it never counts.
- * Until the lost command's time limit is over, the table only waits for an empty storage.
+ * Compares the storage with that before the command. An empty storage counts as unchanged only if
+ * the watched storage or the next receipt number shows that no transaction was stored and closed
+ * meanwhile; after an accepted good result without an outcome, it never counts. Until the lost
+ * command's time limit is over, the table only waits for an empty storage.
  */
 function asBefore(
   inquiry: Inquiry,

@@ -84,8 +84,8 @@ function matched(found: ObservedRecord, view: JournalView, assumptions: Assumpti
     const nearly = declined.map(({ attempt }) => ({ attempt, but }));
     return known ?? { answer: "none", near: [...near, ...nearly] };
   }
-  // A record that resembles a known one counts as its repetition, unless the known record is of the
-  // only candidate itself and that order was not answered as not charged.
+  // A record counts as a repetition if it resembles a known record of another attempt, or of this
+  // attempt after the attempt was answered as not charged.
   const isRetold =
     known !== undefined &&
     (known.transactionId !== only.attempt.transactionId || isNotCharged(only.attempt.state));

@@ -49,7 +49,7 @@ export class AfterSale {
     if (isCharged(end.state)) {
       throw new AppError("REVERSAL_REFUSED", "The terminal did not reverse the sale.");
     }
-    // If another attempt of the order is charged, it is answered instead (docs/rules/19-late.md).
+    // Another attempt of the order, if it is charged, is answered instead (docs/rules/19-late.md).
     const spoken = orders.latest(orderId);
     return orders.result(chargedOf(spoken) === "no" ? end : spoken, false);
   }

@@ -64,7 +64,7 @@ export class HandOff {
     this.#clock = clock;
     this.#log = log;
     this.#task = new Retrying(clock, "hand-off retry", () => this.#run(), RETRY_MIN_MS);
-    // Read at once, before a transaction of this process can be among the unacknowledged ones.
+    // Read at start, before a transaction of this process can be unacknowledged too.
     this.#perhapsAnswered = new Set(store.oldestUnacknowledged(BATCH));
   }
 
