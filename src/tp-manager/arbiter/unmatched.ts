@@ -341,7 +341,7 @@ function unlessReversal(found: Concluded, answer: Answer): Concluded {
   return { finding: "unclear", because };
 }
 
-/** Former names of the alarm, for programs that know only these (docs/decisions/08-names.md). */
+/** Former names of alarms about unmatched sales, for old programs (docs/decisions/08-names.md). */
 const formerNames = {
   open: "unexpected-report",
   held: "sale-without-order",

@@ -42,7 +42,7 @@ interface PhaseRow {
   readonly status: PaymentStatus | "as ended";
   /** What a repeated order gets: a new attempt, the stored answer, a probe first, or this error. */
   readonly repeat: "begin" | "answer" | "ask" | ErrorCode;
-  /** What a call for a reversal at the terminal gets: it begins, a stored answer, or this code. */
+  /** What a call for a reversal at the terminal gets: a reversal, stored answer, or this error. */
   readonly reversal: "begin" | "answer" | ErrorCode;
   /** What a confirm, cancel or refund at the gateway gets: it begins, or this error code. */
   readonly gateway: "begin" | ErrorCode;

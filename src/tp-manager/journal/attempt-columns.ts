@@ -89,7 +89,7 @@ const openStatuses = paymentStatuses.filter(
     status === variantTable.approved.status ||
     phasesWith((row) => row.open !== null && row.status === status).length > 0,
 );
-/** The SQL condition that an attempt has not ended. SQLite reads it by the index of statuses. */
+/** The SQL condition that an attempt has not ended; SQLite uses the index of statuses for it. */
 export const unfinishedSql = `status IN (${quoted(openStatuses)})`;
 export const endedStatuses = paymentStatuses.filter((status) => !openStatuses.includes(status));
 

@@ -210,7 +210,7 @@ function equalRecords(
 
 /**
  * Whether both records are good or both are not. In a payment they must share a number as well: an
- * equal second is not enough, because fast terminals, or terminals that report minutes, repeat it.
+ * equal time is not enough, as fast terminals, or terminals that report minutes, repeat times.
  */
 function mayBeRetold(before: NamedRecord, { record, source }: ObservedRecord): boolean {
   return before.good === record.good && (source !== "payment" || sharesNumber(before, record));

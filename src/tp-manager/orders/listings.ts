@@ -62,7 +62,7 @@ export class Listings {
 /** The largest number of attempts read by one search, for which a payment may have to wait. */
 const SEARCHED_MAX = 500;
 
-/** Where a search continues, in the journal or the archive; `before` null: at the newest. */
+/** Where a search continues, in the journal or archive; `before` null: at the newest attempt. */
 export interface SearchPosition {
   readonly archived: boolean;
   readonly before: number | null;

@@ -17,7 +17,7 @@ export const PARKED_MS = 3_600_000;
 /** The number of successive failures from which on the supervisor counts as at fault. */
 const FAILURES_MAX = 3;
 
-/** The wait for a delivery that an earlier process may have answered as sent. */
+/** How long an answer waits for a delivery that an earlier process may have answered as sent. */
 const ANSWERED_WAIT_MS = 3_000;
 
 /** A caller that waits until a transaction is handed off. */

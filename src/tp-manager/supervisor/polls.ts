@@ -32,7 +32,7 @@ export class Poll extends Retrying {
     this.#log = log;
   }
 
-  /** Begins the first round after one pause. */
+  /** Begins to ask the supervisor, after one pause. */
   start(): void {
     this.nudgeIn(POLL_MS);
   }

@@ -48,7 +48,7 @@ export class Resync {
     if (!this.#store.isUnderWay) this.begin();
   }
 
-  /** Begins a resync after the supervisor's database was lost. The begin is on disk on return. */
+  /** Begins a resync after the supervisor lost its database; that is on disk on return. */
   begin(): void {
     this.#store.begin();
     this.#begun += 1;

@@ -59,7 +59,7 @@ export interface Suspect {
   readonly transactionId: string;
   /** What the terminal has more (less, if negative) than the journal if this order is the cause. */
   readonly amountMinor: number;
-  /** The status of this attempt when it was compared. */
+  /** The attempt's status when it was compared with the terminal's totals. */
   readonly told: "charged" | "reversed" | NotCharged["status"] | "unknown";
   /** Whether another attempt of the order was charged, so that the customer may have paid twice. */
   readonly chargedElsewhere: boolean;
@@ -77,7 +77,7 @@ export function nextReceipt(number: number): number {
   return (number % RECEIPT_MAX) + 1;
 }
 
-/** Returns how many receipt numbers were given after `from`, up to and with `to`. */
+/** Returns how many receipt numbers were given after `from`, up to and including `to`. */
 export function receiptSteps(from: number, to: number): number {
   return (to - from + RECEIPT_MAX) % RECEIPT_MAX;
 }
