@@ -243,7 +243,7 @@ async function clearLeftovers(site: SwitchSite, { step, to }: SwitchRecord): Pro
     if (step === "testing") await clearSelfTest(to, dataDirectory);
     if (step === "stopping") clearUnfinishedCopies(dataDirectory);
   } catch (error) {
-    output.fault(`could not delete files of the step ${step}: ${(error as Error).message}`);
+    output.fault(`could not delete files of the update step ${step}: ${(error as Error).message}`);
   }
 }
 

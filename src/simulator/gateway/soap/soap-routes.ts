@@ -179,7 +179,7 @@ function strike(
     case "answer-twice":
       return send(changed(done, {}), 2);
     default:
-      throw new Error(`the sandbox cannot answer a request with the fault ${fault.kind}`);
+      throw new Error(`the sandbox has no answer that imitates the fault ${fault.kind}`);
   }
 }
 
