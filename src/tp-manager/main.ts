@@ -45,7 +45,7 @@ import type { TerminalFacts } from "./terminal/terminal.ts";
 const PREPARE_MS = 15_000;
 /** How long a running payment may go on at a stop before it is cancelled. */
 const STOP_PATIENCE_MS = 10_000;
-/** How long a stop may take; recovery settles what is open then at the next start. */
+/** How long a stop may take; recovery settles what is then still open after the next start. */
 const STOP_DEADLINE_MS = 45_000;
 const UPKEEP_LIMITS = {
   /** How long `/reset` waits for the terminal, which is reconnected even after the answer. */
@@ -66,7 +66,7 @@ function ownedBy({ onStop }: ProgramContext): Owned {
   };
 }
 
-/** The parts that several functions below need to make further parts. */
+/** The parts of tp-manager that are made first; the functions below make the others from them. */
 interface House {
   readonly journal: Journal;
   readonly journalPath: string;
@@ -186,7 +186,7 @@ function logFaults({ statements, proof }: Journal, log: AlarmLog): void {
     );
 }
 
-/** Returns whether the journal is lost, older, or another one; the journal gap is on disk then. */
+/** Returns whether the journal is lost, an older copy or another one; the gap is on disk then. */
 function beginSession({ store, gaps }: Journal, clock: Clock): boolean {
   let isLost = false;
   store.begin((finding) => {
@@ -213,7 +213,7 @@ function matcherOf(
   });
 }
 
-/** Links the supervisor; the two databases compare what they know (docs/rules/17-loss.md). */
+/** Starts the link to the supervisor, and compares the two databases (docs/rules/17-loss.md). */
 function linkSupervisor(
   context: ProgramContext,
   { store, handOffs, resync: resyncRows, ...journal }: Journal,

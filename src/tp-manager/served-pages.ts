@@ -52,7 +52,7 @@ async function openKiosk(
     const app = createKiosk({ ...options, port, folder, runDirectory });
     const listening = await listenOnLoopback(app, port, options.log, "KIOSK_PORT");
     onStop("kiosk pages", () => listening.close());
-    // Earlier sessions are over. The script that starts the browser learns so by this new id.
+    // From a new id the script that starts the browser learns that earlier sessions are over.
     writeFileSync(join(runDirectory, "kiosk-started"), `${randomUUID()}\n`, { mode: 0o600 });
     options.log.info({ port, folder }, "the kiosk's own pages are served on their port");
     return { name, port, fault: null };

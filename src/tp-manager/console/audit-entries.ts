@@ -22,7 +22,7 @@ declare module "fastify" {
   interface FastifyRequest {
     /** The number of the request's audit entry; null when the request changes nothing. */
     act: number | null;
-    /** Who makes the request and why; missing for other ports and for requests without a change. */
+    /** Who makes the request and why; missing outside the console and where nothing is changed. */
     person?: { readonly by: string; readonly reason: string } | null;
   }
 }
@@ -48,7 +48,7 @@ export function keepAuditEntries(
     request.person = { by: `${act.name} (${act.login})`, reason: act.reason };
     done();
   });
-  // The outcome is stored before the answer is sent, as a browser may be gone by then.
+  // The outcome is stored before the answer is sent, because the browser may be gone afterwards.
   app.addHook("onSend", ({ act }, { statusCode }, payload, done) => {
     try {
       const code = statusCode === 200 ? null : codeIn(payload);

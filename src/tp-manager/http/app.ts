@@ -19,7 +19,7 @@ const PATH_PARAMETER_MAX = 300;
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** Whose login the request has; null before authentication. */
+    /** The role whose login the request carries; null before authentication. */
     role: Role | null;
     about: About | null;
   }
@@ -103,7 +103,7 @@ export function openCalls(app: FastifyInstance, options: ApiOptions, prefix = ""
     const url = request.url.startsWith(prefix) ? request.url.slice(prefix.length) : request.url;
     const methods = allowedMethods(url);
     if (methods.length > 0) void reply.header("allow", methods.join(", "));
-    // A wrong path may mean any order, so whether its order is charged is unknown.
+    // A mistyped path may mean any order, so whether that order is charged is unknown.
     const charged = /^\/+payment\/+./i.test(url) ? ({ charged: "unknown" } as const) : {};
     const error =
       methods.length > 0

@@ -55,7 +55,7 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly role?: "operator" | "own-operator";
   /** What `id` in the path names: a transaction of this installation; missing: an order. */
   readonly idOf?: "transaction";
-  /** The member that may name a transaction by the gateway's id, whose order is not known yet. */
+  /** The member that may name a transaction by the gateway's id; its order is looked up first. */
   readonly gatewayId?: { readonly in: "params" | "body"; readonly name: string };
   /** Returns the orders in other members of a body than `orderId`; the body may be unchecked. */
   readonly ordersOf?: (body: unknown) => readonly string[];
@@ -90,7 +90,7 @@ export interface Documented<Answer = unknown> {
   readonly list?: true;
   /** The statuses other than 200 that the answer may have. */
   readonly also?: readonly number[];
-  /** The media type and description of an answer that is not a JSON list with one object. */
+  /** The media type and description of an answer that is not the usual JSON list of one object. */
   readonly type?: string;
   readonly description?: string;
   /** The error codes of this call; the generator adds those of every call. */

@@ -44,8 +44,9 @@ type Proof = Pick<PaymentAnswer, "receipt" | "ticket" | "notificationGatewaySent
 const noProof: Proof = { receipt: emptyReceipt, ticket: "", notificationGatewaySent: false };
 
 /**
- * Returns the further members of a refusal. A call that answers payments has the members of every
- * payment: of the stored order, else empty ones. Before authentication there are no further ones.
+ * Returns the further members of a refusal. The refusal of a call that answers payments has the
+ * members of a payment: those of the stored order, or empty ones. A refusal before authentication
+ * has no further members.
  */
 async function more(
   { role, about, routeOptions }: FastifyRequest,

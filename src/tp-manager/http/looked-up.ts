@@ -13,7 +13,7 @@ import type { Answer, CallContext } from "./call.ts";
  */
 export async function lookedUp(at: CallContext, orderId: string) {
   await at.gateway.reconcile(at.orders.latest(orderId)).catch((error: unknown) => {
-    // Ignored: the answer itself shows that the return at the gateway is still open.
+    // An API error is ignored: the answer shows anyway that the return at the gateway is open.
     if (!(error instanceof AppError)) throw error;
   });
   const found = await at.orders.lookUp(orderId);
@@ -69,7 +69,7 @@ const returnedStates: readonly GatewayHistory["state"][] = [
 /**
  * Throws if the order's money went back at the gateway without this connector, by a merchant's
  * refund or a chargeback: the terminal must not return it again (docs/rules/07-returns.md). Only
- * notifications show that. A supervisor that does not answer prevents no reversal.
+ * the gateway's notifications show this. A supervisor that does not answer prevents no reversal.
  */
 export async function assertNotReturnedElsewhere(
   { orders, supervisor }: CallContext,

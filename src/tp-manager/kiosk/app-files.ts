@@ -44,7 +44,7 @@ export function serveApp(app: FastifyInstance, served: AppFolder): void {
   });
 }
 
-/** Returns the path of the wanted file below the folder; undefined: it can be none. */
+/** Returns the path of the requested file; undefined: the URL can name no file of the folder. */
 function pathOf({ url }: FastifyRequest): string | undefined {
   const path = readOr(undefined, () => decodeURIComponent(url.split("?")[0] ?? ""));
   if (path === undefined) return undefined;

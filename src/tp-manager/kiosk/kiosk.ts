@@ -39,7 +39,7 @@ export function createKiosk(options: KioskOptions): FastifyInstance {
     return send(reply, 200, { status: "Success", token: sessions.open("kiosk", "kiosk") });
   });
   serveApp(app, { folder: options.folder, dataDirectory: dirname(runDirectory) });
-  // With an operator set, the kiosk's session has the kiosk's rights only.
+  // There is always an operator here, so that a kiosk's session has the kiosk's rights only.
   openCalls(app, { ...options, operator: options.operator ?? nobody }, "/api");
   return app;
 }

@@ -42,7 +42,7 @@ export const protocolPart: ConfigPart = {
   ],
 };
 
-/** Returns a fault for each time below its floor, for setups without TEST_TIMERS. */
+/** Returns a fault for each time setting below its floor, the least that a real terminal needs. */
 function valuesBelowFloor(values: Readonly<Record<string, unknown>>): readonly ValueFault[] {
   return Object.entries({ ...sharedFields, ...fields }).flatMap(([name, schema]) => {
     const { floor } = metaOf(schema);
@@ -60,7 +60,7 @@ export function driverFor(config: Config): Driver {
   return driver;
 }
 
-/** Returns a text that differs when the protocol, its line or its settings differ. */
+/** Returns a text that changes when the terminal's protocol, line or driver settings change. */
 export function setupOf(config: Config): string {
   const { protocol, config: own } = driverFor(config);
   const values: Readonly<Record<string, unknown>> = valuesOf(own.fields, config);

@@ -81,7 +81,7 @@ export interface Terminal extends TerminalFacts, HeldTerminal {
    * the result on the wire (docs/rules/25-one-way.md).
    */
   takeLateResults?(take: (result: OneWayResult) => boolean): void;
-  /** Called when a payment's outcome is on disk: results that had to wait are passed to `take`. */
+  /** Called when a payment's outcome is on disk; late results that waited for it are stored now. */
   endWritten?(): void;
 }
 
@@ -149,7 +149,7 @@ export interface TerminalCapabilities {
    * reference can belong to an earlier payment (docs/rules/25-one-way.md).
    */
   readonly sharesLine?: true;
-  /** Present when, by the settings, no result carries an order's reference. */
+  /** Present when, with the present settings, no result carries an order's reference. */
   readonly namesNoPayment?: true;
   /** Whether a sale is final only when its print, too, was acknowledged (docs/zvt.md 9.1). */
   readonly printsCount?: boolean;
@@ -208,7 +208,7 @@ export interface TerminalStatus {
 export interface Baseline {
   readonly identity: TerminalIdentity;
   readonly last: LastTransaction;
-  /** Terminal clock minus ours in milliseconds; null when the terminal does not send its time. */
+  /** The terminal's clock minus ours in milliseconds; null when it does not send its time. */
   readonly clockOffsetMs: number | null;
 }
 
@@ -272,7 +272,7 @@ export type PaymentEnd =
       readonly end: "refused";
       readonly code: string;
       readonly text: string;
-      /** "busy": the terminal would accept the command later. */
+      /** "busy": the terminal asked to send the command again later. */
       readonly reason?: AbortReason | "busy";
     }
   /** The terminal reported the completion of the command. */
@@ -336,7 +336,7 @@ export interface TransactionReport {
   readonly reference?: string | null;
   /** The names of request members other than amount and currency that came back changed. */
   readonly differs?: readonly string[];
-  /** What shows that the result approves no payment of ours: members, or an earlier result. */
+  /** Which members, or which earlier result, show that this result approves no payment of ours. */
   readonly contradicts?: readonly string[];
   /** Present when the result carries the number of our cash register. */
   readonly isOurRegister?: true;
@@ -380,7 +380,6 @@ export interface OneWayResult {
 }
 
 export type LastTransaction =
-  /** The terminal has no stored transaction. */
   | { readonly kind: "none" }
   | {
       readonly kind: "transaction";
@@ -392,7 +391,7 @@ export type LastTransaction =
   | {
       readonly kind: "not-told";
       readonly why: string;
-      /** Present when the terminal refused the question. */
+      /** Present when the terminal refused to name its last transaction. */
       readonly refused?: true;
     };
 

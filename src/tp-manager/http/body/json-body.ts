@@ -4,7 +4,7 @@ import { AppError } from "../../../shared/catalog/errors.ts";
 /** The most levels of a body: the body is the first, its members are the second. */
 const NESTING_MAX = 32;
 
-/** The numbers of parsed bodies as they were written, by the object or list that holds them. */
+/** The texts of the numbers in parsed bodies, by the object or list that holds each number. */
 const numberTexts = new WeakMap<object, Map<string, string>>();
 
 /**

@@ -108,7 +108,7 @@ export function readPaymentRequest(given: unknown, defaultCurrency: string): Pay
   };
 }
 
-/** The members in the order in which their faults are listed, after those of unknown members. */
+/** The request's members in the order in which faults are listed; unknown members come first. */
 const listedOrder = ["currency", "amount", "orderId", "customer", "customData", "delivery"];
 
 function invalid(faults: readonly Fault[]): AppError {

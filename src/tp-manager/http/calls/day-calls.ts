@@ -146,7 +146,7 @@ function dateOf(ms: number): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** Adds attempts to the figures, page by page. False: it stopped after {@link ATTEMPTS_MAX}. */
+/** Adds attempts to the figures page by page. Returns false if it stops at {@link ATTEMPTS_MAX}. */
 async function addAll(
   figures: DayFigures,
   listings: Listings,

@@ -52,7 +52,7 @@ export const journalCalls: readonly AnyCall[] = [
       cursor: cursor.optional(),
     }),
     document: ({ listedPayment }) => ({ answer: listedPayment, list: true }),
-    /** An attempt that is archived between the two reads is listed twice, never left out. */
+    /** An attempt that is archived between the two queries is listed twice, never left out. */
     handle({ query: { since = 0, status = null, limit, cursor }, reply }, { listings }) {
       const { archived, before } = cursor ?? { archived: false, before: null };
       const page = { sinceMs: since, status };
@@ -123,7 +123,7 @@ function viewOf({ id, atMs, report, identity, finding, because, endedAtMs }: Set
   const { receiptNumber, traceNumber, amountMinor, maskedPan, cardName } = report;
   const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;
   return {
-    id: id as number, // each row of the journal has one
+    id: id as number, // each row of the journal has an id
     at: isoTime(atMs),
     finding,
     because,
@@ -182,7 +182,7 @@ function ordersIn(body: unknown): string[] {
   return items.filter((item) => typeof item === "string");
 }
 
-/** Acknowledges one item; false: it was not waiting. An acknowledged charge counts as read. */
+/** Acknowledges one item, a charge also as read. Returns false when the item was not waiting. */
 function mark(
   kind: AcknowledgedKind,
   item: string,

@@ -70,7 +70,7 @@ function update(
       errors: option === "hold" ? ["CARD_DATA_REFUSED", "NOT_SUPPORTED"] : ["NOT_SUPPORTED"],
     }),
     async handle({ body: { until, by } = {} }, { maintenance }) {
-      // A name and its value are one argument, because a person's name may begin with a dash.
+      // An option and its value are one argument, because a person's name may begin with a dash.
       const named = [...(until ? [`--until=${until}`] : []), ...(by ? [`--by=${by}`] : [])];
       return { ...success, ...(await maintenance.update(`--${option}`, ...named)) };
     },

@@ -192,8 +192,8 @@ export const paymentCalls: readonly AnyCall[] = [
 type At = Pick<CallContext, "orders" | "log">;
 
 /**
- * Records that the kiosk has read an answer once it is written completely
- * (docs/rules/11-unread.md). An answer to HEAD has no body, so it is not recorded.
+ * Records an answer as read by the kiosk once the answer is written completely
+ * (docs/rules/11-unread.md). An answer to HEAD has no body and is not recorded.
  */
 function whenWritten(
   { method }: FastifyRequest,
@@ -223,7 +223,7 @@ function followCharge(
 ): void {
   if (method === "HEAD" || chargedOf(attempt) !== "yes") return;
   const { orderId } = attempt.request;
-  // The connection's end comes as an error if the answer was not written completely before.
+  // The connection's end counts as an error if the answer was not written completely before it.
   finished(raw, (error) => {
     const arrived = !error;
     if (replayed && !arrived) return;

@@ -77,7 +77,7 @@ export const programCalls: readonly AnyCall[] = [
       description: "A stream of the events that x-events describes.",
       errors: ["TOO_MANY_READERS"],
     }),
-    /** Prefers the header: an EventSource that reconnects updates the header, not the query. */
+    /** The header wins over the query: an EventSource that reconnects updates only the header. */
     handle({ query, headers, reply }, { events }) {
       const given = headers["last-event-id"] ?? query.lastEventId;
       return events.open(reply, given ? Number(given) : undefined);

@@ -129,7 +129,7 @@ export const terminalCalls: readonly AnyCall[] = [
   }),
 ];
 
-/** Returns the status; a ready terminal "needs action" (2) while a payment would be refused. */
+/** Returns the terminal's status; "ready" becomes "needs action" (2) while payments are refused. */
 function asAPaymentFinds(status: TerminalStatus, { arbiter }: CallContext): TerminalStatus {
   const [reason] = arbiter.notReadyReasons;
   if (status.cr !== "0" || !reason) return status;

@@ -59,7 +59,7 @@ export async function installAccess(app: FastifyInstance, options: AccessOptions
   });
 }
 
-/** Refuses a login after a growing delay, or at once, with the connection's end, if many wait. */
+/** Refuses a login after a growing delay; if many wait, refuses at once and ends the connection. */
 export async function refuseLogin(
   delay: FailureDelay,
   login: string,
@@ -108,7 +108,7 @@ export function checkHost({ raw, headers }: FastifyRequest, port: number): void 
   }
 }
 
-/** The headers that decide who may call: of two copies, two readers could read different ones. */
+/** Headers that decide who may call. Each must come once: readers could differ about two copies. */
 const singles: ReadonlySet<string> = new Set(["host", "origin", "authorization", "sec-fetch-site"]);
 
 function isAmbiguous(rawHeaders: readonly string[]): boolean {

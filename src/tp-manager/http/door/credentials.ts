@@ -23,8 +23,8 @@ export class Credentials {
   }
 
   /**
-   * Returns the role of an `Authorization` header that equals, byte by byte, the usual header of a
-   * right pair. Undefined: the header has to be decoded, and may still be right.
+   * Returns the role whose right `Authorization` header in its usual form equals this header byte
+   * by byte. Undefined: the header has to be decoded, and may still be right.
    */
   roleOfHeader(header = ""): Role | undefined {
     return this.#roleOf("header", header);
@@ -38,13 +38,13 @@ export class Credentials {
   #roleOf(kind: "pair" | "header", given: string): Role | undefined {
     const digest = hash("sha256", given, "buffer");
     let role: Role | undefined;
-    // Every role is always compared, so that the time does not show which one was similar.
+    // Every role is compared, so that the time taken does not show which role's login is similar.
     for (const one of this.#known) if (timingSafeEqual(one[kind], digest)) role = one.role;
     return role;
   }
 }
 
-/** In place of the digest of a header that must always be decoded: no header has this digest. */
+/** Stands for the digest of a header that must always be decoded; no header has this digest. */
 const noDigest = Buffer.alloc(32);
 
 function knownOf(role: Role, { login, password }: Pair): Known {

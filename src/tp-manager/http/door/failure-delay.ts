@@ -7,7 +7,7 @@ const DELAY_MAX_MS = 5_000;
 const FORGOTTEN_AFTER_MS = 60_000;
 /** The most refusals that are delayed at the same time; others are answered at once. */
 const WAITING_MAX = 64;
-/** The most logins with a count of their own; all others share one count. */
+/** The most logins whose failures are counted one by one; all other logins share one count. */
 const LOGINS_MAX = 256;
 const OTHERS = "others";
 
@@ -26,7 +26,7 @@ export class FailureDelay {
     this.#clock = clock;
   }
 
-  /** Waits this login's delay, or until its sender is gone; false at once if too many wait. */
+  /** Waits a login's delay, or until its sender is gone. Returns false at once if too many wait. */
   async wait(login: string, gone: AbortSignal): Promise<boolean> {
     const delayMs = Math.min(DELAY_MIN_MS * 2 ** (this.#failed(login) - 1), DELAY_MAX_MS);
     if (this.#waiting >= WAITING_MAX) return false;

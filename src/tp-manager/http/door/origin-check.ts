@@ -35,9 +35,9 @@ export function isAllowedOrigin(
 }
 
 /**
- * Whether a page of this very port makes the request, and no program or page of another port or
- * listed origin. A browser sends `Origin` with a form or login; with a reading request it sends
- * `Origin` or says `same-origin`.
+ * Whether a page of this very port sent the request: not a program, nor a page of another port or a
+ * listed origin. A browser sends `Origin` with a form or login; with a request that reads, it sends
+ * `Origin` or `Sec-Fetch-Site: same-origin`.
  */
 export function isOwnPage(
   { host, origin, "sec-fetch-site": site, "sec-purpose": purpose }: IncomingHttpHeaders,

@@ -19,7 +19,7 @@ const HEADER_BYTES_MAX = 16 * 1024;
 /** The most connections of a port with pages; their headers take at most 48 MiB. */
 const PAGE_CONNECTIONS_MAX = 64;
 const HEADERS_MAX = 100;
-/** How many connections the system queues, so that a flood does not push out the kiosk's. */
+/** How many new connections the system queues, so that a flood does not push out the kiosk's. */
 export const BACKLOG = 2_048;
 
 export interface ServerLimits {
@@ -59,7 +59,7 @@ export function harden(server: Server, connections: Connections): void {
   server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
     connections.begin(response),
   );
-  // CONNECT is refused; an expectation other than 100-continue is ignored.
+  // The method CONNECT is refused; an Expect header other than 100-continue is ignored.
   server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
     refuseOnSocket(socket, "METHOD_NOT_ALLOWED"),
   );
@@ -85,7 +85,7 @@ export function refuseUnparsed(
     return;
   }
   const code = parserCodes[error.code ?? ""] ?? "REQUEST_INVALID";
-  // After an answer, a refusal could be taken for a part of it.
+  // A refusal that follows an answer could be taken for a part of that answer.
   if (ended && code === "REQUEST_INVALID") socket.end(() => socket.destroy());
   else refuseOnSocket(socket, code);
 }

@@ -17,7 +17,7 @@ export type EventStreams = ReturnType<typeof eventStreams>;
 export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger) {
   const readers = new Set<EventReader>();
   return {
-    /** Opens a stream that begins after event `lastId`; undefined: it has new events only. */
+    /** Opens a stream of the events after `lastId`; undefined: a stream of new events only. */
     open(reply: FastifyReply, lastId: number | undefined): FastifyReply {
       if (readers.size >= READERS_MAX) throw new AppError("TOO_MANY_READERS");
       const { from, gap } = startOf(lastId, hub.source);
@@ -41,7 +41,7 @@ export function eventStreams({ hub, watch }: Monitor, clock: Clock, log: Logger)
   };
 }
 
-/** Returns the id after which a stream begins, and the gap if events in between are missing. */
+/** Returns the event id after which a stream begins, and a gap if events since then are missing. */
 function startOf(
   asked: number | undefined,
   source: EventRows,

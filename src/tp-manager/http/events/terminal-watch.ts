@@ -15,7 +15,6 @@ export class TerminalWatch {
   readonly #terminal: TerminalFacts;
   readonly #clock: Clock;
   readonly #announce: Announce;
-  /** Stops watching the terminal. */
   readonly close: () => void;
   /** How often the link was lost, and how often the terminal broke its protocol. */
   readonly faults = { linksLost: 0, protocolFaults: 0 };

@@ -26,7 +26,7 @@ interface MaintenanceParts {
   readonly fields: ConfigFields;
   /** Runs the launcher with these arguments; missing: this installation's launcher. */
   readonly launcher?: typeof runLauncher;
-  /** Whether the program is updated; when missing, a delivery is updated and a checkout is not. */
+  /** Whether updates may be installed; when missing: in a delivery yes, in a source checkout no. */
   readonly isUpdated?: boolean;
 }
 
@@ -56,7 +56,7 @@ export class Maintenance {
     return readLog(this.#parts.installation, query);
   }
 
-  /** Returns the doctor's report; if it fails, a report with the finding that there is none. */
+  /** Returns the doctor's report; if the doctor fails, a report with that as its only finding. */
   doctor(): Promise<DoctorReport> {
     return this.#joined("doctor", async () => {
       const { stdout, stderr } = await this.#launcher(["doctor", "--json"], DOCTOR_LIMIT_MS);
@@ -170,9 +170,9 @@ const LINES_MAX = 1_000;
 
 export const logQuery = z.strictObject({
   program: oneOf(["tp-manager", "supervisor"]).default("tp-manager"),
-  /** The least severe level that is listed. */
+  /** The least severe level of the log lines that are listed. */
   level: oneOf(logLevels).default("info"),
-  /** The text that a line must have, in small or capital letters. */
+  /** The text that a listed line must contain, in small or capital letters. */
   contains: z.string().max(200, "is too long").default(""),
   limit: pageLimit(LINES_MAX),
 });
@@ -206,7 +206,7 @@ async function readLog(
   return found;
 }
 
-/** Returns a line of the log; undefined: the logger did not write it. */
+/** Returns a parsed line of the log; undefined: the logger did not write this line. */
 function lineOf(line: string): LogLine | undefined {
   try {
     const { level, time, program: _, msg = "", area = null, ...others } = JSON.parse(line);

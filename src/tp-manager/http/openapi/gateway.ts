@@ -8,8 +8,6 @@ import {
 } from "../../../shared/ipc/contract.ts";
 import { amount, currency, jsonValue, orderId, success, time, transactionId } from "./schemas.ts";
 
-/** The answers about the gateway, and about what waits to be sent there. */
-
 export const publicId = z.string();
 const ownPublicId = publicId.describe("The gateway's own id of the transaction.");
 export const operationId = z.string();

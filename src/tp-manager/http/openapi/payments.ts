@@ -23,8 +23,6 @@ import {
   transactionId,
 } from "./schemas.ts";
 
-/** The answers about payments and about the terminal's transactions. */
-
 const text = z.string().nullable();
 
 export const transactionReport = z.object({
@@ -131,7 +129,7 @@ const payment = {
   chargedAmount,
   currency: z.string().length(3),
   orderId: z.string(),
-  // The next three members are repeated as they came in the request, if they came.
+  // Basket, customer and customData are repeated as the kiosk sent them, if it sent them.
   basket: z.unknown().optional().describe("The basket as the kiosk sent it."),
   customer: customer.nullish(),
   customData: customData.nullish(),

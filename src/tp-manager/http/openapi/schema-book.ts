@@ -2,7 +2,7 @@ import { z } from "zod";
 
 export type Json = Record<string, unknown>;
 
-/** Texts by the names of members; "" is that of the schema itself, "[]" of a list's element. */
+/** Texts by the names of members. "" has the text of the schema, "[]" that of a list's elements. */
 export interface Texts {
   readonly [member: string]: string | Texts;
 }
@@ -44,7 +44,7 @@ export class SchemaBook {
   fill(): void {
     const { schemas } = z.toJSONSchema(this.#registry, {
       uri: (id) => `#/components/schemas/${id}`,
-      // Answers may get members in a later version, so unknown ones stay allowed.
+      // Answers may get members in a later version, so unknown members stay allowed.
       io: "input",
       unrepresentable: "any",
       override: ({ zodSchema, jsonSchema }) => this.#asDocumented(zodSchema, jsonSchema),
@@ -73,7 +73,7 @@ export class SchemaBook {
 
 const refTo = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
 
-/** Replaces the JSON Schema of an object with exactly one of two members by one of two objects. */
+/** Replaces the schema of an object with exactly one of two members by a choice of two objects. */
 function splitInTwo(json: z.core.JSONSchema.BaseSchema, names: readonly [string, string]): void {
   const { type, properties, required = [], additionalProperties } = json;
   const oneOf = names.map((name) => {

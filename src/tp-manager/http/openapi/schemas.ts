@@ -4,8 +4,6 @@ import { type ErrorCode, errorTable } from "../../../shared/catalog/errors.ts";
 import { receiptFields } from "../../../shared/receipt.ts";
 import type { PaymentAnswer } from "../../orders/answer.ts";
 
-/** Schemas that several answers share. */
-
 export const success = z.literal("Success");
 export const time = z.iso.datetime();
 export const orderId = z.string();

@@ -56,7 +56,7 @@ export async function healthOf(
     ],
     notes,
     terminal: { ...terminal.now, version: arbiter.terminal.state.identity.version },
-    // An unreadable journal is a not-ready reason already, so this read may fail.
+    // An unreadable journal is already a not-ready reason, so a failure of this read is ignored.
     replaced: readOr(null, () => arbiter.identityCheck.replaced ?? null),
     running: runningOf(arbiter.lease.current, prompt),
     payments,

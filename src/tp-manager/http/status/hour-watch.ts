@@ -13,7 +13,7 @@ const DAY_MS = 24 * 3_600_000;
 interface HourWatchParts {
   readonly arbiter: Pick<TerminalArbiter, "notReadyReasons" | "lease">;
   readonly days: Pick<DayRows, "addHour" | "hours">;
-  /** Returns how many transactions wait. Rejects if the supervisor does not answer. */
+  /** Returns how many transactions wait for the gateway. Rejects if the supervisor is silent. */
   readonly waiting: () => Promise<number>;
   /** How many days the rows of hours are kept: JOURNAL_DAYS. */
   readonly keptDays: number;
@@ -61,7 +61,7 @@ export class HourWatch {
     this.#write();
   }
 
-  /** Returns the hours in the journal and the counts since. Throws if the journal is unreadable. */
+  /** Returns the journal's hours with the counts not written yet. Throws if it is unreadable. */
   hours(fromMs: number, untilMs: number): HourRow[] {
     const written = this.#parts.days.hours(fromMs, untilMs);
     const { atMs } = this.#counted;

@@ -15,7 +15,7 @@ import helps from "./metrics-en.json" with { type: "json" };
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160];
 /** The most attempts whose phases are timed at once; one runs, the others are in doubt. */
 const TIMED_MAX = 100;
-/** The most counts that wait to be made, because counting at once would delay a payment. */
+/** The most events that wait to be counted; they wait so that counting delays no payment. */
 const WAITING_MAX = 200;
 
 type FigureName = keyof typeof helps;

@@ -145,14 +145,14 @@ function isFinal(tags: readonly Tagged[]): boolean {
   return state === undefined || needed[state].every((tag) => tagValue(tags, tag) !== undefined);
 }
 
-/** Returns whether a message is a refusal without tag AF, whose value may show that money moved. */
+/** Returns whether a refusal lacks tag AF, the reason, which could show that money moved. */
 function isRefusalWithoutReason(bytes: Uint8Array): boolean {
   const { tags, fault } = readTagged(bytes);
   return !fault && actionResult(tags) === "not-performed" && tagValue(tags, "AF") === undefined;
 }
 
 interface ExchangeListener {
-  /** `isEarly`: the message began before our request was written: it answers an earlier request. */
+  /** `isEarly`: the message began before our request was written and answers an earlier one. */
   message(bytes: Uint8Array, isEarly: boolean): void;
   /** The connection has closed. `rest`: received bytes that form no whole message. */
   closed(rest: Uint8Array, text: string, isEarly: boolean): void;
@@ -209,7 +209,7 @@ class Exchange {
     await this.#connection?.close();
   }
 
-  /** Reports a whole message that came before our request was sent: an earlier request's answer. */
+  /** Reports a whole message that came before our request was sent: it answers an earlier one. */
   #reportEarly(): void {
     const { tags, fault } = readTagged(this.#buffer);
     const isWhole = this.#buffer.length > 0 && !fault && (isFinal(tags) || this.#hasApproval);

@@ -5,7 +5,6 @@ import { lineFields, lineTerminal } from "../concert/link/line-settings.ts";
 import { type Driver, withTexts } from "../driver.ts";
 import type { CaisseApOptions } from "./caisse-ap-messages.ts";
 
-/** The settings of the Caisse-AP driver in the setup file. */
 const fields = {
   ...withTexts({
     CAISSE_AP_LINK: oneOf(["bare", "session"]).default("bare"),

@@ -45,7 +45,7 @@ export function caisseApMessages(options: CaisseApOptions): Messages {
   };
 }
 
-/** Returns the question by which we learn whether the terminal answers (docs/concert.md 4.3). */
+/** Returns an identification, which asks only if the terminal answers (docs/concert.md 4.3). */
 export function identification(options: CaisseApOptions): Uint8Array {
   return encodeTagged([...headOf(options), ["CD", IDENTIFICATION]]);
 }
@@ -58,7 +58,7 @@ function headOf({ version, identifier, register }: CaisseApOptions): Tagged[] {
   ];
 }
 
-/** Returns a payment request; it has no BA 1, whose answer is no payment (docs/concert.md 4.4). */
+/** Returns a payment request; with BA 1 it would be no payment (docs/concert.md 4.4). */
 function requestOf(order: PaymentOrder, options: CaisseApOptions): Uint8Array {
   const { reference, receipt } = options;
   const digits = String(order.amountMinor).padStart(2, "0");
@@ -159,7 +159,7 @@ function endingOf(tags: readonly Tagged[]): Ending {
 const SECTION_SIGN = "\u00a7";
 const REFERENCE_CHARACTERS = 10;
 
-/** Returns the order's reference in a value; a terminal may put a text and a section sign first. */
+/** Returns the order's reference in a tag's value, which may begin with a text and a § sign. */
 function referenceIn(value: string): string {
   const parts = value.split(SECTION_SIGN).map((part) => part.trim());
   const own = parts.find(({ length }) => length === REFERENCE_CHARACTERS);
@@ -178,7 +178,7 @@ function sentBack(tags: readonly Tagged[], { register }: CaisseApOptions) {
   };
 }
 
-/** Returns the card and the receipt fields of this folder's README.md (docs/concert.md 4.2). */
+/** Returns card and receipt fields as listed in this folder's README.md (docs/concert.md 4.2). */
 function cardOf(tags: readonly Tagged[]) {
   const text = (tag: string): string => maskPansInText(tagValue(tags, tag)?.trim() ?? "");
   const pan = tagValue(tags, "AA");

@@ -2,7 +2,6 @@ import { oneOf, valuesOf, yesNo } from "../../../shared/config/config-field.ts";
 import { type Driver, withTexts } from "../driver.ts";
 import { lineFields, lineTerminal } from "./link/line-settings.ts";
 
-/** The settings of the Concert driver in the setup file. */
 const fields = {
   ...withTexts({
     CONCERT_VARIANT: oneOf(["e", "e-plus", "e-ticket"]).default("e-plus"),

@@ -39,7 +39,7 @@ const unknownLast = {
   kind: "not-told",
   why: "the protocol has no question about the last transaction",
 } as const;
-/** How long a result equal to the last one is its repeat, by a terminal that missed our ACK. */
+/** How long an equal result counts as a repeat by a terminal that missed our ACK of the first. */
 const REPEAT_MS = 30_000;
 /** How long a connection that {@link OneWayTerminal.prepare} opened may wait for its request. */
 const OPENED_MS = 5_000;
@@ -218,7 +218,7 @@ export class OneWayTerminal implements Terminal {
       if (sent === "taken") this.#storedAtMs = undefined;
       limit = this.#limited(paying);
       const end = await paying.ended.promise;
-      // Closes the connection, because after a result it brings no further message.
+      // The connection is closed: after a result the terminal sends no further message on it.
       if (end.end === "completed") dialogue.leave();
       return end;
     } finally {
@@ -303,7 +303,7 @@ export class OneWayTerminal implements Terminal {
     }
     const isStored = isOwn && paying ? this.#own(paying, reading) : this.#late(result, reading);
     if (isStored || this.#options.dialogue.isShared) return isStored;
-    // A connection for one payment has no ACK, so the terminal would not repeat the reply.
+    // A connection for one payment has no ACK: the terminal would not repeat the reply.
     this.#unstored.keep({ ...unstored, paying: isOwn ? paying : undefined });
     return false;
   }

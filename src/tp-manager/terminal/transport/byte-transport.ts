@@ -16,7 +16,7 @@ export interface ByteTransport {
 
 export interface TransportListener {
   data(bytes: Uint8Array): void;
-  /** Called once, as the last call, when the connection has ended; null after our own close. */
+  /** Called last, once, when the connection has ended; `problem` is null after our own close. */
   closed(problem: TransportError | null): void;
 }
 

@@ -42,21 +42,21 @@ type StatusAnswer = ReturnType<typeof answerOf>;
 const PROTESTS = [0x9a, 0x83];
 /** Codes by which a terminal answers Repeat Receipt when it has nothing to repeat. */
 const NOTHING_TO_REPEAT = [0x83, 0x64];
-/** Bit of a registration's status byte: the terminal waits for goods (docs/zvt.md 6.1). */
+/** Bit of a registration's status byte: the terminal can wait for the goods (docs/zvt.md 6.1). */
 const VENDING_MODE = 0x10;
 
 /**
  * Asks the terminal for registration, status and last transaction (docs/zvt.md 6.1, 6.5;
- * docs/rules/01-baseline.md), and stores the answers. Callers need the wire for themselves.
+ * docs/rules/01-baseline.md), and stores the answers. The caller must have the wire for itself.
  */
 export class Enquiries {
   readonly #zvt: ZvtContext;
   readonly #housekeeping: Housekeeping;
-  /** The character set of the terminal's texts on this link; a registration may change it. */
+  /** The character set of the terminal's texts on this link; a new registration may change it. */
   charset: Charset;
   identity: TerminalIdentity = noIdentity;
   status: TerminalStatus | null = null;
-  /** Maintenance that the terminal demands, by the last registration and status on this link. */
+  /** The maintenance that the terminal demanded in its last registration or status on this link. */
   demands: readonly Demand[] = [];
   /** The identity reported on this link; a new link may lead to another terminal. */
   #named: TerminalIdentity = noIdentity;
@@ -128,10 +128,9 @@ export class Enquiries {
   }
 
   /**
-   * Returns the state of the terminal before a payment. The last transaction is read every time: a
-   * sale at the terminal's own keys, for example, can outdate one that was read earlier without a
-   * sign on this connection, and recovery would take that sale for ours
-   * (docs/rules/01-baseline.md).
+   * Returns the state of the terminal before a payment. The last transaction is read every time,
+   * because a sale at the terminal's own keys, for example, replaces it without a sign on this
+   * connection; recovery would then take that sale for ours (docs/rules/01-baseline.md).
    */
   async baseline(run: RunCommand): Promise<Baseline> {
     const last = await this.lastTransaction(run);
@@ -231,8 +230,8 @@ export class Enquiries {
   }
 
   /**
-   * Finds out whether a terminal that repeats no receipt has no stored transaction (docs/zvt.md
-   * 9.2): its totals are then empty. Never sent to a terminal that names its last transaction.
+   * Reads the totals of a terminal that repeats no receipt: they are empty when the terminal has no
+   * stored transaction (docs/zvt.md 9.2). A terminal that names its last transaction is not asked.
    */
   async #askTotals(run: RunCommand): Promise<LastTransaction> {
     let totals: Totals | undefined;

@@ -36,7 +36,7 @@ const UNJUDGED = "a result of the terminal could not be read or stored, and was 
 
 /** Passes the terminal's messages during a payment to the payment's observer. */
 export class PaymentExchange implements ExchangeListener {
-  /** Aborted when the payment is cancelled before its command is sent; it is never sent then. */
+  /** Aborted when the payment is cancelled before its command: the command is then never sent. */
   readonly withdrawal = new AbortController();
   /** Whether the terminal has accepted our abort. */
   cancelled = false;
@@ -72,7 +72,7 @@ export class PaymentExchange implements ExchangeListener {
     const context = { language: this.#zvt.options.language, nowMs: this.#zvt.clock.now() };
     const report = transactionReport(message, context);
     const before = this.#unjudged;
-    // Stays true when the observer throws, because the report is then not stored.
+    // When the observer throws, the report is not stored, so this mark then stays true.
     this.#unjudged = true;
     const verdict = this.#observer.report(report);
     this.#unjudged = before;
@@ -82,8 +82,8 @@ export class PaymentExchange implements ExchangeListener {
   }
 
   /**
-   * Reports the terminal's stored sale to the observer. After a partial issue the terminal need not
-   * send a report (docs/zvt.md 8.4); its stored sale shows whether it charged the smaller amount.
+   * Reports the sale that was read from the terminal's storage after a partial issue of goods. The
+   * terminal need not report that sale (docs/zvt.md 8.4), but its storage has the charged amount.
    */
   stored(last: LastTransaction): void {
     if (last.kind !== "transaction" || !this.#reported) return;
@@ -111,7 +111,7 @@ export class PaymentExchange implements ExchangeListener {
 
   ended(end: ExchangeEnd): PaymentEnd {
     const { ticket } = this.#prints;
-    // The terminal may ignore a refusal: what it stored decides (docs/rules/04-approval.md).
+    // The terminal may ignore our refusal, so its stored sale decides (docs/rules/04-approval.md).
     if (this.#unjudged) return { end: "lost", code: "unjudged", text: UNJUDGED, ticket };
     if (this.withdrawal.signal.aborted) return withdrawn;
     switch (end.end) {
@@ -147,7 +147,7 @@ export class PaymentExchange implements ExchangeListener {
     return { end: "refused", code: codeText(code), text, reason };
   }
 
-  /** Returns the outcome of a 06 1E, which may lack a code (docs/zvt.md 12.1); text in tag 1F17. */
+  /** Returns the outcome of an abort 06 1E, which may lack a code (docs/zvt.md 12.1). */
   #aborted({ parts, tags }: Message, ticket: string): PaymentEnd {
     const said = tagValue(tags, "vendorErrorText")?.trim();
     const code = parts.resultCode;
@@ -156,7 +156,7 @@ export class PaymentExchange implements ExchangeListener {
       const reason = this.cancelled ? "cancelled" : "terminal-fault";
       return { end: "aborted", code: "", text, reason, ticket };
     }
-    // A locked terminal aborts any command in this way, without a report (docs/zvt.md 5.3).
+    // A locked terminal aborts a command by its lock code, without a report (docs/zvt.md 5.3).
     const locked = !this.#reported && isLock(code);
     const meaning = locked ? refusalText(code, this.#zvt.options.language) : this.#coded(code).text;
     const text = said ? `${meaning} (${said})` : meaning;

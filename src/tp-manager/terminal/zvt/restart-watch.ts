@@ -1,9 +1,9 @@
 import type { Clock } from "../../../shared/time.ts";
 
-/** The time for an answer to the first enquiry; doubled when none came (docs/zvt.md 10.4). */
+/** How long the first enquiry waits; the time doubles after no answer (docs/zvt.md 10.4). */
 const ASK_FIRST_MS = 250;
 const ASK_MAX_MS = 2_000;
-/** The pause after an answer: so short that the terminal cannot restart unnoticed. */
+/** The pause after an answered enquiry: so short that the terminal cannot restart unnoticed. */
 const ASK_UP_MS = 500;
 
 /** What the terminal answered to an enquiry in time; "none": it did not answer. */

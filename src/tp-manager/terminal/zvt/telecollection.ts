@@ -26,8 +26,8 @@ export async function telecollection(
   const receiptNumbers = openReceiptNumbers(asked.message);
   if (receiptNumbers.length > 0) return { end: "open-pre-authorisations", receiptNumbers };
   if (codeOf(asked.message) !== PRE_AUTHORISATIONS_OPEN) {
-    // A terminal that does not know the question answers 84 83. A locked terminal, which the end of
-    // day may unlock, answers with the code of its lock (docs/zvt.md 5.3).
+    // A terminal that does not know the question about pre-authorisations answers 84 83. A locked
+    // terminal answers with the code of its lock; an end of day may unlock it (docs/zvt.md 5.3).
     const code = codeText(codeOf(asked.message));
     log.info({ code }, "the terminal refused to list its open pre-authorisations");
   }
@@ -42,7 +42,7 @@ export async function telecollection(
   return endOf(end, settlement, prints.ticket, options);
 }
 
-/** Returns the numbers in field 87 (FFFF: none), and those listed in tag 23 (docs/zvt.md 6.3). */
+/** Returns the receipt numbers in field 87 (FFFF: none) and those in tag 23 (docs/zvt.md 6.3). */
 function openReceiptNumbers({ name, parts, fields, tags }: Message): readonly string[] {
   if (name !== "abort-from-pt" || parts.resultCode !== PRE_AUTHORISATIONS_OPEN) return [];
   const listed = findTags(tags, "openPreAuthorisations", "receiptNumber").map(({ value }) => value);

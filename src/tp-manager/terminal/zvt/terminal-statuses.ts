@@ -67,7 +67,7 @@ export function terminalStatus(message: Message): TerminalStatus {
     if (cr === "0") cr = "2";
     if (deviceCall === "1") call = "1";
     else if (periph === "0") periph = "3";
-    if (!base.detail.endsWith(` ${text}`)) details.push(text); // many terminals say it twice
+    if (!base.detail.endsWith(` ${text}`)) details.push(text); // many terminals send the text twice
   }
   return { cr, card: base.card, call, periph, detail: details.join("; ") };
 }

@@ -138,7 +138,7 @@ export class ZvtConnection {
   restart(): void {
     const session = this.session;
     this.#restarting = session ? "ended" : "lost";
-    // Closed when free: closing a serial port discards bytes without ACK (docs/zvt.md 2.4).
+    // Only a free session is closed: closing a port discards bytes without ACK (docs/zvt.md 2.4).
     if (session) this.#giveUp(session, "the terminal restarts", session.whenFree());
   }
 
@@ -281,7 +281,7 @@ export class ZvtConnection {
     });
   }
 
-  /** Sends nothing for a while, then asks until the terminal is idle (docs/zvt.md 9.2, 1 and 2). */
+  /** Is silent for a while, then asks until the terminal is idle (docs/zvt.md 9.2, steps 1, 2). */
   async #resynchronise(run: RunCommand): Promise<void> {
     if (this.#zvt.transport.kind === "serial") {
       await this.#pause("zvt silence", this.#zvt.options.silenceMs);
@@ -293,7 +293,7 @@ export class ZvtConnection {
     this.#resync = false;
   }
 
-  /** Polls an idle terminal: it runs jobs then, and a lost link shows (docs/zvt.md 6.5, 10.1). */
+  /** Polls an idle terminal: it can run jobs, and a lost link shows (docs/zvt.md 6.5, 10.1). */
   async #poll(session: Session, gone: AbortSignal): Promise<void> {
     const { clock } = this.#zvt;
     let waited = false;

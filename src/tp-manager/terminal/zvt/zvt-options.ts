@@ -23,7 +23,7 @@ const timers: ZvtTimers = { t1Ms: 200, t2Ms: 5_000, t3Ms: 5_000, t4Ms: 180_000 }
 export const defaultZvtOptions = {
   /** The register's password: six digits. */
   password: "000000",
-  /** With BE the terminal sends receipts line by line, with 3E we make them (docs/zvt.md 6.1). */
+  /** BE: the terminal sends receipts line by line; 3E: we make the receipts (docs/zvt.md 6.1). */
   configByte: 0xbe,
   /** ISO 4217 numeric with a leading zero. */
   registrationCurrency: "0978",
@@ -94,5 +94,5 @@ export interface ZvtContext {
   readonly emit: (event: TerminalEvent) => void;
 }
 
-/** Bit of the configuration byte: no payment begins at the terminal's keys (docs/zvt.md 6.1). */
+/** Bit of the configuration byte: the terminal's keys start no payment (docs/zvt.md 6.1). */
 export const REGISTER_CONTROLS_PAYMENTS = 0x10;

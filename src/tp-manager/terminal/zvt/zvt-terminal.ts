@@ -54,7 +54,7 @@ export class ZvtTerminal implements Terminal {
   #preparedAtMs = Number.NEGATIVE_INFINITY;
   /** The last transaction that {@link prepare} has read, and the session on which it was read. */
   #prepared: { readonly session: Session | undefined; readonly last: LastTransaction } | undefined;
-  /** When the last {@link check} was answered, and when a ready terminal answered before that. */
+  /** When {@link check} was last answered, and when a ready terminal last answered before it. */
   #checked:
     | { readonly session: Session; readonly atMs: number; readonly beforeMs: number }
     | undefined;
@@ -191,8 +191,8 @@ export class ZvtTerminal implements Terminal {
 
   /**
    * Returns a refusal as "lost" unless the terminal shows that the payment does not run. A refusal
-   * (84 xx) names no command: it may be late and answer an earlier one, or come "out of nowhere"
-   * after an update (docs/zvt.md 12.6), while the terminal carries out ours.
+   * (84 xx) names no command: it may be a late answer to an earlier command, or come "out of
+   * nowhere" after an update (docs/zvt.md 12.6), while the terminal carries out our command.
    */
   async #believed(
     end: Extract<ExchangeEnd, { end: "refused" }>,
@@ -217,7 +217,7 @@ export class ZvtTerminal implements Terminal {
     for (;;) {
       const end = await run(this.#connection.asks.statusEnquiry);
       if (end.end === "lost" || end.end === "not-sent") return false;
-      // A completion without a status byte belongs to a payment: our command was carried out.
+      // Only a payment's completion has no status byte: the terminal carried out our command.
       if (end.end === "completed" && end.message.parts.terminalStatus === undefined) return false;
       if (showsIdle(refusal, end)) return true;
       if (clock.monotonicMs() + ASK_AGAIN_MS > untilMs) return false;
@@ -252,7 +252,7 @@ export class ZvtTerminal implements Terminal {
     const payment = this.#payment;
     if (!payment?.held) throw new Error("no sale on the terminal waits for goods");
     payment.decision = decision;
-    // Without a session the line is lost, and the payment ends as lost.
+    // Without a session the line is lost: no decision is sent, and the payment ends as lost.
     session?.decideGoods(decision);
   }
 
@@ -351,7 +351,7 @@ export class ZvtTerminal implements Terminal {
     }
   }
 
-  /** Registers again, so that a demanded end of day is seen as done; the terminal may be absent. */
+  /** Registers again, so that a demanded end of day counts as done; the terminal may be away. */
   async #relearn(run: RunCommand): Promise<void> {
     try {
       await this.#connection.asks.relearn(run);
@@ -386,7 +386,7 @@ export class ZvtTerminal implements Terminal {
 
 function showsIdle(refusal: Message, end: ExchangeEnd): boolean {
   if (end.end === "completed") return terminalStatus(end.message).cr !== "1";
-  // A terminal that has forgotten its registration refuses both commands for that reason.
+  // A terminal that forgot its registration refuses our command and the enquiry for that reason.
   const isForgotten = codeOf(refusal) === NOT_REGISTERED;
   return end.end === "refused" && isForgotten && codeOf(end.message) === NOT_REGISTERED;
 }

@@ -34,7 +34,7 @@ function checkByte(body: Uint8Array): number {
   return body.reduce((sum, byte) => sum ^ byte, control.etx);
 }
 
-/** Returns STX, the body, ETX and the check byte. */
+/** Returns the frame of a body: STX, the body, ETX and the check byte. */
 export function encodeFrame(body: Uint8Array): Uint8Array {
   if (!body.every(mayStandInBody)) {
     throw new ConcertCodecError("value", "a control byte stands in the body");

@@ -11,7 +11,7 @@ import { control, type FrameRead, frameStart, readFrameByte, showsParity } from 
  * in every phase, even instead of an answer to us, because a result may come at any time.
  */
 export interface SessionState {
-  /** How often ENQ was sent for a request that waits until the terminal's session ends, or null. */
+  /** How often ENQ was sent for the request that waits for the terminal's session; null: none. */
   readonly deferred: number | null;
   readonly phase: Phase;
 }
@@ -24,7 +24,7 @@ export interface SessionTimes {
   readonly pauseMs: number;
   /** How long a session that the terminal has granted us waits for our frame. */
   readonly holdMs: number;
-  /** The longest silence in a session of the terminal: before or inside the frame, before EOT. */
+  /** The longest silence in a session that the terminal opened: around or in its frame. */
   readonly silenceMs: number;
   /** How long the line must be quiet before a malformed frame is answered. */
   readonly quietMs: number;
@@ -51,7 +51,7 @@ type Phase =
 
 /** A session that the terminal has opened. */
 interface Incoming {
-  /** Whether the session began before our request was answered: it is about an earlier one then. */
+  /** Whether the session began before our request was answered and so is about an earlier one. */
   readonly isEarly: boolean;
   readonly naks: number;
 }
@@ -63,7 +63,7 @@ export type SessionInput =
   | { readonly input: "ask" }
   /** Sends a frame in our open session. */
   | { readonly input: "send"; readonly frame: Uint8Array }
-  /** Closes our session, open or still asked for, without a frame. */
+  /** Closes our session without a frame, even if the terminal has not granted it yet. */
   | { readonly input: "leave" }
   /** Reports that the connection is lost. */
   | { readonly input: "lost" }
@@ -161,7 +161,7 @@ function onByte(state: SessionState, byte: number): SessionStep {
     case "sending":
       return onAnswerToFrame(state, phase, byte);
     case "refused":
-      // An ACK after a NAK to each send: one of the NAKs was noise, and the terminal has the frame.
+      // An ACK came after each send had got NAK: a NAK was noise, and the terminal has the frame.
       if (byte === control.ack) return rest(null, [], [{ news: "unanswered" }]);
       return opensSession(byte) ? insteadOfAnswer(byte) : stay(state);
     case "hearing":

@@ -60,7 +60,7 @@ function reporting(name: MessageName, input: MessageInput, judged = false): Comm
 /** Tag 1F04 of a registration, docs/zvt.md 11.2: the terminal prints no merchant's receipt. */
 const CUSTOMER_RECEIPTS = 0xc0;
 
-/** Registration 06 00, docs/zvt.md 6.1. The currency is two bytes without a field number. */
+/** Returns Registration (06 00, docs/zvt.md 6.1); the currency is two bytes, no field number. */
 export function registration(options: ZvtOptions): Command {
   const { password, configByte, registrationCurrency: currency, charset } = options;
   const tags = [
@@ -98,16 +98,16 @@ export function statusEnquiry(password: string, form: StatusForm): Command {
 /** Service byte: send the 04 0F of the last transaction, print nothing (docs/zvt.md 6.4). */
 const STATUS_ONLY = 0x03;
 
-/** Repeat Receipt 06 20 in its recovery form, docs/zvt.md 9.2. Changes nothing at the terminal. */
+/** Returns Repeat Receipt (06 20) in its recovery form, which changes nothing (docs/zvt.md 9.2). */
 export function repeatReceipt(password: string): Command {
   const fields = { serviceByte: STATUS_ONLY };
   return reporting("repeat-receipt", { parts: { password }, fields });
 }
 
 /**
- * Reversal 06 30, docs/zvt.md 6.3: of a stored payment with this receipt number and amount. It is a
- * financial command: it is sent once, and its report is stored before its ACK. Some terminals print
- * before the 04 0F (Feig, docs/zvt.md 12.5).
+ * Returns Reversal (06 30, docs/zvt.md 6.3) of the stored payment with this receipt number and
+ * amount. A reversal is a financial command: it is sent once, and its report is stored before its
+ * ACK. Some terminals print before the 04 0F (Feig, docs/zvt.md 12.5).
  */
 export function reversal(order: ReversalOrder, password: string): Command {
   const fields = {
@@ -118,17 +118,17 @@ export function reversal(order: ReversalOrder, password: string): Command {
   return reporting("reversal", { parts: { password }, fields }, true);
 }
 
-/** End of Day 06 50, docs/zvt.md 6.4: the terminal settles its turnover and reports the totals. */
+/** Returns End of Day (06 50, docs/zvt.md 6.4), which settles the turnover and reports totals. */
 export function endOfDay(password: string): Command {
   return reporting("end-of-day", { parts: { password } });
 }
 
-/** Turnover Totals 06 10, docs/zvt.md 6.4: the totals of an end of day, and nothing is closed. */
+/** Returns Turnover Totals (06 10, docs/zvt.md 6.4): totals of an end of day, closing nothing. */
 export function turnoverTotals(password: string): Command {
   return reporting("turnover-totals", { parts: { password } });
 }
 
-/** Initialisation 06 93, docs/zvt.md 6.4; it ends status 51, initialisation needed. */
+/** Returns Initialisation (06 93, docs/zvt.md 6.4); it ends status 51, initialisation needed. */
 export function initialisation(password: string): Command {
   return reporting("initialisation", { parts: { password } });
 }
@@ -136,12 +136,12 @@ export function initialisation(password: string): Command {
 /** The values of tag 1B, the type of a diagnosis (docs/zvt.md 6.4). */
 const diagnosisTypes = { line: 1, extended: 2, configuration: 3, emv: 4 } as const;
 
-/** Diagnosis 06 70, docs/zvt.md 6.4. Always with its type: card complete terminals require it. */
+/** Returns Diagnosis (06 70, docs/zvt.md 6.4) with its type: card complete terminals require it. */
 export function diagnosis(type: keyof typeof diagnosisTypes): Command {
   return reporting("diagnosis", { tags: [tag("diagnosisType", diagnosisTypes[type])] });
 }
 
-/** Set Date and Time 06 91, docs/zvt.md 6.4: local time. */
+/** Returns the command Set Date and Time (06 91, docs/zvt.md 6.4) with the local time. */
 export function setDateTime(password: string, nowMs: number): Command {
   const now = new Date(nowMs);
   const digits = (...numbers: readonly number[]): string =>
@@ -153,12 +153,12 @@ export function setDateTime(password: string, nowMs: number): Command {
   return command("set-date-time", { parts: { password }, fields });
 }
 
-/** Reset Terminal 06 18, docs/zvt.md 6.4: 80 00, 06 0F, then it restarts. */
+/** Returns Reset Terminal (06 18, docs/zvt.md 6.4); the terminal restarts after 80 00 and 06 0F. */
 export function resetTerminal(): Command {
   return command("reset-terminal");
 }
 
-/** Log-Off 06 02, docs/zvt.md 6.4: no completion; the terminal may be used by others then. */
+/** Returns Log-Off (06 02, docs/zvt.md 6.4): no completion; others may then use the terminal. */
 export function logOff(): Command {
   return { ...command("log-off"), replies: [], ends: "answer" };
 }
@@ -167,8 +167,9 @@ export function logOff(): Command {
 export const NO_RECEIPT_NUMBER = "FFFF";
 
 /**
- * Asks for open pre-authorisations: a partial reversal 06 23 without a number (docs/zvt.md 6.3).
- * The normal answer is 06 1E with B8. The empty container asks for the whole list.
+ * Returns the question for open pre-authorisations: a partial reversal 06 23 without a receipt
+ * number (docs/zvt.md 6.3), which is normally answered 06 1E with code B8. The empty TLV container
+ * asks for the whole list.
  */
 export function openPreAuths(): Command {
   return command("partial-reversal", { fields: { receiptNumber: NO_RECEIPT_NUMBER }, tags: [] });
@@ -193,11 +194,11 @@ export function answerSeconds({ t2Ms, t3Ms }: ZvtTimers): number {
 const WINDOW_SECONDS_MAX = 255;
 
 /**
- * Returns the goods decision window of a two-phase sale (docs/zvt.md 8.2). Terminals end it at a
- * time after the first or the last 04 0F (field 01), after 30 s of their own, or after a number of
- * repeats (field 02, by default at least 3). So field 01 is the whole window, field 02 is 3, and
- * each of the four 04 0F stays unanswered for a quarter of the window, below 30 s for windows up to
- * two minutes. A decision is sent at once, or after the two seconds between 84 9C and the repeat.
+ * Returns the goods decision window of a two-phase sale (docs/zvt.md 8.2). A terminal ends the
+ * window at the time of field 01 after its first or last 04 0F, after 30 s of its own, or after the
+ * repeats of field 02 (by default at least 3). Therefore field 01 is the whole window, field 02 is
+ * 3, and each of the four 04 0F stays unanswered for a quarter of the window: below 30 s for
+ * windows up to two minutes. A decision is sent at once, or at the repeat two seconds after 84 9C.
  */
 function goodsWindow(seconds: number): GoodsWindow {
   if (!Number.isInteger(seconds) || seconds < 1 || seconds > WINDOW_SECONDS_MAX) {

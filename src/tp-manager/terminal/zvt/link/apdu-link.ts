@@ -10,26 +10,26 @@ import type { ZvtTimers } from "../zvt-options.ts";
 
 export type SendOutcome =
   /**
-   * Acknowledged on a serial line; given to the network over TCP. `copies`: how often the message
-   * left; the other side may answer any one of them (docs/zvt.md 2.4).
+   * The message was acknowledged (serial line) or given to the network (TCP). `copies`: how often
+   * it was sent; the terminal may answer any copy (docs/zvt.md 2.4).
    */
   | { readonly outcome: "delivered"; readonly copies: number }
   /** No byte of the message was sent. */
   | { readonly outcome: "not-begun"; readonly problem: string }
   /** The message was sent as often as docs/zvt.md 2.4 allows, and never acknowledged. */
   | { readonly outcome: "unacknowledged" }
-  /** The terminal sent its own message instead of the acknowledgement; ours may have arrived. */
+  /** The terminal sent a message instead of the acknowledgement; our message may have arrived. */
   | { readonly outcome: "collided"; readonly copies: number }
   /** The connection ended before the acknowledgement. */
   | { readonly outcome: "broken"; readonly problem: string };
 
 export interface LinkListener {
   apdu(apdu: Apdu): void;
-  /** Called with a valid, acknowledged frame without an APDU, to be refused (docs/zvt.md 2.4). */
+  /** Called with an acknowledged frame that has no APDU and is to be refused (docs/zvt.md 2.4). */
   malformed(bytes: Uint8Array): void;
   /** Called with the number of bytes that were skipped outside of any frame. */
   noise(bytes: number): void;
-  /** Called once, as the last call: the link has ended; null after {@link ApduLink.close}. */
+  /** Called last, once, when the link ended; `problem` is null after {@link ApduLink.close}. */
   down(problem: string | null): void;
 }
 

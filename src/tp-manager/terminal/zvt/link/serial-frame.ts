@@ -9,7 +9,7 @@ export const NAK = 0x15;
 /** The longest APDU in a frame; further bytes count as noise. */
 const FRAME_BYTES_MAX = 65_540;
 
-/** Returns 10 02, the APDU with every 10 doubled, 10 03, CRC low, CRC high (docs/zvt.md 2.2). */
+/** Returns a frame: 10 02, the APDU with each 10 doubled, 10 03, CRC low/high (docs/zvt.md 2.2). */
 export function encodeFrame(apdu: Uint8Array): Uint8Array {
   const doubled = new Uint8Array(apdu.length + apdu.filter((byte) => byte === DLE).length);
   let at = 0;
@@ -125,7 +125,7 @@ export class FrameReader {
     } else if (byte === ETX) {
       this.#phase = "crc-low";
     } else if (byte === STX) {
-      // A new start inside a frame means that the end of the last one was lost (docs/zvt.md 2.2).
+      // A frame start inside a frame: the end of the first frame was lost (docs/zvt.md 2.2).
       this.#noiseBytes += this.#apdu.length + 2;
       this.#begin("data");
     } else {

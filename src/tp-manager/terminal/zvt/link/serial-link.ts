@@ -146,9 +146,10 @@ export class SerialLink extends ApduLink {
   }
 
   /**
-   * Returns whether a frame is a repeat (docs/zvt.md 2.4): it equals the last frame, our answer to
-   * which is not acknowledged. An equal answer is a repeat until we send a command. An equal print
-   * line is no repeat, because our answer to the first was acknowledged.
+   * Returns whether a frame repeats the last frame (docs/zvt.md 2.4): the bytes are equal, and the
+   * terminal has not acknowledged our answer to the last frame. An equal answer is a repeat until
+   * we send a command. An equal print line is a new one, because our answer to the first was
+   * acknowledged.
    */
   #isRepeat(bytes: Uint8Array): boolean {
     if (this.#answered && sameBytes(this.#answered, bytes)) return true;

@@ -34,7 +34,7 @@ export class MessageIds {
   /** Ids of our own messages, the newest last. */
   #own: string[] = [];
   #heard: Numbered | undefined;
-  /** Whether two different messages had the same id: the ids show no repeats then. */
+  /** Whether two different messages had the same id, so that ids cannot show repeats. */
   #useless = false;
 
   /** Returns the id in a message; null when the message has none, or no ids are agreed. */
@@ -74,14 +74,14 @@ export class MessageIds {
   }
 
   /**
-   * Returns whether an answer belongs to a message of ours before the newest one. An id that was
-   * never ours is not late, because some terminals count otherwise.
+   * Returns whether an answer belongs to a message of ours before the newest one. An id that we
+   * never used does not count as late, because some terminals count differently.
    */
   isLate(id: string): boolean {
     return this.#own.slice(0, -1).includes(id) && id !== this.#own.at(-1);
   }
 
-  /** Returns the answer to a message that was heard before; null when the message is new. */
+  /** Returns our answer to a message that came before with the same id; null for a new message. */
   repeated(id: string, bytes: string): { readonly answer: Apdu | null } | null {
     const heard = this.#useless ? undefined : this.#heard;
     return heard && heard.id === id && heard.bytes === bytes ? heard : null;

@@ -153,7 +153,7 @@ function prefixed(outputs: readonly SessionOutput[], then: Step): Step {
   return { state: then.state, outputs: [...outputs, ...then.outputs] };
 }
 
-/** Answers a message while the terminal is not master: it is late, or no command runs. */
+/** Answers a message that comes late or without a command, while the terminal is not master. */
 export function unsolicited(
   state: SessionState,
   { message: arrived, problem }: MessageInput,
@@ -175,7 +175,7 @@ export function unsolicited(
   }
 }
 
-/** Refuses a report without a payment: the terminal reverses it (docs/rules/04-approval.md). */
+/** Refuses a report that has no payment; the terminal reverses it (docs/rules/04-approval.md). */
 function unmatchedReport(state: SessionState, message: Message): Step {
   const outputs = unjudged(state);
   return stay(state, answer(processingError), { output: "unmatched", message }, ...outputs);

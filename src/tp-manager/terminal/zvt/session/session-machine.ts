@@ -100,7 +100,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
       return lost(state, outcome.problem);
     case "delivered":
     case "collided": {
-      // T3 starts when the command has been sent.
+      // T3, the limit for the terminal's answer, starts when the command has been sent.
       const waiting = { output: "start-timer", timer: "t3", ms: timers.t3Ms } as const;
       return stay({ ...state, copies: outcome.copies }, waiting);
     }
@@ -109,7 +109,7 @@ function commandSent(state: SessionState, outcome: SendOutcome, { timers }: Sess
 
 function answerSent(state: SessionState, outcome: SendOutcome, context: SessionContext): Step {
   if (outcome.outcome === "unacknowledged" || outcome.outcome === "broken") {
-    // The terminal may have received our answer all the same (docs/zvt.md 2.4).
+    // The terminal may have received our answer although its ACK is missing (docs/zvt.md 2.4).
     if (state.at === "served") return lost(state, "the terminal did not acknowledge our answer");
   }
   return trySendAbort(state, context);
@@ -205,7 +205,7 @@ function ended({ abort }: Extract<SessionState, { at: "requested" }>, end: Excha
 const abort = encodeMessage("abort");
 
 const noAbort: Abort = { state: "none", attempts: 0, unanswered: false };
-/** The largest number of sends of an abort that collides with messages (docs/zvt.md 2.5). */
+/** How often an abort is sent at most if terminal messages collide with it (docs/zvt.md 2.5). */
 const ABORT_ATTEMPTS_MAX = 3;
 
 function wantAbort(state: SessionState, context: SessionContext): Step {
@@ -217,7 +217,7 @@ function wantAbort(state: SessionState, context: SessionContext): Step {
   return trySendAbort({ ...state, abort: { state: "wanted", attempts: 0, unanswered } }, context);
 }
 
-/** Sends a wanted abort while the terminal is master and no message of ours is on the link. */
+/** Sends a requested abort if the terminal is master and none of our messages is on the link. */
 function trySendAbort(state: SessionState, { linkFree }: SessionContext): Step {
   if (state.at !== "served" || state.abort.state !== "wanted" || !linkFree) return stay(state);
   const attempts = state.abort.attempts + 1;

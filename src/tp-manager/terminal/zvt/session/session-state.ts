@@ -16,7 +16,7 @@ export type SessionState =
       readonly copies: number;
     }
   | Served
-  /** The command has ended, but the answer to our abort is due and must reach no other command. */
+  /** The command ended; the answer to our abort is still due and must reach no other command. */
   | { readonly at: "draining" };
 
 /** The terminal carries out a command: it sends messages, and we answer (docs/zvt.md 1.1). */
@@ -129,6 +129,6 @@ export interface Step {
 
 export interface SessionContext {
   readonly timers: ZvtTimers;
-  /** Whether the link is sending no message of ours. */
+  /** Whether none of our messages is being sent on the link. */
   readonly linkFree: boolean;
 }

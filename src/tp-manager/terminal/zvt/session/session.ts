@@ -42,7 +42,7 @@ import type {
 
 /** Receives the events of a running command. */
 export interface ExchangeListener {
-  /** Called just before the command is sent; after false the command is not sent. */
+  /** Called just before the command is sent. After a result of false the command is not sent. */
   begins?(): boolean;
   message?(message: Message): void;
   /** Stores a report of a financial command, and returns how to answer it. */
@@ -58,7 +58,7 @@ interface SessionListener {
   note(text: string): void;
   /** Called when a late answer could be taken for another command's: the session must be closed. */
   outOfSync(problem: string): void;
-  /** Called once, as the last call, when the link has ended; null after {@link Session.close}. */
+  /** Called last, once, when the link has ended; `problem` is null after {@link Session.close}. */
   down(problem: string | null): void;
 }
 
