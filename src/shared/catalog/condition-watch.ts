@@ -57,7 +57,7 @@ export class ConditionWatch {
       for (const name of this.#present.keys()) if (!names.has(name)) this.#end(name);
       onChecked?.(conditions.map(({ row }) => row.alarm));
     } catch (error) {
-      log.warn({ err: error }, "could not check for conditions (lasting faults that hinder the kiosk)");
+      log.warn({ err: error }, "could not check whether a lasting fault (condition) is present");
     }
   }
 

@@ -86,7 +86,7 @@ export class QueueWindow {
   }
 
   #open(why: string): void {
-    if (this.#paused) this.#log.info({ why }, "the outbox sends to the gateway again after a pause");
+    if (this.#paused) this.#log.info({ why }, "the outbox sends transactions again after a pause");
     this.#paused = null;
     this.#holdUntilMs = 0;
     this.#failures = 0;

@@ -66,11 +66,11 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
   readonly body?: z.ZodType<Body>;
   /** The handler validates the body itself, because it reports all faults at once. */
   readonly readsBody?: true;
-  /** The call is carried out on probation of a new version, although it changes something. */
+  /** The call works during the probation of a new version, although it changes something. */
   readonly whileUpdating?: true;
   /** The call answers a payment, so its refusals have the members that every payment has. */
   readonly answersPayment?: true;
-  /** Returns what openapi.json says of the call; called only by its generator and by tests. */
+  /** Returns what openapi.json says of the call; only its generator and tests call this. */
   document(known: Known): Documented<Answer>;
   /** Carries the call out. Returns the answer's object, or the reply if it has sent an answer. */
   handle(
@@ -148,7 +148,7 @@ export type AnyCall = CallRecord<string, unknown, unknown, object> & {
   readonly methods: readonly Method[];
 };
 
-/** Returns a call; infers the types of body, query, path and answer for its handler. */
+/** Returns the record of a call, with the types of its parts inferred for its handler. */
 export function call<const Path extends string, Body, Query, Answer>(
   record: CallRecord<Path, Body, Query, Answer>,
 ): AnyCall {

@@ -94,7 +94,7 @@ function chargedOfAsked(
   const orderId = error.orderId ?? namedOrder(request, orders);
   const asked = orderId === undefined ? ordersOf?.(request.body) : [orderId];
   const charged = chargedOfAll(asked ?? [], orders);
-  // The order of a gateway's id is known only after the supervisor has found it.
+  // The order of a gateway's transaction id is known only once the supervisor has found it.
   const byGatewayId = gatewayId !== undefined && member(request[gatewayId.in], gatewayId.name);
   return charged ?? (byGatewayId ? "unknown" : undefined);
 }
@@ -128,7 +128,7 @@ function member(of: unknown, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Returns the details of an error; another order in them gets its own `charged`. */
+/** Returns an error's details; an order in them that was not asked for has its own `charged`. */
 function detailsOf({ details }: AppError, orders: Orders): AppError["details"] {
   const { orderId } = details ?? {};
   if (typeof orderId !== "string") return details;

@@ -33,7 +33,7 @@ export async function lookedUp(at: CallContext, orderId: string) {
   };
 }
 
-/** Returns one attempt of the order with all its events, masked as they were stored. */
+/** Returns one attempt of the order with all its events, whose texts were masked when stored. */
 function history(attempt: FoundOrder["attempts"][number]): Answer<"attempt"> {
   const { body } = answerOf(attempt, null);
   return {

@@ -10,7 +10,7 @@ export const withTexts = textsFrom(texts);
 
 /** Settings that mean the same to every driver that has them. */
 export const commonFields = withTexts({
-  /** How long nothing is sent before a probe for a lost payment, and between two probes; ms. */
+  /** How many ms nothing is sent before a probe for a lost payment, and between two probes. */
   RECOVERY_SILENCE_MS: marked(integer(0, 120_000).default(10_000), { floor: 10_000 }),
 });
 

@@ -25,7 +25,7 @@ function labelled(label: string, value: string | null): string {
   return value ? `${label}: ${value.replaceAll("|", " ")}` : "";
 }
 
-/** Puts a mark between the pairs of a date or time of six digits; any other text is unchanged. */
+/** Puts a separator between the pairs of a date or time of six digits; keeps any other text. */
 function inPairs(text: string, mark: string): string {
   if (text.length !== 6) return text;
   return [text.slice(0, 2), text.slice(2, 4), text.slice(4)].join(mark);

@@ -102,7 +102,7 @@ export type TelecollectionEnd =
   | {
       readonly end: "completed";
       readonly applications: readonly TelecollectedApplication[];
-      /** Missing when the terminal sent no totals, and in records of an older tp-manager. */
+      /** The closed totals; missing if none were sent, and in records of an older tp-manager. */
       readonly totals?: ClosingTotals;
       readonly ticket: string;
     }
@@ -136,7 +136,7 @@ export interface TelecollectedApplication {
 }
 
 export interface TerminalCapabilities {
-  /** The terminal ends a payment after this time (ZVT: T4), plus any wait for goods; ms. */
+  /** The terminal ends a payment after this time in ms (ZVT: T4), plus any wait for the goods. */
   readonly paymentLimitMs: number;
   /** Whether the terminal can be asked for its last transaction, to recover a lost payment. */
   readonly lastTransaction: boolean;
@@ -216,7 +216,7 @@ export interface PaymentOrder {
   /** Ten characters that name this attempt; some terminals return them with the result. */
   readonly reference?: string;
   readonly amountMinor: number;
-  /** ISO 4217 numeric, three digits. */
+  /** The currency: ISO 4217 numeric, three digits. */
   readonly currencyNumeric: string;
   readonly currencyAlpha: string;
   /** How many digits the currency has after the decimal point. */

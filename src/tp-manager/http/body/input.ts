@@ -89,7 +89,7 @@ export function readAmount(body: unknown, currency: Currency): number | undefine
   }
 }
 
-/** Returns a schema that accepts any value; openapi.json shows `documented` in its place. */
+/** Returns a schema that accepts any value, and for which openapi.json shows `documented`. */
 export function taken(documented: z.ZodType): z.ZodType {
   return z.unknown().meta({ documented });
 }

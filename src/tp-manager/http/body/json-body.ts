@@ -96,7 +96,7 @@ export function* leaves(holder: object, path = ""): Generator<{ path: string; te
 /**
  * Returns how many levels a JSON text has, and the first member that one object names twice;
  * undefined: no name comes twice. `JSON.parse` silently keeps the last value, other readers keep
- * the first, and a payment must not depend on that. Pure; the text must be valid JSON.
+ * the first, and no payment may depend on this difference. Pure; the text must be valid JSON.
  */
 function structureOf(json: string): { levels: number; twice: string | undefined } {
   /** One set of names for each open object; null for an open list. */

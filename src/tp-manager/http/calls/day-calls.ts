@@ -94,7 +94,7 @@ function statusOf(now: ComparedDay["now"], transactionId: string): PaymentStatus
 
 /** How many attempts are read at once; a payment that begins meanwhile waits for the reading. */
 const PAGE = 200;
-/** The most attempts of a day that are added up: one every four seconds. */
+/** The most attempts of a day that are added up: a day with one payment every four seconds. */
 const ATTEMPTS_MAX = 20_000;
 
 const date = judged(z.iso.date(), "must be a date like 2026-01-31");

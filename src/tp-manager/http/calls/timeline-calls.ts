@@ -105,7 +105,7 @@ function noteOf({ warning, says, amountMinor, atMs, count }: Warning, { request 
   return { note: warning, says, amount, at: isoTime(atMs ?? null), count: count ?? null };
 }
 
-/** Returns an order's masked card number, that of a decline from its events; null without one. */
+/** Returns an order's masked card number, after a decline from its events; null: there is none. */
 function maskedCardOf({ attempt, attempts }: FoundOrder): string | null {
   const own = attempts.find((one) => one.transactionId === attempt.transactionId);
   const events = own?.events ?? [];

@@ -6,7 +6,7 @@ import { Credentials, type Pair, type Role } from "./credentials.ts";
 import type { FailureDelay } from "./failure-delay.ts";
 import { isAllowedOrigin, isOurHost } from "./origin-check.ts";
 
-/** The headers of every answer: no other site may store, frame, sniff or read it. */
+/** The headers of every answer: no other site may store, frame, sniff or read the answer. */
 export const securityHeaders = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",

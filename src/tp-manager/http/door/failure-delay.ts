@@ -46,7 +46,7 @@ export class FailureDelay {
     const nowMs = this.#clock.monotonicMs();
     this.#forget(nowMs);
     const own = hash("sha256", login, "base64");
-    // A new login never replaces a known one, or a flood of logins would make it forgotten.
+    // A new login never replaces a counted one: a flood of logins would erase its failures.
     const isRoom = this.#failures.has(own) || this.#failures.size < LOGINS_MAX;
     const key = isRoom ? own : OTHERS;
     const count = (this.#failures.get(key)?.count ?? 0) + 1;

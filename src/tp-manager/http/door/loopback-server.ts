@@ -36,7 +36,7 @@ export async function listenOnLoopback(
   return {
     async close() {
       connections.end();
-      // Both servers close at once: closing the app ends the event streams of both addresses.
+      // Both addresses' servers close at once: closing the app ends the event streams of both.
       await Promise.all([hasSix ? six[Symbol.asyncDispose]() : undefined, app.close()]);
     },
   };

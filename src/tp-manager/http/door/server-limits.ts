@@ -51,7 +51,7 @@ export function harden(server: Server, connections: Connections): void {
   server.headersTimeout = HEADERS_ARRIVAL_MAX_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.maxHeadersCount = HEADERS_MAX;
-  // The connection is destroyed before anything is read, so that no request can begin on it.
+  // A connection too many is destroyed before anything is read: no request can begin on it.
   server.prependListener("connection", (socket: Duplex) => {
     if (!connections.admit(socket)) socket.destroy();
   });

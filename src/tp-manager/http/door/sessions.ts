@@ -76,7 +76,7 @@ export class Sessions {
     for (const digest of [...this.#byDigest.keys()]) this.#end(digest);
   }
 
-  /** Returns the current time as the last activity, and the timer that ends the idle session. */
+  /** Returns now as the time of the last activity, and a timer that ends the session when idle. */
   #active(digest: string): Pick<Kept, "lastActiveMs" | "timer"> {
     return {
       lastActiveMs: this.#clock.monotonicMs(),

@@ -55,7 +55,7 @@ function startOf(
 }
 
 const HEARTBEAT_MS = 15_000;
-/** The time after which a reader that accepts no data is disconnected; it can reconnect. */
+/** After this time a reader that accepts no data is disconnected; the reader can reconnect. */
 const BLOCKED_MAX_MS = 30_000;
 /** The most passing events, such as prompts, that wait for a slow reader; the rest is dropped. */
 const WAITING_MAX = 64;
@@ -167,7 +167,7 @@ class EventReader {
   }
 }
 
-/** Returns an event's text; without an id before it the reader's Last-Event-ID stays as it is. */
+/** Returns an event's text without an id, which leaves the reader's Last-Event-ID as it is. */
 function textOf({ name, data }: HubEvent, atMs: number): string {
   const body = JSON.stringify({ at: isoTime(atMs), ...data });
   return `event: ${name}\ndata: ${body}\n\n`;

@@ -9,7 +9,7 @@ const stateNames = { "0": "ready", "1": "busy", "2": "action-needed", "9": "no-l
 
 /**
  * Remembers since when the terminal is in its state, and announces every change. A lost link counts
- * from its loss, whatever attempts to restore it followed.
+ * as lost since the loss, no matter how many attempts to connect have failed since.
  */
 export class TerminalWatch {
   readonly #terminal: TerminalFacts;

@@ -41,7 +41,7 @@ type DoctorReport = z.input<typeof doctor>;
 export class Maintenance {
   readonly #parts: MaintenanceParts;
   #last: Promise<unknown> = Promise.resolve();
-  /** The running commands; a caller that asks for one of them meanwhile gets the same answer. */
+  /** The running launcher commands by name; a second caller of one gets the answer of the first. */
   readonly #running = new Map<string, Promise<unknown>>();
 
   constructor(parts: MaintenanceParts) {

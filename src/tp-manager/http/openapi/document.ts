@@ -75,7 +75,7 @@ interface Examples {
   readonly answer?: unknown;
 }
 
-/** Returns the examples of a call. An answer that is a path stands for the answer of that path. */
+/** Returns the examples of a call. A path in place of an answer stands for that path's answer. */
 export function examplesOf(path: string): Examples {
   const found = (allExamples as Readonly<Record<string, Examples>>)[path] ?? {};
   const { answer } = found;

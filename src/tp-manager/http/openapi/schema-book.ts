@@ -9,7 +9,7 @@ export interface Texts {
 
 /**
  * The JSON Schemas of a document. A schema with a name stands once, among the components; others
- * stand where they are used. {@link fill} writes all of them at the end, as they refer to each
+ * stand where they are used. {@link fill} writes all of them last, because they refer to each
  * other.
  */
 export class SchemaBook {
@@ -89,7 +89,7 @@ function splitInTwo(json: z.core.JSONSchema.BaseSchema, names: readonly [string,
   Object.assign(json, { oneOf });
 }
 
-/** Writes the texts into a schema. Throws for a text about a member that the schema has not. */
+/** Writes the texts into a schema. Throws for a text about a member that the schema lacks. */
 function addTexts(schema: Json, texts: Texts): void {
   for (const [name, text] of Object.entries(texts)) {
     const member = name === "" ? schema : memberOf(schema, name);

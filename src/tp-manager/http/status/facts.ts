@@ -38,7 +38,7 @@ export interface Facts {
   readonly supervisor: SupervisorStatus | null;
   /** The facts of tp-manager; undefined: the journal cannot be read. */
   readonly tpManager: TpManagerConditions | undefined;
-  /** The numbers of open payments; null: the journal cannot be read. */
+  /** The numbers of payments in doubt and not handed off; null: the journal cannot be read. */
   readonly payments: { readonly inDoubt: number; readonly notHandedOver: number } | null;
 }
 

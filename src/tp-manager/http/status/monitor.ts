@@ -27,7 +27,7 @@ export class Monitor {
     this.metrics = new Metrics(watched, this.watch);
     hub.subscribe(({ name, data }) => {
       if (name === "prompt") this.#prompt = data;
-      // The prompt is old: the order has begun a new attempt, or its sale is over.
+      // The kept prompt is old: its order has begun a new attempt, or its sale is over.
       else if (name === "payment" && data.orderId === this.#prompt?.orderId) {
         this.#prompt = undefined;
       }

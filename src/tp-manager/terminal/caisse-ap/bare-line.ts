@@ -28,7 +28,7 @@ export class BareLine implements Dialogue {
   #current: Exchange | undefined;
   #isClosed = false;
 
-  /** `identification`: the question whether the terminal answers; `ending`: ends each message. */
+  /** `identification` asks whether the terminal answers; `ending`: the bytes that end a message. */
   constructor(
     transport: ByteTransport,
     clock: Clock,

@@ -75,6 +75,6 @@ export interface ResultReading {
   readonly reading: "result";
   readonly report: TransactionReport;
   readonly ticket: string;
-  /** "wait": another reply follows. "unclear": the payment ended with an unknown outcome. */
+  /** "wait": another reply to the request follows. "unclear": the payment's outcome is unknown. */
   readonly end: "known" | "wait" | "unclear";
 }

@@ -57,7 +57,7 @@ export class OneWayTerminal implements Terminal {
   readonly #listeners = new Set<(event: TerminalEvent) => void>();
   #take: ((result: OneWayResult) => boolean) | undefined;
   #paying: Paying | undefined;
-  /** Whether recovery still seeks the outcome of a payment: {@link check} sends nothing then. */
+  /** Whether recovery still seeks the outcome of a payment, so that {@link check} sends nothing. */
   #isEvidenceKept = false;
   #isBusy = false;
   /** Resolves when the newest {@link Dialogue.ping} has ended. */

@@ -86,7 +86,7 @@ export class Enquiries {
     this.#form = undefined;
     await this.#register(run);
     this.#learn(await this.#askStatus(run));
-    // An older terminal sends its version only without the service byte (docs/zvt.md 6.5).
+    // An older terminal sends its version only if asked without service byte (docs/zvt.md 6.5).
     if (this.#named.version === "") {
       const { identity } = answerOf(await run(this.#enquiry("plain")), this.#zvt);
       this.#identify({ version: identity.version });
@@ -282,7 +282,7 @@ export class Enquiries {
 /** Returns the completion of a registration. Throws {@link TerminalUnavailable} without one. */
 async function register(run: RunCommand, options: ZvtOptions): Promise<Message> {
   // A terminal has to skip unknown tags (docs/zvt.md 4.3). A terminal that refuses a tag, the
-  // container or the currency here gets a registration without it.
+  // container or the currency is registered again without that part.
   let end = await run(registration(options));
   for (const form of [
     ...(options.messageIds ? [registration({ ...options, messageIds: false })] : []),

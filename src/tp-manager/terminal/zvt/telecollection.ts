@@ -90,7 +90,7 @@ function applicationsOf(
   return totals.groups
     .filter(({ count }) => count > 0)
     .map(({ group, count, amount: sumMinor }) => ({
-      // Austrian terminals put everything into the first group (docs/zvt.md 7.1).
+      // Austrian terminals put the totals of all cards into the first group (docs/zvt.md 7.1).
       name: totalsInFirstGroup && group === "girocard" ? "total" : schemeNames[group],
       status: GOOD_STATUS,
       count,

@@ -160,7 +160,7 @@ export class ZvtConnection {
     void after.then(() => session.close());
   }
 
-  /** Drops the session, which must not be used any more. */
+  /** Drops the session of a link that has ended, so that nothing uses the session any more. */
   #isDown(problem: string | null): void {
     this.session = undefined;
     const why = problem ?? "the connection ended";
@@ -221,7 +221,7 @@ export class ZvtConnection {
     return answer ?? "none";
   }
 
-  /** Opens one connection and polls until it ends. Resolves with whether the link came up. */
+  /** Opens one connection and polls on it until it ends. Returns whether the link came up. */
   async #connectOnce(): Promise<boolean> {
     let wasUp = false;
     let session: Session | undefined;

@@ -25,7 +25,7 @@ export const defaultZvtOptions = {
   password: "000000",
   /** BE: the terminal sends receipts line by line; 3E: we make the receipts (docs/zvt.md 6.1). */
   configByte: 0xbe,
-  /** ISO 4217 numeric with a leading zero. */
+  /** The currency of the registration: ISO 4217 numeric, with a leading zero. */
   registrationCurrency: "0978",
   timers,
   /** The time between two status enquiries to an idle terminal (docs/zvt.md 6.5). */
@@ -75,10 +75,10 @@ export type ZvtOptions = Readonly<typeof defaultZvtOptions>;
 /** Options by kind of terminal (docs/zvt.md 12.2 to 12.6); settings of the setup file override. */
 export const profiles: Readonly<Record<string, Partial<ZvtOptions>>> = {
   standard: {},
-  /** Texts in Latin-1 whatever was agreed, no partial issue, all totals in the first group. */
+  /** card complete: Latin-1 texts whatever was agreed, no partial issue, all totals in group 1. */
   "card-complete": { charset: "iso8859-1", partialIssue: false, totalsInFirstGroup: true },
   hobex: { partialIssue: false },
-  /** Print blocks name their own character set; a text without a named set is Latin-2. */
+  /** PAX A80: print blocks name their character set; a text without a named set is Latin-2. */
   "pax-a80": { charset: "iso8859-2" },
   feig: {},
   /** CCV terminals want a status enquiry every three seconds (docs/zvt.md 10.1). */

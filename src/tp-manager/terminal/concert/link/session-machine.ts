@@ -61,7 +61,7 @@ export type SessionInput =
   | { readonly input: "timer" }
   /** Asks for a session; allowed only while {@link isSessionFree}. */
   | { readonly input: "ask" }
-  /** Sends a frame in our open session. */
+  /** Sends a frame in the session that the terminal has granted us. */
   | { readonly input: "send"; readonly frame: Uint8Array }
   /** Closes our session without a frame, even if the terminal has not granted it yet. */
   | { readonly input: "leave" }
@@ -210,7 +210,7 @@ function skip(
 
 /**
  * Goes on after the quiet that follows a malformed reply. The byte at fault counts as a control
- * byte of the terminal only when no byte followed.
+ * byte of the terminal only if no other byte followed it.
  */
 function onQuiet(
   state: SessionState,

@@ -44,7 +44,7 @@ export class SerialLink extends ApduLink {
     if (before && !(isAnswer(apdu) && !isAnswer(before.apdu))) {
       throw new Error("another message is still being sent on this serial link");
     }
-    // The terminal waits for this answer, so our own command gives way (docs/zvt.md 2.5).
+    // The terminal waits for this answer, so our own command gives up (docs/zvt.md 2.5).
     if (before) this.#finish({ outcome: "collided", copies: before.sends });
     const frame = encodeFrame(encodeApdu(apdu));
     const outgoing = { apdu, frame, done, sends: 0, timer: undefined };

@@ -91,7 +91,7 @@ function isLast(attribute: number): boolean {
   return (attribute & LAST_LINE) !== 0 && attribute !== LAST_LINE && attribute !== FEED;
 }
 
-/** Returns whether a receipt is the customer's: by its type, or without a type by its text. */
+/** Returns whether a receipt is the customer's, by its type or, if it has none, by its text. */
 function isForCustomer({ type, lines }: PrintedReceipt): boolean {
   if (type !== null) return type === CUSTOMER_RECEIPT;
   return lines.some((line) => /kundenbeleg|customer (copy|receipt)|ticket client/i.test(line));

@@ -99,7 +99,7 @@ function tagOrInApplication(
   return (tagValue(tags, name) ?? tagValue(tags, "application", name) ?? "").trim();
 }
 
-/** Currencies found before, stored because each findCurrency searches the whole list. */
+/** Currencies that were found before, kept because findCurrency searches the whole list. */
 const currencies = new Map<string, CurrencyCodeRecord>();
 
 function currencyByNumber(numeric: string): CurrencyCodeRecord | undefined {

@@ -37,7 +37,7 @@ export function stay(state: SessionState, ...outputs: readonly SessionOutput[]):
 
 const unknownCommand = refusal(0x83);
 
-/** Ends the link: a late answer to an abort (06 B0) could be taken for another command's answer. */
+/** Ends the link: a late answer to an abort (06 B0) could be taken for that of another command. */
 export const outOfSync: SessionOutput = {
   output: "out-of-sync",
   problem: "the terminal never answered an abort",
@@ -110,8 +110,9 @@ function taken(state: Served, message: Message): Step {
 }
 
 /**
- * Answers a report that cannot be read: refused where its ACK would commit a sale (docs/zvt.md
- * 9.1), not for totals and repeated receipts. A sale that waits for its goods goes on waiting.
+ * Answers a report that cannot be read. The report is refused where its ACK would commit a sale
+ * (docs/zvt.md 9.1), not if it has totals or repeats a receipt. A sale that waits for its goods
+ * goes on waiting.
  */
 function unreadableReport(state: Served, bytes: string): Step {
   if (state.goods?.decision === null) return askedAgain(state, state.goods.report, bytes);
@@ -133,7 +134,7 @@ export function verdict(
   return stay({ ...state, goods, accepted: bytes }, answer(accept));
 }
 
-/** Ends the command; the register is master again (docs/zvt.md 5.2). */
+/** Ends the command; the register may send commands again (docs/zvt.md 5.2). */
 function over(state: Served, end: ExchangeEnd): Step {
   const outputs: SessionOutput[] = [
     { output: "stop-timer", timer: "t4" },
@@ -263,7 +264,7 @@ function askedAgain(state: Served, report: Message, bytes: string): Step {
   return answerDecision(state, { ...goods, report, bytes }, goods.decision);
 }
 
-/** Sends the decision about the goods at once if a 04 0F is unanswered, else to its next repeat. */
+/** Sends the decision about the goods at once if a 04 0F is unanswered, else at its next repeat. */
 export function decided(state: SessionState, decision: GoodsDecision): Step {
   if (state.at !== "served" || !state.goods || state.goods.decision) return stay(state);
   if (state.goods.open) return answerDecision(state, state.goods, decision);

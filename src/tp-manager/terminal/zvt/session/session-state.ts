@@ -38,7 +38,7 @@ export interface HeldGoods {
   readonly bytes: string;
   /** Whether the terminal waits for our answer now. */
   readonly open: boolean;
-  /** The number of times we made the terminal repeat its 04 0F. */
+  /** How many times we made the terminal repeat its 04 0F while the goods were awaited. */
   readonly asked: number;
   readonly decision: GoodsDecision | null;
 }
@@ -96,7 +96,7 @@ export type SessionOutput =
   | { readonly output: "deliver"; readonly message: Message }
   /** Asks for the verdict about a 04 0F; the next input is that verdict. */
   | { readonly output: "judge"; readonly message: Message; readonly bytes: string }
-  /** A 04 0F, or a message that may be one, was refused without a verdict. */
+  /** A 04 0F, or a message that may have been a 04 0F, was refused without a verdict. */
   | { readonly output: "unjudged" }
   | { readonly output: "acknowledged" }
   | { readonly output: "end"; readonly end: ExchangeEnd }

@@ -45,7 +45,7 @@ export interface ExchangeListener {
   /** Called just before the command is sent. After a result of false the command is not sent. */
   begins?(): boolean;
   message?(message: Message): void;
-  /** Stores a report of a financial command, and returns how to answer it. */
+  /** Stores a report of a financial command, and returns how the report is to be answered. */
   judge?(message: Message): Verdict;
   acknowledged?(): void;
   /** Called when a message that was or may have been a 04 0F was refused without a verdict. */
@@ -95,7 +95,7 @@ export class Session implements LinkListener {
   #stepping = false;
   /** The kind of message that the link is busy sending. */
   #sending: Sending | null = null;
-  /** Answers that wait until the previous answer is acknowledged. */
+  /** Our answers that wait until the terminal has acknowledged our previous answer. */
   readonly #answers: Apdu[] = [];
   readonly #timers = new Map<SessionTimer, Timer>();
   #exchange: Exchange | undefined;
@@ -117,7 +117,7 @@ export class Session implements LinkListener {
     return this;
   }
 
-  /** Whether no command runs and the link is sending no message of ours. */
+  /** Whether no command runs and none of our messages is being sent. */
   get isFree(): boolean {
     return this.#state.at === "idle" && this.#sending === null;
   }
@@ -286,7 +286,7 @@ export class Session implements LinkListener {
 
   #transmit(what: Sending, apdu: Apdu): void {
     if (what === "answer" && this.#sending === "answer") {
-      // Waits: the terminal has not acknowledged the previous answer yet (docs/zvt.md 2.4).
+      // The answer waits: the terminal has not acknowledged our previous one yet (docs/zvt.md 2.4).
       if (this.#answers.length < ANSWERS_WAITING_MAX) this.#answers.push(apdu);
       return;
     }
