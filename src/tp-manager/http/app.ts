@@ -148,7 +148,7 @@ function orderIn(url: string): string | undefined {
   }
 }
 
-/** Returns a hint if a path differs from that of a call in case or slashes only, else undefined. */
+/** Returns a hint if a path differs from a call's path in case or slashes only, else undefined. */
 function hintFor(url: string): string | undefined {
   const path = url.split("?")[0] ?? "";
   const known = path

@@ -122,7 +122,7 @@ function namedOrder(request: FastifyRequest, orders: Orders): string | undefined
     : id;
 }
 
-/** Returns a text member of a request, which may be unchecked; undefined without the member. */
+/** Returns a text member of a request that may be unchecked; undefined: there is no such member. */
 function member(of: unknown, name: string): string | undefined {
   const value = (of as Record<string, unknown> | null | undefined)?.[name];
   return typeof value === "string" ? value : undefined;

@@ -24,7 +24,7 @@ interface KioskOptions extends ApiOptions {
 /**
  * The kiosk's own pages (docs/browser-kiosk.md 2): the files of a folder, `POST /session` that
  * takes a ticket, and below `/api` the calls of the local API with the kiosk's rights and never the
- * operator's. Without a port: everything that `inject` can test.
+ * operator's. This server opens no port, so that tests can use `inject`.
  */
 export function createKiosk(options: KioskOptions): FastifyInstance {
   const { clock, runDirectory, failures } = options;

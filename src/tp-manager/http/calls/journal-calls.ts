@@ -118,7 +118,7 @@ function entry({ attempt, delivery }: ListedAttempt, archived: boolean): Answer<
   };
 }
 
-/** Returns an unmatched transaction as answers have it (docs/rules/04-approval.md). */
+/** Returns an unmatched transaction in the form of the answers (docs/rules/04-approval.md). */
 function viewOf({ id, atMs, report, identity, finding, because, endedAtMs }: SettledUnmatched) {
   const { receiptNumber, traceNumber, amountMinor, maskedPan, cardName } = report;
   const { resultCode, authorisationNumber, localDate, localTime, receipt } = report;

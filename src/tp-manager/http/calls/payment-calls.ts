@@ -13,8 +13,8 @@ import { send, sendResult, success } from "../envelope.ts";
 import { assertNotReturnedElsewhere, lookedUp } from "../looked-up.ts";
 
 /**
- * The order id in a path. It is not searched for card numbers, because an order must be found even
- * if the digits of its id look like one.
+ * The order id in a path. The id is not searched for card numbers, because an order must be found
+ * even if the digits of its id look like a card number.
  */
 const params = z.object({ orderId: newOrderId.describe("The order id of the sale.") });
 
@@ -55,8 +55,8 @@ export const paymentCalls: readonly AnyCall[] = [
         followCharge(request, reply, at, result);
         return sendResult(reply, result);
       } catch (error) {
-        // The payment may be stored. Its generated id is in this refusal only, so the refusal is
-        // recorded as read once it is written (docs/rules/11-unread.md).
+        // The payment may be stored, and only this refusal has its generated order id: so the
+        // refusal is recorded as read once it is written (docs/rules/11-unread.md).
         if (generatedId && error instanceof AppError && error.code === "STORAGE_FAILED") {
           request.about = { orderId, echo: named };
           whenWritten(request, reply, at, orderId);

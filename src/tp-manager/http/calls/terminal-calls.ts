@@ -48,7 +48,7 @@ export const terminalCalls: readonly AnyCall[] = [
         ticket: z.string(),
         reconciliation: reconciliation.nullable(),
       }),
-      // The end of day also works on a terminal that accepts no cards before it is done.
+      // An end of day also works on a terminal that accepts no cards until the end of day is done.
       errors: [
         ...errors.terminal.filter((code) => code !== "TERMINAL_OUT_OF_ORDER"),
         "TELECOLLECTION_FAILED",

@@ -25,7 +25,7 @@ export function isAllowedOrigin(
   allowed: readonly string[],
   acting: boolean,
 ): boolean {
-  // A browser sets the purpose if it fetches a page before anybody asks for it.
+  // A browser sends `Sec-Purpose` if it fetches a page before anybody asks for the page.
   if (purpose !== undefined) return false;
   if (origin !== undefined) {
     return origin === `http://${host}` || allowed.includes(origin);

@@ -197,7 +197,7 @@ async function readLog(
   for (const line of lines) {
     if (found.length >= limit) break;
     if (!line.toLowerCase().includes(wanted)) continue;
-    // The masked line is searched as well, so that no search finds what masking removed.
+    // The masked line must match as well, so that no search finds what masking removed.
     const clean = cleanLine(line);
     if (!clean.toLowerCase().includes(wanted)) continue;
     const read = lineOf(clean);

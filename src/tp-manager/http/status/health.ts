@@ -143,7 +143,7 @@ function updatesOf(supervisor: SupervisorStatus | null): Health["updates"] {
 
 const ALARMS_FOR_MS = 24 * 3_600_000;
 const ALARMS_LISTED_MAX = 5;
-/** How many of the newest alarms are read, to find that of a condition that has lasted long. */
+/** How many of the newest alarms are read, to find the alarm of a condition that lasts long. */
 const ALARMS_READ = 200;
 
 /**

@@ -159,7 +159,7 @@ function endingOf(tags: readonly Tagged[]): Ending {
 const SECTION_SIGN = "\u00a7";
 const REFERENCE_CHARACTERS = 10;
 
-/** Returns the order's reference in a tag's value, which may begin with a text and a § sign. */
+/** Returns the order's reference in a tag's value, maybe after a text and a section sign. */
 function referenceIn(value: string): string {
   const parts = value.split(SECTION_SIGN).map((part) => part.trim());
   const own = parts.find(({ length }) => length === REFERENCE_CHARACTERS);

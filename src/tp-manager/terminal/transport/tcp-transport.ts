@@ -17,7 +17,7 @@ interface TcpAddress {
 const CONNECT_TIMEOUT_MS = 5_000;
 /** The silence after which TCP probes a connection, so that a pulled cable is noticed. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
-/** The size of the buffer; nearly every message of a terminal fits. */
+/** The size of the read buffer in bytes; nearly every message of a terminal fits. */
 const READ_BYTES_MAX = 8 * 1024;
 
 /** Returns host and port of `tcp://host:port`; undefined for any other text. */

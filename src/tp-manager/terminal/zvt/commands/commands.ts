@@ -234,8 +234,8 @@ export function authorisation(
 }
 
 /**
- * Returns the command with the terminal's last receipt number in tag 1F1F (docs/zvt.md 9.4): empty
- * when the terminal stores no transaction, without the tag when the last one is not known.
+ * Returns the command with the terminal's last receipt number in tag 1F1F (docs/zvt.md 9.4). The
+ * tag is empty when the terminal stores no transaction, and missing when its last one is not known.
  */
 export function namingLastReceipt(command: Command, last: LastTransaction): Command {
   const number = last.kind === "transaction" ? last.report.receiptNumber : "";

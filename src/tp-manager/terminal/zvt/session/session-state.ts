@@ -58,7 +58,7 @@ export type SessionInput =
   | {
       readonly input: "message";
       readonly message: Message;
-      /** The bytes in hexadecimal, to recognise a repeat. */
+      /** The message's bytes in hexadecimal, by which a repeat is recognised. */
       readonly bytes: string;
       /** Why the message could not be read beyond its control field; null when it could. */
       readonly problem: string | null;
