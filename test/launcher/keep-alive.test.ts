@@ -3,6 +3,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   utimesSync,
   writeFileSync,
@@ -30,29 +31,17 @@ const quiet = { code: 0, out: "", err: "" };
 const pids = (data: string) =>
   ["tp-manager", "supervisor"].map((program) => checkout.running(program, data));
 
-test("a program that does not answer twice in a row is replaced", async () => {
-  const data = checkout.dataFolder("hung");
-  await checkout.launch("--data", data);
-  const [manager, [supervisor]] = pids(data) as [number[], [number]];
-  process.kill(supervisor, "SIGSTOP");
-  const first = await checkout.alwaysUp("--data", data, "--answer-within", shortly);
-  expect(first.code).toBe(69);
-  expect(first.out).toMatch(/^supervisor does not answer; /);
-  expect(pids(data)).toEqual([manager, [supervisor]]);
-  const second = await checkout.alwaysUp("--data", data, "--answer-within", shortly);
-  expect(second.code).toBe(0);
-  expect(second.out).toMatch(
-    /^supervisor was hung \(2 checks without an answer\): relaunched, pid /,
-  );
-  const after = pids(data);
-  expect(after[0]).toEqual(manager);
-  expect(after[1]).toHaveLength(1);
-  expect(after[1]).not.toContain(supervisor);
-});
-
 // One installation, on which every test goes on from the one before.
 describe("a check of what runs, is stopped and runs again", () => {
   let data: string;
+
+  /** Starts what an earlier test has ended, and lets go on what it has held. */
+  async function bothRun(): Promise<void> {
+    const running = pids(data);
+    for (const pid of running.flat()) process.kill(pid, "SIGCONT");
+    if (running.every((found) => found.length === 1)) return;
+    await checkout.launch("--data", data);
+  }
 
   alone("says, writes and changes nothing when all is well", async () => {
     data = checkout.dataFolder("well");
@@ -62,6 +51,61 @@ describe("a check of what runs, is stopped and runs again", () => {
     expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
     expect({ pids: pids(data), run: readdirSync(join(data, "run")).sort() }).toEqual(before);
     expect(readdirSync(join(data, "logs"))).not.toContain("keep-alive.log");
+  });
+
+  alone("a program that does not answer twice in a row is replaced", async () => {
+    await bothRun();
+    const [manager, [supervisor]] = pids(data) as [number[], [number]];
+    process.kill(supervisor, "SIGSTOP");
+    const first = await checkout.alwaysUp("--data", data, "--answer-within", shortly);
+    expect(first.code).toBe(69);
+    expect(first.out).toMatch(/^supervisor does not answer; /);
+    expect(pids(data)).toEqual([manager, [supervisor]]);
+    const second = await checkout.alwaysUp("--data", data, "--answer-within", shortly);
+    expect(second.code).toBe(0);
+    expect(second.out).toMatch(
+      /^supervisor was hung \(2 checks without an answer\): relaunched, pid /,
+    );
+    const after = pids(data);
+    expect(after[0]).toEqual(manager);
+    expect(after[1]).toHaveLength(1);
+    expect(after[1]).not.toContain(supervisor);
+  });
+
+  alone("a program that answers again after a failed check is not replaced", async () => {
+    await bothRun();
+    const before = pids(data);
+    const supervisor = before[1]?.[0] as number;
+    const look = () => checkout.alwaysUp("--data", data, "--answer-within", shortly);
+    process.kill(supervisor, "SIGSTOP");
+    expect((await look()).code).toBe(69);
+    process.kill(supervisor, "SIGCONT");
+    expect(await look()).toEqual(quiet);
+    process.kill(supervisor, "SIGSTOP");
+    expect((await look()).code).toBe(69);
+    process.kill(supervisor, "SIGCONT");
+    expect(pids(data)).toEqual(before);
+  });
+
+  alone("relaunches what is dead, says so once, and is quiet again", async () => {
+    await bothRun();
+    const [[manager], supervisor] = pids(data) as [[number], number[]];
+    const log = join(data, "logs/keep-alive.log");
+    rmSync(log, { force: true });
+    process.kill(manager, "SIGKILL");
+    const look = await checkout.alwaysUp("--data", data);
+    const [[replacement]] = pids(data) as [[number]];
+    expect(look).toEqual({
+      code: 0,
+      out: `tp-manager was not running: relaunched, pid ${replacement}\n`,
+      err: "",
+    });
+    expect(replacement).not.toBe(manager);
+    expect(checkout.running("supervisor", data)).toEqual(supervisor);
+    expect(readFileSync(log, "utf8")).toMatch(
+      /^\d{4}-\S+Z tp-manager was not running: relaunched, pid \d+\n$/,
+    );
+    expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
   });
 
   alone("respects a deliberate stop, also after a reboot", async () => {
@@ -80,6 +124,35 @@ describe("a check of what runs, is stopped and runs again", () => {
     expect((await checkout.alwaysUp("--data", data)).code).toBe(0);
     expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
   });
+
+  alone("after a reboot starts both programs, whatever files were left", async () => {
+    const run = (name: string) => join(data, "run", name);
+    await bothRun();
+    for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+    // A file half-written by the power cut; a socket in a temporary folder that the boot has
+    // emptied; a pause from before the boot, and process ids that belong to other processes by now.
+    for (const lock of ["tp-manager.lock", "launcher.lock"]) writeFileSync(run(lock), "\0x4711");
+    writeFileSync(run("supervisor.address"), "/tmp/utc-gone-since/supervisor.sock");
+    writeFileSync(run("tp-manager.address"), "");
+    writeFileSync(run("tp-manager.1.alive"), "");
+    const hourMs = 3_600_000;
+    const trouble = { missed: 1, failures: 9, kind: "died", launchedMs: 0 };
+    const paused = { ...trouble, notBeforeMs: Date.now() + 9 * 60_000 };
+    const memory = {
+      configMs: statSync(join(data, "config.txt")).mtimeMs,
+      programs: {} as object,
+    };
+    memory.programs = { "tp-manager": paused, supervisor: paused };
+    const bootMs = Math.round(Date.now() - uptime() * 1_000);
+    writeFileSync(run("keep-alive.json"), JSON.stringify({ ...memory, bootMs }));
+    expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 69, out: "", err: "" });
+    writeFileSync(run("keep-alive.json"), JSON.stringify({ ...memory, bootMs: bootMs - hourMs }));
+    const look = await checkout.alwaysUp("--data", data);
+    expect(look.out.match(/was not running: relaunched/g)).toHaveLength(2);
+    expect(look.code).toBe(0);
+    expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+    expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
+  });
 });
 
 test("respects a stop that an older version wrote, until the next start", async () => {
@@ -94,53 +167,6 @@ test("respects a stop that an older version wrote, until the next start", async 
   expect(existsSync(join(data, "run/stopped"))).toBe(false);
 });
 
-test("relaunches what is dead, says so once, and is quiet again", async () => {
-  const data = checkout.dataFolder("dead");
-  await checkout.launch("--data", data);
-  const [[manager], supervisor] = pids(data) as [[number], number[]];
-  process.kill(manager, "SIGKILL");
-  const look = await checkout.alwaysUp("--data", data);
-  const [[replacement]] = pids(data) as [[number]];
-  expect(look).toEqual({
-    code: 0,
-    out: `tp-manager was not running: relaunched, pid ${replacement}\n`,
-    err: "",
-  });
-  expect(replacement).not.toBe(manager);
-  expect(checkout.running("supervisor", data)).toEqual(supervisor);
-  expect(readFileSync(join(data, "logs/keep-alive.log"), "utf8")).toMatch(
-    /^\d{4}-\S+Z tp-manager was not running: relaunched, pid \d+\n$/,
-  );
-  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
-});
-
-test("after a reboot the next check starts both programs, whatever files were left", async () => {
-  const data = checkout.dataFolder("reboot");
-  const run = (name: string) => join(data, "run", name);
-  await checkout.launch("--data", data);
-  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-  // A file half-written by the power cut; a socket in a temporary folder that the boot has emptied;
-  // a pause from before the boot, and process ids that belong to other processes by now.
-  for (const lock of ["tp-manager.lock", "launcher.lock"]) writeFileSync(run(lock), "\0x4711");
-  writeFileSync(run("supervisor.address"), "/tmp/utc-gone-since/supervisor.sock");
-  writeFileSync(run("tp-manager.address"), "");
-  writeFileSync(run("tp-manager.1.alive"), "");
-  const hourMs = 3_600_000;
-  const trouble = { missed: 1, failures: 9, kind: "died", launchedMs: 0 };
-  const paused = { ...trouble, notBeforeMs: Date.now() + 9 * 60_000 };
-  const memory = { configMs: statSync(join(data, "config.txt")).mtimeMs, programs: {} as object };
-  memory.programs = { "tp-manager": paused, supervisor: paused };
-  const bootMs = Math.round(Date.now() - uptime() * 1_000);
-  writeFileSync(run("keep-alive.json"), JSON.stringify({ ...memory, bootMs }));
-  expect(await checkout.alwaysUp("--data", data)).toEqual({ code: 69, out: "", err: "" });
-  writeFileSync(run("keep-alive.json"), JSON.stringify({ ...memory, bootMs: bootMs - hourMs }));
-  const look = await checkout.alwaysUp("--data", data);
-  expect(look.out.match(/was not running: relaunched/g)).toHaveLength(2);
-  expect(look.code).toBe(0);
-  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
-  expect(await checkout.alwaysUp("--data", data)).toEqual(quiet);
-});
-
 alone("many checks at once start one copy of each program", async () => {
   const data = checkout.dataFolder("twenty");
   const looks = await Promise.all(
@@ -151,22 +177,6 @@ alone("many checks at once start one copy of each program", async () => {
   );
   expect(looks.flatMap(({ out }) => out.match(/relaunched/g) ?? [])).toHaveLength(2);
   expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
-});
-
-test("a program that answers again after a failed check is not replaced", async () => {
-  const data = checkout.dataFolder("recovers");
-  await checkout.launch("--data", data);
-  const before = pids(data);
-  const supervisor = before[1]?.[0] as number;
-  const look = () => checkout.alwaysUp("--data", data, "--answer-within", shortly);
-  process.kill(supervisor, "SIGSTOP");
-  expect((await look()).code).toBe(69);
-  process.kill(supervisor, "SIGCONT");
-  expect(await look()).toEqual(quiet);
-  process.kill(supervisor, "SIGSTOP");
-  expect((await look()).code).toBe(69);
-  process.kill(supervisor, "SIGCONT");
-  expect(pids(data)).toEqual(before);
 });
 
 test("a wrong setup file is tried with pauses, and at once when it is corrected", async () => {

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from "node
 import { createServer } from "node:net";
 import { join, relative } from "node:path";
 import { afterAll, test as alone, beforeAll, describe, expect } from "vitest";
+import { readArguments } from "../../src/launcher/arguments.ts";
 import { addressOf } from "../../src/shared/ipc/run-directory.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { isWhole } from "../support/scope.ts";
@@ -21,23 +22,16 @@ afterAll(() => checkout.remove());
 const both = ["tp-manager", "supervisor"] as const;
 const pids = (data: string) => both.map((program) => checkout.running(program, data));
 
-test("stop ends a program that hangs", async () => {
-  const data = checkout.dataFolder("hangs");
-  await checkout.launch("--data", data);
-  const [[manager]] = pids(data) as [[number], [number]];
-  process.kill(manager, "SIGSTOP");
-  const status = await checkout.launch("status", "--data", data);
-  expect(status.code).toBe(69);
-  expect(status.out).toMatch(new RegExp(`^tp-manager +not answering +pid ${manager}:`, "m"));
-  const { code, out } = await checkout.launch("stop", "--data", data);
-  expect(code).toBe(0);
-  expect(out).toMatch(/^tp-manager +killed +the program did not end by itself in time$/m);
-  expect(pids(data)).toEqual([[], []]);
-});
-
 // One installation, on which every test goes on from the one before.
 describe("started, looked at and stopped", () => {
   let data: string;
+
+  /** Starts what an earlier test has ended or broken. */
+  async function bothRun(): Promise<void> {
+    rmSync(join(data, "supervisor.behaviour"), { force: true });
+    if (pids(data).every((found) => found.length === 1)) return;
+    await checkout.launch("--data", data);
+  }
 
   alone("start leaves both programs running and says so in a line each", async () => {
     data = checkout.dataFolder("start");
@@ -95,6 +89,62 @@ describe("started, looked at and stopped", () => {
     expect(pids(data)).toEqual(before);
   });
 
+  alone("to another user no running program is shown as stopped", async (context) => {
+    if (process.getuid?.() !== 0) context.skip("only root can run a program as another user");
+    await bothRun();
+    const at = (path: string): string =>
+      JSON.stringify(join(import.meta.dirname, "../../src/launcher", path));
+    const script = `
+      const { runCommand } = await import(${at("launch.ts")});
+      for (const command of ["status", "stop"]) {
+        const code = await runCommand([command, "--data", ${JSON.stringify(data)}]);
+        console.error(command, code);
+      }
+      const { isDemoTarget } = await import(${at("demo/settings.ts")});
+      const folders = ${JSON.stringify([data, "/"])};
+      console.log(folders.map((folder) => isDemoTarget(folder, "/nowhere")).join());`;
+    const node = [process.execPath, "--input-type=module", "-e", script];
+    const { stdout, stderr } = spawnSync("setpriv", ["--reuid=65534", "--clear-groups", ...node], {
+      encoding: "utf8",
+      cwd: "/",
+      env: { NODE_DISABLE_COMPILE_CACHE: "1" },
+    });
+    expect(stderr).toMatch(/^not allowed.*\nstatus 69\nnot allowed.*\nstop 69\n$/);
+    // Neither is a demo that only its own user may look at.
+    expect(stdout).toBe("true,false\n");
+    expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
+  });
+
+  alone("start starts the program that is missing and leaves the other alone", async () => {
+    await bothRun();
+    const [[manager], [supervisor]] = pids(data) as [[number], [number]];
+    process.kill(manager, "SIGKILL");
+    const again = await checkout.launch("--data", data);
+    expect(again.code).toBe(0);
+    expect(again.out).toMatch(/^tp-manager +started/m);
+    expect(again.out).toMatch(/^supervisor +already running/m);
+    expect(checkout.running("supervisor", data)).toEqual([supervisor]);
+  });
+
+  alone("restart replaces both programs", async () => {
+    await bothRun();
+    const before = pids(data).flat();
+    expect((await checkout.launch("restart", "--data", data)).code).toBe(0);
+    const after = pids(data).flat();
+    expect(after).toHaveLength(2);
+    expect(after.filter((pid) => before.includes(pid))).toEqual([]);
+    expect(existsSync(join(data, "stopped"))).toBe(false);
+  });
+
+  alone("files of dead processes do not hinder a start", async () => {
+    await bothRun();
+    for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+    expect(existsSync(addressOf(join(data, "run"), "tp-manager") ?? "")).toBe(true);
+    expect((await checkout.launch("status", "--data", data)).out).toMatch(/^tp-manager +stopped$/m);
+    const { code, out } = await checkout.launch("--data", data);
+    expect({ code, started: out.match(/ started /g)?.length }).toEqual({ code: 0, started: 2 });
+  });
+
   alone("stop ends both programs, and status shows it", async () => {
     const stopped = await checkout.launch("stop", "--data", data);
     expect(stopped).toEqual({
@@ -112,6 +162,43 @@ describe("started, looked at and stopped", () => {
       programs: [{ state: "stopped" }, { state: "stopped" }],
     });
   });
+
+  alone("a program that ran before is not stopped because the other one fails", async () => {
+    await bothRun();
+    const [[manager], [supervisor]] = pids(data) as [[number], [number]];
+    writeFileSync(join(data, "supervisor.behaviour"), "refuse");
+    process.kill(supervisor, "SIGKILL");
+    expect((await checkout.launch("--data", data)).code).toBe(69);
+    expect(pids(data)).toEqual([[manager], []]);
+  });
+
+  alone("a foreign process at a dead one's address is not taken for it, nor stopped", async () => {
+    await bothRun();
+    for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
+    const address = addressOf(join(data, "run"), "tp-manager") ?? "";
+    rmSync(address);
+    const stranger = createServer((socket) => socket.resume().end("HTTP/1.1 418 no\r\n\r\n"));
+    await new Promise<void>((resolve) => stranger.listen(address, resolve));
+    const { code, out } = await checkout.launch("status", "--data", data);
+    expect(code).toBe(69);
+    expect(out).toMatch(/^tp-manager +stopped$/m);
+    expect((await checkout.launch("stop", "--data", data)).code).toBe(0);
+    expect(stranger.listening).toBe(true);
+    await new Promise((resolve) => stranger.close(resolve));
+  });
+
+  alone("stop ends a program that hangs", async () => {
+    await bothRun();
+    const [[manager]] = pids(data) as [[number], [number]];
+    process.kill(manager, "SIGSTOP");
+    const status = await checkout.launch("status", "--data", data);
+    expect(status.code).toBe(69);
+    expect(status.out).toMatch(new RegExp(`^tp-manager +not answering +pid ${manager}:`, "m"));
+    const { code, out } = await checkout.launch("stop", "--data", data);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^tp-manager +killed +the program did not end by itself in time$/m);
+    expect(pids(data)).toEqual([[], []]);
+  });
 });
 
 test("a good start warns of what may be wrong in the setup file", async () => {
@@ -123,63 +210,6 @@ test("a good start warns of what may be wrong in the setup file", async () => {
     expect.stringContaining("line 12: LOCALPORT is not a known name, did you mean LOCAL_PORT?"),
     expect.stringContaining("holds passwords and can be read by others: chmod 600"),
   ]);
-});
-
-test("to another user no running program is shown as stopped", async (context) => {
-  if (process.getuid?.() !== 0) context.skip("only root can run a program as another user");
-  const data = checkout.dataFolder("of-somebody");
-  await checkout.launch("--data", data);
-  const main = join(import.meta.dirname, "../../src/launcher/main.ts");
-  for (const command of ["status", "stop"]) {
-    const { status, stderr, stdout } = spawnSync(
-      "setpriv",
-      ["--reuid=65534", "--clear-groups", process.execPath, main, command, "--data", data],
-      { encoding: "utf8", cwd: "/", env: { NODE_DISABLE_COMPILE_CACHE: "1" } },
-    );
-    expect({ command, status, stdout }).toEqual({ command, status: 69, stdout: "" });
-    expect(stderr).toMatch(/^not allowed/);
-  }
-  // Neither is a demo that only its own user may look at.
-  const meant = JSON.stringify(join(import.meta.dirname, "../../src/launcher/demo/settings.ts"));
-  const asked = JSON.stringify([data, "/"]);
-  const { stdout } = spawnSync(
-    "setpriv",
-    [
-      "--reuid=65534",
-      "--clear-groups",
-      process.execPath,
-      "--input-type=module",
-      "-e",
-      `const { isDemoTarget } = await import(${meant});
-      console.log(${asked}.map((folder) => isDemoTarget(folder, "/nowhere")).join());`,
-    ],
-    { encoding: "utf8", cwd: "/", env: { NODE_DISABLE_COMPILE_CACHE: "1" } },
-  );
-  expect(stdout).toBe("true,false\n");
-  expect(pids(data).map((found) => found.length)).toEqual([1, 1]);
-});
-
-test("start starts the program that is missing and leaves the other alone", async () => {
-  const data = checkout.dataFolder("missing");
-  await checkout.launch("--data", data);
-  const [[manager], [supervisor]] = pids(data) as [[number], [number]];
-  process.kill(manager, "SIGKILL");
-  const again = await checkout.launch("--data", data);
-  expect(again.code).toBe(0);
-  expect(again.out).toMatch(/^tp-manager +started/m);
-  expect(again.out).toMatch(/^supervisor +already running/m);
-  expect(checkout.running("supervisor", data)).toEqual([supervisor]);
-});
-
-test("restart replaces both programs", async () => {
-  const data = checkout.dataFolder("restart");
-  await checkout.launch("--data", data);
-  const before = pids(data).flat();
-  expect((await checkout.launch("restart", "--data", data)).code).toBe(0);
-  const after = pids(data).flat();
-  expect(after).toHaveLength(2);
-  expect(after.filter((pid) => before.includes(pid))).toEqual([]);
-  expect(existsSync(join(data, "stopped"))).toBe(false);
 });
 
 test("a faulty setup file ends with 78 and every fault once, and nothing runs", async () => {
@@ -206,16 +236,6 @@ test("when one program fails, its reason and code are printed, the other is stop
   expect(pids(data)).toEqual([[], []]);
 });
 
-test("a program that ran before is not stopped because the other one fails", async () => {
-  const data = checkout.dataFolder("ran-before");
-  await checkout.launch("--data", data);
-  const [[manager], [supervisor]] = pids(data) as [[number], [number]];
-  writeFileSync(join(data, "supervisor.behaviour"), "refuse");
-  process.kill(supervisor, "SIGKILL");
-  expect((await checkout.launch("--data", data)).code).toBe(69);
-  expect(pids(data)).toEqual([[manager], []]);
-});
-
 test("a program that takes its time to stop is announced and waited for", async () => {
   const data = checkout.dataFolder("slow");
   writeFileSync(join(data, "tp-manager.behaviour"), "slow-stop");
@@ -225,32 +245,6 @@ test("a program that takes its time to stop is announced and waited for", async 
   expect(out).toMatch(/^tp-manager +is stopping/m);
   expect(out).toMatch(/^tp-manager +stopped$/m);
   expect(readFileSync(join(data, "logs/tp-manager.log"), "utf8")).toContain("has stopped");
-});
-
-test("files of dead processes do not hinder a start", async () => {
-  const data = checkout.dataFolder("stale");
-  await checkout.launch("--data", data);
-  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-  expect(existsSync(addressOf(join(data, "run"), "tp-manager") ?? "")).toBe(true);
-  expect((await checkout.launch("status", "--data", data)).out).toMatch(/^tp-manager +stopped$/m);
-  const { code, out } = await checkout.launch("--data", data);
-  expect({ code, started: out.match(/ started /g)?.length }).toEqual({ code: 0, started: 2 });
-});
-
-test("a foreign process at a dead program's address is not taken for it, nor stopped", async () => {
-  const data = checkout.dataFolder("stranger");
-  await checkout.launch("--data", data);
-  for (const pid of pids(data).flat()) process.kill(pid, "SIGKILL");
-  const address = addressOf(join(data, "run"), "tp-manager") ?? "";
-  rmSync(address);
-  const stranger = createServer((socket) => socket.resume().end("HTTP/1.1 418 no\r\n\r\n"));
-  await new Promise<void>((resolve) => stranger.listen(address, resolve));
-  const { code, out } = await checkout.launch("status", "--data", data);
-  expect(code).toBe(69);
-  expect(out).toMatch(/^tp-manager +stopped$/m);
-  expect((await checkout.launch("stop", "--data", data)).code).toBe(0);
-  expect(stranger.listening).toBe(true);
-  await new Promise((resolve) => stranger.close(resolve));
 });
 
 test("a program started by hand with a relative path is found and stopped", async () => {
@@ -289,10 +283,14 @@ test("a start whose output nobody reads is still carried out", async () => {
 });
 
 test("wrong arguments are refused with 64 and the way to help", async () => {
+  const { code, err } = await checkout.launch("frob");
+  expect(code).toBe(64);
+  expect(err).toContain("Try ./launch.sh --help.");
   for (const args of [["frob"], ["--frob"], ["start", "stop"], ["--demo", "--foreground"]]) {
-    const { code, err } = await checkout.launch(...args);
-    expect({ args, code }).toEqual({ args, code: 64 });
-    expect(err).toContain("Try ./launch.sh --help.");
+    const message = expect.stringContaining("Try ./launch.sh --help.");
+    expect(() => readArguments(args), args.join(" ")).toThrow(
+      expect.objectContaining({ exitCode: 64, message }),
+    );
   }
   expect(await checkout.launch("--help")).toMatchObject({ code: 0, err: "" });
 });
