@@ -6,17 +6,17 @@ import { completeConfig, TemporaryCheckout } from "./fixtures/temporary-checkout
 
 let checkout: TemporaryCheckout;
 beforeAll(() => {
-  checkout = new TemporaryCheckout("stand-ins", "own");
+  checkout = new TemporaryCheckout();
 });
 afterAll(() => checkout.remove());
 
 /** What a command prints to a terminal of 80 columns. */
 function onTerminal(args: string[], env: Record<string, string>): Promise<string> {
   return new Promise((resolve) => {
-    const { PATH = "" } = process.env;
+    const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
     const terminal = spawn(join(checkout.root, "launch.sh"), args, {
       cols: 80,
-      env: { PATH, TERM: "xterm", ...env },
+      env: { PATH, NODE_COMPILE_CACHE, TERM: "xterm", ...env },
     });
     let text = "";
     terminal.onData((chunk) => {
@@ -28,9 +28,10 @@ function onTerminal(args: string[], env: Record<string, string>): Promise<string
 
 test("a terminal gets colours, unless its type or the operator refuses them", async () => {
   const red = "\u001b[31mstopped\u001b[0m";
-  expect(await onTerminal(["status"], {})).toContain(`tp-manager          ${red}`);
-  expect(await onTerminal(["status"], { NO_COLOR: "1" })).not.toContain("\u001b[");
-  expect(await onTerminal(["status"], { TERM: "dumb" })).not.toContain("\u001b[");
+  const status = ["status", "--data", checkout.dataFolder("stopped")];
+  expect(await onTerminal(status, {})).toContain(`tp-manager          ${red}`);
+  expect(await onTerminal(status, { NO_COLOR: "1" })).not.toContain("\u001b[");
+  expect(await onTerminal(status, { TERM: "dumb" })).not.toContain("\u001b[");
 });
 
 test("durations are printed in units that people use", () => {
@@ -74,11 +75,14 @@ test("on a terminal of 80 columns no line is wider, whatever the command", async
   const data = checkout.dataFolder("data", `${completeConfig}LOCALPORT=1\n`);
   const shown = [];
   for (const args of [["--help"], ["start"], ["status"], ["doctor"], ["stop"], ["status"]]) {
-    shown.push(...(await onTerminal(args, { NO_COLOR: "1" })).split("\r\n"));
+    const words = [...args, "--data", data];
+    shown.push(...(await onTerminal(words, { NO_COLOR: "1" })).split("\r\n"));
   }
   expect(shown.length).toBeGreaterThan(30);
-  // Paths are never broken; this checkout's is as long as the temporary folder's.
-  const wide = shown.filter((line) => line.length > 80 && !line.includes(checkout.root));
+  // Paths are never broken; these are as long as the temporary folder's.
+  const paths = [checkout.root, checkout.home];
+  const hasPath = (line: string): boolean => paths.some((path) => line.includes(path));
+  const wide = shown.filter((line) => line.length > 80 && !hasPath(line));
   expect(wide).toEqual([]);
   expect(shown).toContain(
     "setup file          warning         line 12: LOCALPORT is not a known name, did",
