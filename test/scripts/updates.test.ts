@@ -99,6 +99,12 @@ function takenBy(one: Publisher, version: string, offered: string[] = []): strin
   return chosenRelease(releases, { ...kiosk, version, offered, nowMs }).taken?.version;
 }
 
+/** What a command works on. */
+interface Site {
+  readonly repository: Repository;
+  readonly tell: (line: string) => void;
+}
+
 describe("the whole life of a repository, by its commands", () => {
   let web: string;
   let tool: (...words: string[]) => Promise<string>;
@@ -118,32 +124,45 @@ describe("the whole life of a repository, by its commands", () => {
     return () => rmSync(folder, { recursive: true, force: true });
   });
 
+  /** Steps whose command the test has called already, in this process. */
+  async function here(...steps: Array<(site: Site) => void | Promise<void>>): Promise<string> {
+    const lines: string[] = [];
+    const tell = (line: string): void => void lines.push(line);
+    for (const step of steps) await step({ repository: new Repository(web), tell });
+    return lines.join("\n");
+  }
+  const keyAt = (name: string): string => join(web, "..", name);
+  const keys = (...names: string[]) => names.map((name) => openKey(keyAt(name), PASSPHRASE));
+  const signing = ({ repository, tell }: Site): void =>
+    addSignatures(repository, keys("anna", "ben"), tell);
+  const refreshing = ({ repository, tell }: Site): void =>
+    refresh(repository, keys("snap", "time"), tell);
+  const verifying = ({ repository, tell }: Site): Promise<void> =>
+    verify(repository, join(web, "metadata", "1.root.json"), tell);
+
   test("from the first key to a withdrawal, read by a client", async () => {
-    for (const key of ["anna", "ben", "snap", "time"]) {
-      expect(await tool("key", key)).toBe(`${key}.pub\n`);
-    }
+    expect(await tool("key", "anna")).toBe("anna.pub\n");
+    for (const key of ["ben", "snap", "time"]) makeKey(keyAt(key), PASSPHRASE);
     const persons = ["anna.pub", "ben.pub"].flatMap((file) => ["--root", file, "--targets", file]);
     const online = ["--snapshot", "snap.pub", "--timestamp", "time.pub"];
     const thresholds = ["--root-threshold", "2", "--targets-threshold", "2"];
     expect(await tool("init", web, ...persons, ...online, ...thresholds)).toContain("are staged");
     expect(await tool("sign", web, "--key", "anna")).toContain("was signed by 1/2 keys");
-    expect(await tool("refresh", web, "--key", "snap", "--key", "time")).toContain(
-      "never published",
-    );
-    expect(await tool("sign", web, "--key", "ben")).toContain("targets: has all its signatures");
-    const refreshing = ["refresh", web, "--key", "snap", "--key", "time"] as const;
-    expect(await tool(...refreshing)).toContain("published: root 1, targets 1, timestamp 1");
+    const refreshWords = ["refresh", web, "--key", "snap", "--key", "time"] as const;
+    expect(await tool(...refreshWords)).toContain("never published");
+    expect(await here(signing)).toContain("targets: has all its signatures");
+    expect(await tool(...refreshWords)).toContain("published: root 1, targets 1, timestamp 1");
     const add = ["add", web, "--from", delivery("1.1.0"), "--channel", "stable", "--share", "100"];
     expect(await tool(...add, "--notes", "first")).toContain("staged: programs/1.1.0/linux-x64");
     expect(await tool("sign", web, "--key", "anna", "--key", "ben")).toContain("has all");
-    expect(await tool(...refreshing)).toContain("published: root 1, targets 2, timestamp 2");
+    expect(await here(refreshing)).toContain("published: root 1, targets 2, timestamp 2");
     const lines = await tool("verify", web);
     expect(lines).toContain("stable, linux-x64: 1.1.0 (100 %)");
     expect(lines).toMatch(/timestamp 2: holds 1[34] days more\n/);
     expect(await tool("withdraw", web, "--version", "1.1.0")).toContain("is staged");
-    expect(await tool("sign", web, "--key", "anna", "--key", "ben")).toContain("has all");
-    expect(await tool(...refreshing)).toContain("targets 3");
-    expect(await tool("verify", web)).toContain("stable, linux-x64: nothing");
+    expect(await here(signing)).toContain("has all");
+    expect(await here(refreshing)).toContain("targets 3");
+    expect(await here(verifying)).toContain("stable, linux-x64: nothing");
     expect(await tool("what", web)).toContain("npm run updates -- init DIR");
   });
 });
