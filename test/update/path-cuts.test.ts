@@ -1,22 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { recordingLibrary } from "../crash/power/recorder.ts";
 import { Random } from "../simulation/random.ts";
-import { stepMoments, UpdatePath } from "./path-cuts.ts";
+import { type Recording, stepMoments, UpdatePath } from "./path-cuts.ts";
 
 const library = recordingLibrary();
 
 describe.skipIf(library === null)("an update that a power cut ends anywhere", () => {
   let path: UpdatePath;
+  let recordings: Record<"works" | "fails", Recording>;
   beforeAll(async () => {
     path = await new UpdatePath().begin();
+    const recorded = (course: "works" | "fails") => path.record(library ?? "", course);
+    recordings = { works: await recorded("works"), fails: await recorded("fails") };
   });
   afterAll(() => path.end());
 
   test.each(["works", "fails"] as const)(
     "leaves a whole version and all payments, and the next night takes it: it %s",
     async (course) => {
-      const recording = await path.record(library ?? "", course);
-      const { cuts, ran, violations } = await path.cutAtRandom(recording, 12, 1);
+      const { cuts, ran, violations } = await path.cutAtRandom(recordings[course], 12, 1);
       expect(violations).toEqual([]);
       expect(cuts).toBe(12);
       expect(ran).toHaveProperty(["1.0.0"]);
@@ -24,7 +26,7 @@ describe.skipIf(library === null)("an update that a power cut ends anywhere", ()
   );
 
   test("is whole after a cut between every two recorded steps", async () => {
-    const recording = await path.record(library ?? "", "works");
+    const recording = recordings.works;
     const moments = stepMoments(recording);
     expect(moments.length).toBeGreaterThan(20);
     const { ran, violations } = await path.cutAt(recording, moments, new Random(2));
@@ -33,7 +35,7 @@ describe.skipIf(library === null)("an update that a power cut ends anywhere", ()
   });
 
   test("is whole after a second cut, while the next launcher ends the update", async () => {
-    const recording = await path.record(library ?? "", "fails");
+    const recording = recordings.fails;
     const random = new Random(4);
     const moments = stepMoments(recording).filter((_moment, i) => i % 8 === 5);
     const two = { random, each: 2 };
@@ -43,7 +45,7 @@ describe.skipIf(library === null)("an update that a power cut ends anywhere", ()
   });
 
   test("a program that leaves out a sync is found", async () => {
-    const recording = await path.record(library ?? "", "works");
+    const recording = recordings.works;
     const records = recording.records.filter(
       ({ what, path: file }) => what !== "sync" || !/unpacking/.test(file),
     );

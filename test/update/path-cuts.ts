@@ -31,7 +31,7 @@ import { FROM, filesOf, look, runtimes, TO, takeReady, writeFiles } from "./upda
 type Files = ReadonlyMap<string, Buffer>;
 type Course = "works" | "fails";
 
-interface Recording {
+export interface Recording {
   readonly course: Course;
   readonly before: Files;
   readonly records: readonly DiskRecord[];
