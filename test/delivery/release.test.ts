@@ -20,8 +20,10 @@ import { isWhole } from "../support/scope.ts";
 const MB = 1_000_000;
 const folder = mkdtempSync(join(tmpdir(), "release-test-"));
 const root = join(folder, "ein Kiösk");
+const data = join(root, "data", "demo");
 const version = join(root, "versions", "7.8.9");
 const platform = `linux-${process.arch}`;
+const system = `--os=linux --cpu=${process.arch}`;
 const archiveName = `terminal-connector-7.8.9-${platform}.tar.gz`;
 const npmFolder = join(folder, "npm");
 const realNpm = execFileSync("which", ["npm"]).toString().trim();
@@ -46,6 +48,17 @@ else
 fi
 `;
 
+/**
+ * An npm that links what is installed here, from the same lock file: an installation takes as long
+ * as the rest of a release, and the whole scope makes a real one.
+ */
+const installsNothing = `#!/bin/sh
+set -e
+test "$*" = "ci --ignore-scripts --omit=dev --no-audit --no-fund --prefer-offline ${system}"
+cmp package-lock.json "$PROJECT/package-lock.json"
+ln -s "$PROJECT/node_modules" node_modules
+`;
+
 async function release(out: string): Promise<string> {
   const trusted = join(folder, "root.json");
   writeFileSync(trusted, '{"signed":{}}');
@@ -56,6 +69,7 @@ async function release(out: string): Promise<string> {
     PATH: `${npmFolder}:${process.env["PATH"]}`,
     REAL_NPM: realNpm,
     FIRST: join(folder, "installed"),
+    PROJECT: projectRoot,
   };
   const script = join(projectRoot, "scripts/release.ts");
   await runToEnd(process.execPath, [script, ...words, ...url], { env });
@@ -72,7 +86,8 @@ let archive: string;
 let again: Promise<string> | undefined;
 beforeAll(async () => {
   mkdirSync(npmFolder);
-  writeFileSync(join(npmFolder, "npm"), installsOnce, { mode: 0o755 });
+  const npm = isWhole ? installsOnce : installsNothing;
+  writeFileSync(join(npmFolder, "npm"), npm, { mode: 0o755 });
   again = isWhole ? release(join(folder, "again")) : undefined;
   again?.catch(() => {}); // its own test fails then
   archive = await release(join(folder, "out"));
@@ -83,18 +98,45 @@ beforeAll(async () => {
   await runToEnd("tar", ["xzf", archive, "-C", folder]);
   renameSync(join(folder, "terminal-connector-7.8.9"), root);
 });
-afterAll(() => launch("launch.sh", "stop", "--data", join(root, "data", "demo")));
+afterAll(() => launch("launch.sh", "stop", "--data", data));
 
 test("an unpacked delivery takes a payment, without Node.js and npm on the machine", async () => {
   const { stdout } = await launch("launch.sh", "--demo");
   expect(stdout).toContain('"status": "Success"');
   expect(stdout).toContain('"notificationGatewaySent": true');
-  const data = join(root, "data", "demo");
   const status = await launch("launch.sh", "status", "--data", data);
   expect(status.stdout).toMatch(/tp-manager +running .*version 7\.8\.9/);
   await launch("always-up.sh", "--data", data);
   const audit = JSON.parse((await launch("launch.sh", "audit", "--json", "--data", data)).stdout);
   expect(audit).toMatchObject({ attempts: 1, faults: [] });
+});
+
+test("the terminal's page and its modules are in a delivery", async () => {
+  const { stdout } = await launch("launch.sh", "simulate", "--data", data);
+  const control = /in a browser: (\S+)/.exec(stdout)?.[1];
+  for (const path of ["", "page/terminal.js", "page/vendor/htm-preact.js"]) {
+    const answer = await fetch(`${control}${path}`, { headers: { accept: "text/html" } });
+    expect([path, answer.status]).toEqual([path, 200]);
+  }
+});
+
+test("the console's page and the API's document find their files in a delivery", async () => {
+  const config = readFileSync(join(data, "config.txt"), "utf8");
+  const value = (name: string): string => new RegExp(`^${name}=(.+)`, "m").exec(config)?.[1] ?? "";
+  const login = `${value("TERMINAL_MANAGER_LOGIN")}:${value("TERMINAL_MANAGER_PWD")}`;
+  for (const [port, path, type] of [
+    ["CONSOLE_PORT", "/", "text/html"],
+    ["CONSOLE_PORT", "/vendor/htm-preact.js", "text/javascript"],
+    ["LOCAL_PORT", "/openapi.json", "application/json"],
+  ] as const) {
+    const answer = await fetch(`http://localhost:${value(port)}${path}`, {
+      headers: { authorization: `Basic ${btoa(login)}` },
+    });
+    expect([answer.status, answer.headers.get("content-type")]).toMatchObject([
+      200,
+      expect.stringContaining(type),
+    ]);
+  }
 });
 
 test("a delivery is small, and has no file of another platform", () => {

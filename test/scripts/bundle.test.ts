@@ -1,30 +1,21 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { runToEnd } from "../support/own-processes.ts";
+import { isWhole } from "../support/scope.ts";
 
-/** The bundled programs in a folder of their own, with a blank and an umlaut in its path. */
-const folder = join(mkdtempSync(join(tmpdir(), "bundle-")), "ein Kiösk");
-const data = join(folder, "data");
-const launcher = join(folder, "programs", "launcher.js");
-
-function launch(...words: string[]): Promise<{ readonly stdout: string }> {
-  return runToEnd(process.execPath, [launcher, ...words]);
-}
+/*
+ * The files of the bundle; test/delivery/release.test.ts runs the programs in it. In the whole
+ * scope the script makes a bundle of its own, elsewhere it is the one that all tests of a run use.
+ */
+let folder = process.env["TEST_BUNDLE"] ?? "";
 
 beforeAll(async () => {
+  if (!isWhole) return;
+  folder = join(mkdtempSync(join(tmpdir(), "bundle-")), "ein Kiösk");
   await runToEnd(process.execPath, [join(projectRoot, "scripts/bundle.ts"), "--out", folder]);
-  // The packages with machine code stay outside of bundles.
-  symlinkSync(join(projectRoot, "node_modules"), join(folder, "node_modules"));
-});
-afterAll(() => launch("stop", "--data", data));
-
-test("the bundled launcher starts bundled programs, which take a payment", async () => {
-  const { stdout } = await launch("--demo", "--data", data);
-  expect(stdout).toContain('"status": "Success"');
-  expect(stdout).toContain('"notificationGatewaySent": true');
 });
 
 test("of the examples, the kiosk alone is in the bundle", () => {
@@ -61,36 +52,4 @@ test("a bundled program is read with one byte for each character", () => {
   );
   // The tables of the character sets are shorter as they are.
   expect(others.filter((file) => !file.startsWith("part-zvt-"))).toEqual([]);
-});
-
-test("the terminal's page and its modules are in the bundle", async () => {
-  const { stdout } = await launch("simulate", "--data", data);
-  const control = /in a browser: (\S+)/.exec(stdout)?.[1];
-  for (const path of ["", "page/terminal.js", "page/vendor/htm-preact.js"]) {
-    const answer = await fetch(`${control}${path}`, { headers: { accept: "text/html" } });
-    expect([path, answer.status]).toEqual([path, 200]);
-  }
-});
-
-test("status, audit, page and document find their files in the bundle", async () => {
-  const { stdout } = await launch("status", "--data", data);
-  expect(stdout).toMatch(/tp-manager +running/);
-  const audit = JSON.parse((await launch("audit", "--json", "--data", data)).stdout);
-  expect(audit).toMatchObject({ attempts: 1, faults: [] });
-  const config = readFileSync(join(data, "config.txt"), "utf8");
-  const value = (name: string): string => new RegExp(`^${name}=(.+)`, "m").exec(config)?.[1] ?? "";
-  const login = `${value("TERMINAL_MANAGER_LOGIN")}:${value("TERMINAL_MANAGER_PWD")}`;
-  for (const [port, path, type] of [
-    ["CONSOLE_PORT", "/", "text/html"],
-    ["CONSOLE_PORT", "/vendor/htm-preact.js", "text/javascript"],
-    ["LOCAL_PORT", "/openapi.json", "application/json"],
-  ] as const) {
-    const answer = await fetch(`http://localhost:${value(port)}${path}`, {
-      headers: { authorization: `Basic ${btoa(login)}` },
-    });
-    expect([answer.status, answer.headers.get("content-type")]).toMatchObject([
-      200,
-      expect.stringContaining(type),
-    ]);
-  }
 });
