@@ -10,8 +10,10 @@ const programs = globSync(["scripts/*.ts", "test/**/main.ts"], { cwd: projectRoo
   .filter(({ text }) => /\b(parse|read)Arg(s|ument)/.test(text))
   .filter(({ path }) => path !== "scripts/command-line.ts");
 
+/** The programs that are called; all of them read their arguments with the same function. */
+const callable = rowsOf(programs, 3);
 /** The programs that are asked for `--help` too. */
-const asked = rowsOf(programs, 5);
+const asked = rowsOf(callable, 5);
 
 /** The output of a program that is called with one argument. */
 async function called(path: string, word: string) {
@@ -22,7 +24,7 @@ async function called(path: string, word: string) {
 }
 
 describe("a program of the repository", () => {
-  test.each(programs)("$path prints how it is called", async ({ path, text }) => {
+  test.each(callable)("$path prints how it is called", async ({ path, text }) => {
     const [, call = ""] = /^ \* {3}(.*)$/m.exec(text) ?? [];
     const said = await called(path, "--nothing");
     expect(said).toMatchObject({ code: 64, stdout: "" });
@@ -33,8 +35,10 @@ describe("a program of the repository", () => {
     expect(await called(path, "--help")).toEqual({ code: 0, stdout: usage.join(""), stderr: "" });
   });
 
-  test.each(programs)("$path explains each of its options", ({ text }) => {
+  test.each(programs)("$path says how it is called and explains its options", ({ text }) => {
     const [comment = "", code = ""] = text.split(/ \*\/\n/, 2);
+    expect(comment).toMatch(/^ \* {3}\S/m);
+    expect(text).toMatch(/\breadArguments\(\{/);
     const options = [...code.matchAll(/^ +"?([a-z-]+)"?: \{ type: "(?:string|boolean)"/gm)];
     expect(options.filter(([, name]) => !comment.includes(`--${name}`))).toEqual([]);
   });
