@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readArguments } from "../../src/launcher/arguments.ts";
 import { restore } from "../../src/launcher/commands/restore.ts";
-import type { Output } from "../../src/launcher/output.ts";
 import { backupChore } from "../../src/shared/process/daily.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";
 import { stageCopy } from "../../src/shared/store/put-back.ts";
@@ -12,6 +11,7 @@ import { declareRestored } from "../../src/shared/store/store-file.ts";
 import { RecordingGateway } from "../supervisor/recording-gateway.ts";
 import { SupervisorProcess, writeConfig } from "../supervisor/supervisor-process.ts";
 import { pay, request } from "../support/payment-house.ts";
+import { recordedOutput } from "../support/recorded-output.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { TestClock } from "../support/test-clock.ts";
 import { managerIn, SupervisorSeat, supervisorIn } from "../support/two-stores.ts";
@@ -41,16 +41,7 @@ async function kiosk() {
   manager.close();
   await rig.stop();
   const lines: string[] = [];
-  const keep = (...words: readonly unknown[]): void => void lines.push(words.join(" "));
-  const output: Output = {
-    row: keep,
-    finding: keep,
-    text: keep,
-    note: keep,
-    fault: keep,
-    heading: keep,
-  };
-  const site = { ...installationAt(folder), clock, output };
+  const site = { ...installationAt(folder), clock, output: recordedOutput(lines) };
   return { folder, clock, server, seat, site, lines, sent };
 }
 

@@ -6,12 +6,15 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { checkPages } from "../../../src/launcher/doctor/check-ports.ts";
 import { checkPrograms } from "../../../src/launcher/doctor/check-programs.ts";
 import { checkBrowsers, checkClock } from "../../../src/launcher/doctor/check-surroundings.ts";
+import { runDoctor } from "../../../src/launcher/doctor/doctor.ts";
 import type { TpManagerStatus } from "../../../src/launcher/processes/programs.ts";
 import type { Finding } from "../../../src/shared/catalog/findings.ts";
 import type { ServedPage } from "../../../src/shared/ipc/contract.ts";
+import { installationAt } from "../../../src/shared/process/installation.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { testCards } from "../../shared/masking/test-cards.ts";
 import { freePort } from "../../support/installation.ts";
+import { recordedOutput } from "../../support/recorded-output.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { completeConfig, TemporaryCheckout } from "../fixtures/temporary-checkout.ts";
 
@@ -31,8 +34,22 @@ const [localPort = ""] = [await freePort(), await freePort()].map(String);
 // Nobody listens on port 1: the gateway of these tests is out of reach.
 const base = { GATEWAY_URL: "http://127.0.0.1:1", LOCAL_PORT: localPort };
 
+/** The report of the launcher's process. */
 async function examine(data: string) {
   const { code, out } = await checkout.launch("doctor", "--json", "--data", data);
+  return reportIn(out, code);
+}
+
+/** The same report, made in this process: of a data folder for which no program runs. */
+async function examineHere(dataDirectory: string) {
+  const lines: string[] = [];
+  const site = { ...installationAt(dataDirectory), clock: systemClock };
+  const context = { ...site, output: recordedOutput(lines) };
+  const code = await runDoctor(context, { json: true });
+  return reportIn(lines.join("\n"), code);
+}
+
+function reportIn(out: string, code: number) {
   const { well, findings } = JSON.parse(out) as { well: boolean; findings: Finding[] };
   const of = (check: string) => findings.filter((finding) => finding.check === check);
   return { code, well, findings, of };
@@ -58,6 +75,23 @@ test("an installation that runs has one good line for each check but the gateway
   // The stand-in sends no assumptions, like a tp-manager of an older version.
   expect(of("assumptions")).toEqual([]);
   expect(of("local port")[0]?.says).toBe(`tp-manager listens on port ${localPort}`);
+});
+
+test("a program that hangs is a failure", async () => {
+  const data = checkout.dataFolder("well", config(base));
+  const [found] = checkout.running("supervisor", data); // left by the test before this one
+  if (found === undefined) await checkout.launch("--data", data);
+  const [pid] = checkout.running("supervisor", data) as [number];
+  process.kill(pid, "SIGSTOP");
+  const { of } = await examine(data);
+  expect(of("supervisor")[0]).toMatchObject({
+    verdict: "fail",
+    todo: `./launch.sh restart --data '${data}'`,
+  });
+  expect(of("supervisor")[0]?.says).toContain(`process ${pid} does not answer`);
+  const status = await checkout.launch("status", "--data", data);
+  expect(status.out).toContain("./launch.sh doctor says what is wrong");
+  process.kill(pid, "SIGCONT");
   await checkout.launch("stop", "--data", data);
 });
 
@@ -78,7 +112,7 @@ test("every fault of the setup file has its own line, and the exit code is 78", 
 
 test("a warning next to a fault stays a warning", async () => {
   const text = `${config({ ...base, LOCAL_PORT: "0" })}LOCAL_PROT=8765\n`;
-  const { code, of } = await examine(checkout.dataFolder("faulty with a warning", text));
+  const { code, of } = await examineHere(checkout.dataFolder("faulty with a warning", text));
   expect(code).toBe(78);
   expect(of("config").map(({ verdict, code, says }) => [verdict, code, says])).toEqual([
     ["fail", "setup-faulty", expect.stringMatching(/^line 2: LOCAL_PORT /)],
@@ -91,11 +125,11 @@ test.each([
   { protocol: "caisse-ap", own: "CAISSE_AP_LINK", good: "session", bad: "serial" },
 ])("the setup file of a terminal of $protocol is read too", async ({ protocol, own, ...value }) => {
   const written = `${config(base)}TERMINAL_PROTOCOL=${protocol}\n`;
-  const well = await examine(
+  const well = await examineHere(
     checkout.dataFolder(`${protocol} well`, `${written}${own}=${value.good}\n`),
   );
   expect(well.of("config").map(({ verdict }) => verdict)).toEqual(["ok"]);
-  const wrong = await examine(
+  const wrong = await examineHere(
     checkout.dataFolder(`${protocol} wrong`, `${written}${own}=${value.bad}\n`),
   );
   expect([wrong.code, wrong.of("config").map(({ says }) => says)]).toEqual([
@@ -106,7 +140,7 @@ test.each([
 
 test("without setup file and data folder the doctor says what to do, and goes on", async () => {
   const missing = join(checkout.home, "nowhere");
-  const { code, of, findings } = await examine(missing);
+  const { code, of, findings } = await examineHere(missing);
   expect(code).toBe(78);
   expect(of("data folder")[0]?.verdict).toBe("fail");
   expect(of("config")[0]).toMatchObject({
@@ -124,7 +158,7 @@ test("a port of another program, a wrong serial port, a deliberate stop are repo
   const changes = { ...base, LOCAL_PORT: port, SERIAL_PORT: "/dev/ttyUSB99" };
   const data = checkout.dataFolder("others", config(changes));
   await checkout.launch("stop", "--data", data);
-  const { of } = await examine(data);
+  const { of } = await examineHere(data);
   expect(of("local port")[0]?.says).toBe(`another program listens on ${port}`);
   expect(of("serial port")[0]?.says).toBe("/dev/ttyUSB99 is not there");
   expect(of("tp-manager")[0]).toMatchObject({
@@ -148,17 +182,17 @@ test.each(["127.0.0.1", "::1"])("a page's port that another program has, on %s",
   const pages = `CONSOLE_PORT=${consoles}\nKIOSK_PORT=${kiosk}\nKIOSK_APP=${folder}\n`;
   const name = `pages ${host.replaceAll(":", "x")}`;
   const data = checkout.dataFolder(name, config({ ...base, LOCAL_PORT: "18769" }) + pages);
-  const told = async () =>
-    (await examine(data)).of("pages").map(({ code, says, todo }) => [code, says, todo]);
+  const pagesIn = ({ of }: Awaited<ReturnType<typeof examine>>) =>
+    of("pages").map(({ code, says, todo }) => [code, says, todo]);
   const taken = (setting: string, port: number) => [
     "page-taken",
     `another program listens on ${setting} ${port}: its page is not served, payments go on`,
     expect.stringContaining(`set another ${setting}; then ./launch.sh restart --data`),
   ];
   const both = [taken("CONSOLE_PORT", consoles), taken("KIOSK_PORT", kiosk)];
-  expect(await told()).toEqual(both);
+  expect(pagesIn(await examineHere(data))).toEqual(both);
   await checkout.launch("--data", data);
-  expect(await told()).toEqual(both);
+  expect(pagesIn(await examine(data))).toEqual(both);
   await checkout.launch("stop", "--data", data);
 });
 
@@ -195,23 +229,6 @@ test("a terminal fact with a counterexample is reported as not relied on", () =>
   expect(found.filter(({ check }) => check === "assumptions").map(({ says }) => says)).toEqual([
     `stores-reversals: ${because}: this terminal shows a reversal`,
   ]);
-});
-
-test("a program that hangs is a failure", async () => {
-  const data = checkout.dataFolder("hung", config(base));
-  await checkout.launch("--data", data);
-  const [pid] = checkout.running("supervisor", data) as [number];
-  process.kill(pid, "SIGSTOP");
-  const { of } = await examine(data);
-  expect(of("supervisor")[0]).toMatchObject({
-    verdict: "fail",
-    todo: `./launch.sh restart --data '${data}'`,
-  });
-  expect(of("supervisor")[0]?.says).toContain(`process ${pid} does not answer`);
-  const status = await checkout.launch("status", "--data", data);
-  expect(status.out).toContain("./launch.sh doctor says what is wrong");
-  process.kill(pid, "SIGCONT");
-  await checkout.launch("stop", "--data", data);
 });
 
 test("the bundle has report, versions, setup and logs, and neither secret nor card", async () => {
