@@ -4,8 +4,10 @@ import { appendFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/settings.ts";
+import { readOr } from "../../src/shared/read-or.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
+import { auditPart, joined, partsOf } from "../../src/tp-manager/audit/audit-journal.ts";
 import { until } from "../support/child-program.ts";
 import { demoFolder } from "../support/demo-folder.ts";
 import { runToEnd, startProcess } from "../support/own-processes.ts";
@@ -114,13 +116,22 @@ async function told(path: string): Promise<string> {
   return await answer.text();
 }
 
-const status = async (): Promise<string> => (await launch("status")).stdout;
+/** Whether tp-manager of the version answers. */
+async function answers(version: string): Promise<boolean> {
+  return (await told("/version").catch(() => "")).includes(`"${version}-`);
+}
+
+/** The audit of the journal, without the processes of `launch.sh audit`. */
+function audited() {
+  const journal = join(data, "journal.db");
+  return joined(partsOf(journal).map((part) => auditPart(journal, part)));
+}
 
 test("a version that migrates and crashes on its probation is undone, stores too", async () => {
   const bad = delivery("1.1.0", migratesAndCrashes);
   await expect(launch("update", "--delivery", bad)).rejects.toMatchObject({ code: 69 });
   expect(named()).toBe("1.0.0");
-  expect(await status()).toMatch(/tp-manager +running .*version 1\.0\.0/);
+  expect(await answers("1.0.0")).toBe(true);
   expect((await launch("update")).stdout).toMatch(/undone +1\.0\.0 to 1\.1\.0[\s\S]*not here/);
   expect((await launch("stores")).stdout).not.toContain("put back");
 });
@@ -148,7 +159,7 @@ test("a version found on a web server is taken by the keep-alive while a kiosk p
   const look = join(root, "versions", "1.0.0", "programs", "update-check.js");
   const looked = await runToEnd(process.execPath, [look, "--data", data]);
   expect(looked.stdout).toContain("1.3.0 is ready");
-  const before = JSON.parse((await launch("audit", "--json")).stdout).attempts;
+  const before = audited().attempts;
   const kiosk = new Kiosk();
   await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
   const words = join(data, "logs", "update.out");
@@ -158,9 +169,10 @@ test("a version found on a web server is taken by the keep-alive while a kiosk p
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
   await kiosk.close();
   expect([named(), named("previous")]).toEqual(["1.3.0", "1.0.0"]);
-  expect(await status()).toMatch(/tp-manager +running .*version 1\.3\.0/);
+  const status = (await launch("status")).stdout;
+  expect(status).toMatch(/tp-manager +running .*version 1\.3\.0/);
   expect(await told("/version")).toContain("1.3.0");
-  expect(await status()).toMatch(/updates +checked daily +channel stable, last check 20/);
+  expect(status).toMatch(/updates +checked daily +channel stable, last check 20/);
   expect(kiosk.refused).toContain("UPDATING");
   const audit = JSON.parse((await launch("audit", "--json")).stdout);
   expect(audit).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
@@ -170,7 +182,7 @@ test("a version found on a web server is taken by the keep-alive while a kiosk p
 test("after an operator goes back, the version that was left is not offered again", async () => {
   const { stdout } = await launch("update", "--back");
   expect(stdout).toContain("1.0.0 runs");
-  expect(await status()).toMatch(/tp-manager +running .*version 1\.0\.0/);
+  expect(await answers("1.0.0")).toBe(true);
   expect((await launch("update")).stdout).toMatch(/not taken again +1\.3\.0/);
   await expect(launch("update", "--back")).rejects.toMatchObject({
     code: 69,
@@ -184,19 +196,9 @@ test("after an operator goes back, the version that was left is not offered agai
   expect((await launch("update")).stdout).not.toContain("held");
 });
 
-/** Whether tp-manager of the version answers. */
-async function answers(version: string): Promise<boolean> {
-  return (await told("/version").catch(() => "")).includes(`"${version}-`);
-}
-
-/**
- * Whether a program of the version answers. A launcher for each question takes the processor from
- * the programs that are waited for: tp-manager's own answer comes first.
- */
-async function runs(version: string): Promise<boolean> {
-  const said = await launch("status").catch((error: { stdout: string }) => error);
-  return said.stdout.includes(`version ${version}`);
-}
+/** A process that has ended and only waits to be reaped has no arguments. */
+const lives = (pid: number): boolean =>
+  readOr("", () => readFileSync(`/proc/${pid}/cmdline`, "utf8")) !== "";
 
 /** Runs the launcher in the foreground again and again, as systemd does it. */
 class Service {
@@ -230,7 +232,8 @@ test("a launcher that a service manager runs takes a version itself", async () =
   const { programs } = JSON.parse((await launch("status", "--json")).stdout);
   for (const { pid } of programs) process.kill(pid, "SIGTERM");
   await until("the end of tp-manager", async () => !(await answers(from)) || undefined);
-  await until("the end of the programs", async () => !(await runs(from)) || undefined);
+  const isOver = (): boolean => !programs.some(({ pid }: { pid: number }) => lives(pid));
+  await until("the end of the programs", () => isOver() || undefined);
   const service = new Service();
   onTestFinished(async ({ task }) => {
     await service.stop();
@@ -239,8 +242,7 @@ test("a launcher that a service manager runs takes a version itself", async () =
     await launch();
   });
   await until("an answer", async () => (await answers(from)) || undefined);
-  await until("the start", async () => (await runs(from)) || undefined);
-  const before = JSON.parse((await launch("audit", "--json")).stdout).attempts;
+  const before = audited().attempts;
   const kiosk = new Kiosk();
   await until("a sale", () => kiosk.charged[0]);
   await publisher.publish(delivery("1.3.5"));
@@ -250,13 +252,11 @@ test("a launcher that a service manager runs takes a version itself", async () =
   const isNext = (): boolean => service.output.includes("of the installed version runs next");
   await until("the end of the launcher", () => isNext() || undefined, SWITCH_WITHIN_MS);
   await until("an answer of 1.3.5", async () => (await answers("1.3.5")) || undefined);
-  await until("1.3.5", async () => (await runs("1.3.5")) || undefined);
   const sold = kiosk.charged.length;
   await until("a sale after it", () => kiosk.charged.length > sold || undefined);
   await kiosk.close();
   expect(await told("/version")).toContain("1.3.5");
-  const audit = JSON.parse((await launch("audit", "--json")).stdout);
-  expect(audit).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
+  expect(audited()).toMatchObject({ faults: [], attempts: before + kiosk.charged.length });
   expect(service.output).toContain(`${from} to 1.3.5: done`);
   expect(kiosk.longestGapMs).toBeLessThan(GAP_MAX_MS);
 });
@@ -274,7 +274,7 @@ test("a launcher that is killed on the probation leaves the rest to the keep-ali
   await runToEnd("sh", [join(root, "always-up.sh"), "--data", data]);
   expect(existsSync(record)).toBe(false);
   expect(named()).toBe("1.4.0");
-  expect(await status()).toMatch(/tp-manager +running .*version 1\.4\.0/);
+  expect(await answers("1.4.0")).toBe(true);
   const kiosk = new Kiosk();
   await until("a sale", () => kiosk.charged[0]);
   await kiosk.close();
@@ -293,7 +293,7 @@ test("crashes in the first hour bring the previous version back, on the same sto
     await launch("update", "--delivery", again);
   }
   const previous = named("previous");
-  const { attempts } = JSON.parse((await launch("audit", "--json")).stdout);
+  const { attempts } = audited();
   writeFileSync(join(data, "crash"), "");
   const looks: number[] = [];
   while (named() === "1.4.0" && looks.length < 6) {
@@ -302,9 +302,8 @@ test("crashes in the first hour bring the previous version back, on the same sto
   }
   expect(looks.at(-1)).toBe(0);
   expect(named()).toBe(previous);
-  expect(await runs(previous)).toBe(true);
+  expect(await answers(previous)).toBe(true);
   const told = (await launch("update")).stdout;
   expect(told).toMatch(/not taken again +1\.4\.0 +tp-manager failed 3 times .* its first hour/);
-  const audit = JSON.parse((await launch("audit", "--json")).stdout);
-  expect(audit).toMatchObject({ faults: [], attempts });
+  expect(audited()).toMatchObject({ faults: [], attempts });
 });
