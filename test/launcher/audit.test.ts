@@ -4,11 +4,11 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { showAudit } from "../../src/launcher/commands/audit.ts";
 import { checkJournal } from "../../src/launcher/doctor/check-programs.ts";
-import type { Output } from "../../src/launcher/output.ts";
 import { ProgramExit } from "../../src/shared/process/exit-codes.ts";
 import { installationAt } from "../../src/shared/process/installation.ts";
 import { systemClock } from "../../src/shared/time.ts";
 import { house, pay, request } from "../support/payment-house.ts";
+import { recordedOutput } from "../support/recorded-output.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A data folder whose journal has one charged order, and is still open. */
@@ -21,16 +21,7 @@ async function journal() {
 /** What the audit says about a data folder, or about a file. */
 async function audited(data: string, file?: string) {
   const said: string[] = [];
-  const say = (...words: readonly unknown[]): void => void said.push(words.join(" "));
-  const output: Output = {
-    row: say,
-    finding: say,
-    text: say,
-    note: say,
-    fault: say,
-    heading: say,
-  };
-  const site = { ...installationAt(data), clock: systemClock, output };
+  const site = { ...installationAt(data), clock: systemClock, output: recordedOutput(said) };
   const code = await showAudit(site, { json: false, journal: file });
   return { code, said: said.join("\n") };
 }

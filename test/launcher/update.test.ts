@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { API_LOGIN, apiPassword, readDemoSetup } from "../../src/launcher/demo/settings.ts";
-import { readOr } from "../../src/shared/read-or.ts";
+import { isRunning } from "../../src/launcher/processes/process-table.ts";
 import { sleep, systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { auditPart, joined, partsOf } from "../../src/tp-manager/audit/audit-journal.ts";
@@ -196,10 +196,6 @@ test("after an operator goes back, the version that was left is not offered agai
   expect((await launch("update")).stdout).not.toContain("held");
 });
 
-/** A process that has ended and only waits to be reaped has no arguments. */
-const lives = (pid: number): boolean =>
-  readOr("", () => readFileSync(`/proc/${pid}/cmdline`, "utf8")) !== "";
-
 /** Runs the launcher in the foreground again and again, as systemd does it. */
 class Service {
   #isOn = true;
@@ -232,7 +228,7 @@ test("a launcher that a service manager runs takes a version itself", async () =
   const { programs } = JSON.parse((await launch("status", "--json")).stdout);
   for (const { pid } of programs) process.kill(pid, "SIGTERM");
   await until("the end of tp-manager", async () => !(await answers(from)) || undefined);
-  const isOver = (): boolean => !programs.some(({ pid }: { pid: number }) => lives(pid));
+  const isOver = (): boolean => !programs.some(({ pid }: { pid: number }) => isRunning(pid));
   await until("the end of the programs", () => isOver() || undefined);
   const service = new Service();
   onTestFinished(async ({ task }) => {
