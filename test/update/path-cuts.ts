@@ -19,6 +19,7 @@ import { Recorder } from "../crash/power/recorder.ts";
 import { Random } from "../simulation/random.ts";
 import { runToEnd } from "../support/own-processes.ts";
 import { Publisher } from "../support/publisher.ts";
+import { contentOf } from "./content-of.ts";
 import { dataIn, finish, ledger, payments, run } from "./switch-program.ts";
 import { FROM, filesOf, look, runtimes, TO, takeReady, writeFiles } from "./update-path.ts";
 
@@ -37,6 +38,12 @@ export interface Recording {
   readonly records: readonly DiskRecord[];
 }
 
+/** What follows a cut. */
+interface Outcome {
+  readonly runs: string;
+  readonly broken: string[];
+}
+
 export interface CutCounts {
   cuts: number;
   /** By the version that ran after the next keep-alive. */
@@ -49,6 +56,8 @@ export class UpdatePath {
   readonly #folder = mkdtempSync(join(tmpdir(), "utc-path-"));
   readonly #ends: Array<() => void> = [];
   readonly #publisher: Publisher;
+  /** By the course and the files that the cut has left. */
+  readonly #outcomes = new Map<string, Outcome>();
   #url = "";
 
   constructor() {
@@ -131,7 +140,10 @@ export class UpdatePath {
   }
 
   async #count(counts: CutCounts, files: Files, course: Course, where: string): Promise<void> {
-    const { runs, broken } = await this.#afterwards(files, course);
+    const disk = `${course} ${contentOf(files)}`;
+    const outcome = this.#outcomes.get(disk) ?? (await this.#afterwards(files, course));
+    this.#outcomes.set(disk, outcome);
+    const { runs, broken } = outcome;
     counts.cuts++;
     counts.ran[runs] = (counts.ran[runs] ?? 0) + 1;
     counts.violations.push(...broken.map((word) => `${course}, ${where}: ${word}`));
@@ -149,10 +161,7 @@ export class UpdatePath {
   }
 
   /** The sentences that do not hold once the next keep-alive and the next night have come. */
-  async #afterwards(
-    files: Files,
-    course: Course,
-  ): Promise<{ readonly runs: string; readonly broken: string[] }> {
+  async #afterwards(files: Files, course: Course): Promise<Outcome> {
     const root = mkdtempSync(join(this.#folder, "disk-"));
     try {
       writeFiles(root, Object.fromEntries(files));
