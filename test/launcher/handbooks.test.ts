@@ -11,7 +11,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { createIpcClient } from "../../src/shared/ipc/client.ts";
+import { tpManagerMessages } from "../../src/shared/ipc/contract.ts";
+import { openRunDirectory } from "../../src/shared/ipc/run-directory.ts";
+import { systemClock } from "../../src/shared/time.ts";
 import { projectRoot } from "../../src/shared/version-files.ts";
+import { until } from "../support/child-program.ts";
 import { freePort } from "../support/installation.ts";
 import { lineIn } from "../support/line-name.ts";
 import { startProcess } from "../support/own-processes.ts";
@@ -132,8 +137,14 @@ test("an installation starts, restarts and stops", async () => {
   const everyDay = block("./launch.sh   ");
   await typed(everyDay);
   await typed("./launch.sh");
-  const connected = (): Promise<string> => typed("./launch.sh status || test $? = 69");
-  await expect.poll(connected, { timeout: PATIENCE_MS }).toMatch(/^terminal +connected/m);
+  const folder = openRunDirectory(join(checkout.root, "data"));
+  const client = createIpcClient(folder, "tp-manager", tpManagerMessages, systemClock);
+  await until("the terminal is connected", async () => {
+    const status = await client.call("status", {}, 2_000).catch(() => undefined);
+    return status?.terminal.link === "connected" || undefined;
+  });
+  client.close();
+  expect(await typed("./launch.sh status || test $? = 69")).toMatch(/^terminal +connected/m);
 });
 
 test("the operator's status commands run without a failure", async () => {
