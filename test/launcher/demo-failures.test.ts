@@ -139,8 +139,8 @@ test("a port that another program takes between choice and use is replaced", asy
   thief.on("error", () => undefined); // too late: another try
   onTestFinished(() => void thief.close());
   let demo = { out: "", err: "" };
-  while (!thief.listening) {
-    await checkout.launch("stop", "--data", data);
+  for (let tries = 0; !thief.listening; tries++) {
+    if (tries > 0) await checkout.launch("stop", "--data", data);
     // The setup file is written last before the ports in it are used.
     const watcher = watch(data, (_, file) => {
       if (file !== "config.txt") return;
@@ -166,8 +166,8 @@ test("a port that another program uses for a moment is tried again", async () =>
   mkdirSync(logs);
   let hasMet = false;
   let err = "";
-  while (!hasMet) {
-    await checkout.launch("stop", "--data", data);
+  for (let tries = 0; !hasMet; tries++) {
+    if (tries > 0) await checkout.launch("stop", "--data", data);
     for (const file of startOutputs(logs)) rmSync(file);
     const thief = createServer();
     thief.on("error", () => undefined); // too late: another try

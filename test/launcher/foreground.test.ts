@@ -54,9 +54,12 @@ async function ready(data: string): Promise<Foreground> {
   return started;
 }
 
-test("a signal stops both programs in order and the launcher ends with 0", async () => {
+test("refuses a second start; a signal stops both programs in order and ends with 0", async () => {
   const data = checkout.dataFolder("signal");
   const { child, ended, output } = await ready(data);
+  const second = foreground(data);
+  expect(await second.ended).toBe(75);
+  expect(second.output()).toContain("tp-manager is already running");
   child.kill("SIGTERM");
   expect(await ended).toBe(0);
   const lines = output().split("\n");
@@ -85,7 +88,8 @@ test("a program that does not start gives its exit code to the launcher", async 
   expect(output()).toMatch(/^supervisor \| .*GATEWAY_URL is missing/m);
 });
 
-test("the other program may report its own fault, however slowly it is loaded", async () => {
+// It is waited for as long as the first one ran: neighbours would make that the machine's time.
+alone("the other program may report its own fault, however slowly it is loaded", async () => {
   const data = checkout.dataFolder("slow-loads", "LOCAL_PORT=8765\n");
   writeFileSync(join(data, "tp-manager.behaviour"), "load for 1600 ms");
   writeFileSync(join(data, "supervisor.behaviour"), "load for 3000 ms");
@@ -93,12 +97,4 @@ test("the other program may report its own fault, however slowly it is loaded", 
   expect(await ended).toBe(78);
   expect(output()).toMatch(/^tp-manager \| .* is missing/m);
   expect(output()).toMatch(/^supervisor \| .*GATEWAY_URL is missing/m);
-});
-
-test("start refuses when the programs run already", async () => {
-  const data = checkout.dataFolder("runs");
-  expect((await checkout.launch("--data", data)).code).toBe(0);
-  const { ended, output } = foreground(data);
-  expect(await ended).toBe(75);
-  expect(output()).toContain("tp-manager is already running");
 });
