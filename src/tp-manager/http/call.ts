@@ -84,7 +84,7 @@ interface CallRecord<Path extends string, Body, Query, Answer> {
  * openapi/document-en.json, the examples of its body and answer in openapi/examples.json.
  */
 export interface Documented<Answer = unknown> {
-  /** The schema of the answer; for a list, of one element. */
+  /** The schema of the answer; if the answer is a list, the schema of one element. */
   readonly answer: z.ZodType<unknown, Answer>;
   /** The answer is a list of any length instead of one object. */
   readonly list?: true;
@@ -195,7 +195,7 @@ export async function carryOut(
   if (mayChange && at.arbiter.lease.updating) throw new AppError("UPDATING");
   const asked = { params, query, headers, body, request, reply } as Call<string, unknown, unknown>;
   const answer: object | undefined = await record.handle(asked, at);
-  // A handler that has sent its answer returns the reply, and awaiting the reply gives undefined.
+  // A handler that sends its answer itself returns the reply; awaiting the reply gives undefined.
   if (answer === undefined) return reply;
   return send(reply, reply.statusCode, ...(Array.isArray(answer) ? answer : [answer]));
 }

@@ -101,7 +101,7 @@ function checkSource(
   }
 }
 
-/** Throws unless Host names this machine and port, and each of {@link singles} comes once. */
+/** Throws unless Host names this machine and port and each header of {@link singles} comes once. */
 export function checkHost({ raw, headers }: FastifyRequest, port: number): void {
   if (isAmbiguous(raw.rawHeaders) || !isOurHost(headers.host, port)) {
     throw new AppError("HOST_REFUSED");

@@ -75,7 +75,7 @@ export const health = z.object({
   updates: updates.nullable(),
 });
 
-/** The answer of `GET /check`; the description of the call says what the codes mean. */
+/** The answer of `GET /check`; openapi.json describes what the codes of the members mean. */
 export const check = z.object({
   cr: z.enum(["0", "1", "2", "9"]),
   card: z.enum(["0", "1"]),

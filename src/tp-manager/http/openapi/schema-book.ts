@@ -25,7 +25,7 @@ export class SchemaBook {
     }
   }
 
-  /** Returns the schema, or a reference to it; `texts`: the texts of a schema without a name. */
+  /** Returns the schema or a reference to it. `texts`: the texts of a schema without a name. */
   of(schema: z.core.$ZodType, texts?: Texts): Json {
     const name = this.#registry.get(schema)?.id;
     if (name !== undefined && name in this.components) return refTo(name);

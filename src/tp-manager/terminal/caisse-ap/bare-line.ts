@@ -188,7 +188,7 @@ class Exchange {
     this.#hold = this.#clock.startTimer("unused connection", forMs, () => void this.close());
   }
 
-  /** Reports earlier messages, then writes `message` if `mayLeave`. Returns whether it was sent. */
+  /** Reports earlier messages, then writes `message` if `mayLeave`; returns whether it did. */
   write(message: Uint8Array, mayLeave: () => boolean): boolean {
     this.#hold?.clear();
     this.#reportEarly();

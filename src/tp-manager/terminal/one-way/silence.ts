@@ -11,7 +11,7 @@ export class Silence {
   #untilMs: number;
   #heard: AbortController | undefined;
 
-  /** `quietMs`: how long a request may run; one of an earlier process may run as long from now. */
+  /** `quietMs`: how long a request may run, counted from now if an earlier process sent it. */
   constructor(clock: Clock, quietMs: number) {
     this.#clock = clock;
     this.#quietMs = quietMs;

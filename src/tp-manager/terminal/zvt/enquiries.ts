@@ -60,7 +60,7 @@ export class Enquiries {
   demands: readonly Demand[] = [];
   /** The identity reported on this link; a new link may lead to another terminal. */
   #named: TerminalIdentity = noIdentity;
-  /** Whether the terminal waits for goods, by the last registration. */
+  /** Whether the terminal can wait for goods, as its last registration reported. */
   vending = false;
   /** The demands of the last registration, which stay valid until the next registration. */
   #registeredDemands: readonly Demand[] = [];

@@ -7,13 +7,13 @@ import type { ByteTransport } from "../transport/byte-transport.ts";
 
 /** The timers T1 to T4 (docs/zvt.md 5.1). Only tests use shorter times than the protocol. */
 export interface ZvtTimers {
-  /** Longest silence between two bytes of a frame; serial only. */
+  /** The longest silence between two bytes of a frame; only on a serial line. */
   readonly t1Ms: number;
-  /** Longest time from the end of a frame to its acknowledgement; serial only. */
+  /** The longest time from the end of a frame to its acknowledgement; only on a serial line. */
   readonly t2Ms: number;
-  /** Longest time from a command to its answer; over TCP also for all pieces of one message. */
+  /** The longest time from a command to its answer; over TCP also for all pieces of a message. */
   readonly t3Ms: number;
-  /** Longest silence of a terminal that carries out a command. */
+  /** The longest silence of a terminal that carries out a command. */
   readonly t4Ms: number;
 }
 

@@ -89,7 +89,7 @@ export class ZvtTerminal implements Terminal {
     return !this.#payment && !this.#evidenceDue && !this.#evidenceKept;
   }
 
-  /** Whether no outcome is open, and no payment was prepared within SILENCE_BEFORE_SALE_MS. */
+  /** Whether no outcome is open and no payment was prepared in the last SILENCE_BEFORE_SALE_MS. */
   get #isLeftAlone(): boolean {
     const sinceMs = this.#zvt.clock.monotonicMs() - this.#preparedAtMs;
     return this.#isSettled && sinceMs > SILENCE_BEFORE_SALE_MS;

@@ -11,7 +11,7 @@ import { control, type FrameRead, frameStart, readFrameByte, showsParity } from 
  * in every phase, even instead of an answer to us, because a result may come at any time.
  */
 export interface SessionState {
-  /** How often ENQ was sent for the request that waits for the terminal's session; null: none. */
+  /** How often ENQ was sent for a request that waits during the terminal's session; null: none. */
   readonly deferred: number | null;
   readonly phase: Phase;
 }

@@ -87,7 +87,7 @@ export type SessionOutput =
       readonly output: "send";
       readonly what: Sending;
       readonly apdu: Apdu;
-      /** Of an answer: the id of the message that it answers (docs/zvt.md 9.4). */
+      /** In an answer: the id of the message that is answered (docs/zvt.md 9.4). */
       readonly answers?: string;
     }
   | { readonly output: "start-timer"; readonly timer: SessionTimer; readonly ms: number }

@@ -296,7 +296,7 @@ export class Session implements LinkListener {
   }
 
   #sent(what: Sending, outcome: SendOutcome): void {
-    // After a collision the link is busy with the answer that replaced the command.
+    // After a collision the link is busy with our answer, which was sent instead of the command.
     if (outcome.outcome !== "collided") this.#sending = null;
     const next = this.#sending === null ? this.#answers.shift() : undefined;
     if (next) this.#transmit("answer", next);
