@@ -167,7 +167,9 @@ async function carryOut(site: SwitchSite, record: SwitchRecord): Promise<SwitchE
       await site.start(step === "staying" ? to : from);
       return carriedOut;
     default:
-      throw new Error(`an update has nothing to do in the step ${step}`);
+      throw new Error(
+        `an update has no work to carry out in its step ${step}: this is a programming error`,
+      );
   }
 }
 

@@ -317,7 +317,7 @@ export class OperationExecutor {
     this.#store.finish(operationId, state, verdict, clock.now());
     const { retryAfter: _, fields: __, ...answer } = verdict;
     const about = { operationId, transactionPublicId, kind, state, ...answer };
-    log.info(about, "an operation at the gateway ended with this state");
+    log.info(about, "an operation at the gateway ended; the field state has the outcome");
     if (state === "done" && kind !== "confirm") this.#alarmTwice(transactionPublicId);
     if (state === "unknown") this.#alarmUnknown(operationId);
     this.notified(transactionPublicId); // a notification may have come before the lost answer

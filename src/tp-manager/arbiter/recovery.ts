@@ -107,7 +107,10 @@ export class Recovery {
       try {
         this.#note(key, "closed-while-in-doubt", { ...end });
       } catch (error) {
-        log.error({ err: error }, "could not write an end of day to the journal as evidence");
+        log.error(
+          { err: error },
+          "could not write to the journal that an end of day took place while an order is in doubt",
+        );
       }
     }
   }

@@ -230,7 +230,10 @@ function followCharge(
     try {
       orders.chargeAnswered(orderId, arrived);
     } catch (error) {
-      log.error({ orderId, err: error }, "could not store whether the kiosk has read a charge");
+      log.error(
+        { orderId, err: error },
+        "could not store whether the kiosk has read the answer about a charge",
+      );
     }
   });
 }
