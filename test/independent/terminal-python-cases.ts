@@ -18,7 +18,7 @@ export const timers = {
   ZVT_T4_MS: 1_500,
   RECOVERY_SILENCE_MS: 100,
   POLL_INTERVAL_MS: 200,
-  GATEWAY_WAIT: 1_000,
+  GATEWAY_WAIT: 0,
   // A test asks for the end of day that is demanded; the connector must not be quicker.
   AUTO_END_OF_DAY: "no",
 };
@@ -38,6 +38,7 @@ export function terminalCases(line: "tcp" | "pty"): void {
     const port = line === "tcp" ? `tcp://127.0.0.1:${mock.at}` : link;
     at = new TestInstallation({
       line: "own",
+      alone: true,
       config: { ...timers, ZVT_T2_MS: T2_MS[line], SERIAL_PORT: port },
     });
     await at.start();

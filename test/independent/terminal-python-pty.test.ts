@@ -23,6 +23,7 @@ describe.skipIf(!possible)("a driver on a bad line", () => {
     const mock = await MockTerminal.start("--pty", link);
     const at = new TestInstallation({
       line: "own",
+      alone: true,
       config: { ...timers, ...slow, SERIAL_PORT: link },
     });
     onTestFinished(async () => {

@@ -5,6 +5,7 @@ import { until } from "../support/child-program.ts";
 import { TestInstallation } from "../support/installation.ts";
 
 const at = new TestInstallation({
+  alone: true,
   terminalSwitches: ["--instant"],
   config: {
     TEST_TIMERS: "yes",
@@ -14,6 +15,7 @@ const at = new TestInstallation({
     RECOVERY_SILENCE_MS: 100,
     POLL_INTERVAL_MS: 200,
     AUTO_END_OF_DAY: "no",
+    GATEWAY_WAIT: 0,
   },
 });
 

@@ -21,6 +21,7 @@ test.runIf(process.platform === "linux")(
   async () => {
     const at = new TestInstallation({
       line: "pty",
+      alone: true,
       terminalSwitches: ["--instant", "--line-speed", String(BITS_PER_SECOND)],
       config: { GATEWAY_WAIT: 0 },
     });
@@ -28,7 +29,7 @@ test.runIf(process.platform === "linux")(
     await at.start();
     await at.connected();
     expect((await at.pay(5, "first")).one.status).toBe("Success");
-    const programs = [at.tpManager, at.supervisor, at.terminal].flatMap((one) => one?.pid ?? []);
+    const programs = [at.tpManager, at.terminal].flatMap((one) => one?.pid ?? []);
     const startedMs = performance.now();
     const ownMs = await ownTimeOf(programs, async () => {
       expect((await at.pay(5, "measured")).one.status).toBe("Success");

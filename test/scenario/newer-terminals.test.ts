@@ -4,7 +4,7 @@ import { type InstallationOptions, TestInstallation } from "../support/installat
 import { linesOr } from "../support/scope.ts";
 
 async function installed(options: InstallationOptions): Promise<TestInstallation> {
-  const at = new TestInstallation(options);
+  const at = new TestInstallation({ ...options, alone: true });
   onTestFinished(() => at.stop());
   await at.start();
   await at.connected();

@@ -193,14 +193,17 @@ interface Lied {
   findings(): Promise<string[]>;
 }
 
-/** A running installation whose terminal is the liar. */
+/** A running installation whose terminal is the liar, with or without supervisor and gateway. */
 export async function installed(
   liar: Liar,
+  alone: boolean,
   config: Readonly<Record<string, string | number>>,
 ): Promise<Lied> {
   const at = new TestInstallation({
     line: "own",
+    alone,
     config: {
+      GATEWAY_WAIT: 0,
       SERIAL_PORT: await liar.listen(),
       PAYMENT_TIMEOUT: 2,
       PAYMENT_GRACE: 1,

@@ -13,8 +13,9 @@ async function lied<L extends Liar>(
   liar: L,
   protocol: "concert" | "caisse-ap",
   finished: typeof onTestFinished,
+  { alone = true } = {},
 ) {
-  const made = await installed(liar, { TERMINAL_PROTOCOL: protocol });
+  const made = await installed(liar, alone, { TERMINAL_PROTOCOL: protocol });
   finished(async () => {
     liar.close();
     await made.at.stop();
@@ -66,6 +67,7 @@ test.concurrent("another register is a warning until ours came back (C3)", async
     new ConcertLiar(),
     "concert",
     context.onTestFinished,
+    { alone: false }, // so that no alarm is about the supervisor
   );
   const other = (request: string) => [fixed(request, { posNumber: "07" })];
   expect(await pays("A-1", other)).toBe("Success");

@@ -4,6 +4,7 @@ import { TestInstallation } from "../support/installation.ts";
 test("a terminal that gave a receipt number again is not asked to reverse by it", async () => {
   const at = new TestInstallation({
     line: "tcp",
+    alone: true,
     terminalSwitches: ["--instant"],
     config: { GATEWAY_WAIT: 0 },
   });

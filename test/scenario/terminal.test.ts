@@ -10,7 +10,7 @@ const timers = {
   ZVT_T4_MS: 2_000,
   RECOVERY_SILENCE_MS: 100,
   POLL_INTERVAL_MS: 200,
-  GATEWAY_WAIT: 1_000,
+  GATEWAY_WAIT: 0,
 };
 /** By hand here; by itself in end-of-day.test.ts. */
 const config = { ...timers, AUTO_END_OF_DAY: "no" };
@@ -18,6 +18,7 @@ const config = { ...timers, AUTO_END_OF_DAY: "no" };
 describe.each(linesOr("pty"))("every command of the API with the terminal on %s", (line) => {
   const at = new TestInstallation({
     line,
+    alone: true,
     terminalSwitches: ["--instant", "--vending", "--reboot-ms", "300", "--goods-pause-ms", "100"],
     config,
   });

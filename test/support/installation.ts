@@ -15,7 +15,7 @@ import { asSlow, PATIENCE_MS } from "./patience.ts";
 export interface InstallationOptions {
   /** "own": the test brings its terminal, and names it in SERIAL_PORT. */
   readonly line?: "tcp" | "pty" | "own";
-  /** tp-manager alone, without supervisor and gateway. */
+  /** tp-manager alone, without supervisor; nobody listens where the gateway should be. */
   readonly alone?: boolean;
   /** Further switches of the terminal simulator. */
   readonly terminalSwitches?: readonly string[];
@@ -340,13 +340,14 @@ export class TestInstallation {
 
   #writeConfig(): void {
     const { tcp } = this.terminalEndpoints ?? {};
+    const { alone = false } = this.#options;
     const config = {
       SERIAL_PORT: tcp ?? this.#line,
       LOCAL_PORT: this.#port,
       CONSOLE_PORT: 0,
       TERMINAL_MANAGER_LOGIN: LOGIN,
       TERMINAL_MANAGER_PWD: PASSWORD,
-      GATEWAY_URL: this.sandboxUrl,
+      GATEWAY_URL: alone ? "http://127.0.0.1:1" : this.sandboxUrl,
       GATEWAY_LOGIN,
       GATEWAY_PWD: GATEWAY_PASSWORD,
       GATEWAY_WEBSITE_ID: WEBSITE_ID,

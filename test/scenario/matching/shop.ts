@@ -59,8 +59,7 @@ export class Shop {
   private constructor(terminal: LyingTerminal, { shared = false, whole = false }: ShopOptions) {
     this.terminal = terminal;
     const TERMINAL_SHARED = shared ? "yes" : "no";
-    const gateway = whole ? {} : { GATEWAY_URL: "http://127.0.0.1:1" };
-    const config = { ...timers, TERMINAL_SHARED, SERIAL_PORT: terminal.address, ...gateway };
+    const config = { ...timers, TERMINAL_SHARED, SERIAL_PORT: terminal.address };
     this.at = new TestInstallation({ line: "own", alone: !whole, config });
   }
 
