@@ -4,8 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { projectRoot } from "../../src/shared/version-files.ts";
-import { until } from "../support/child-program.ts";
+import { scriptOf, until } from "../support/child-program.ts";
 import { freePort, TestInstallation } from "../support/installation.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -72,7 +71,7 @@ test("a taken port keeps only the console away, and a restart ends every session
   expect(log).toMatch(
     new RegExp(`console cannot be served: CONSOLE_PORT ${port} on 127.0.0.1 cannot be used`),
   );
-  const launcher = join(projectRoot, "src/launcher/main.ts");
+  const launcher = scriptOf("launcher/main.ts");
   const doctor = spawnSync(process.execPath, [launcher, "doctor", "--data", at.data], {
     encoding: "utf8",
   });
