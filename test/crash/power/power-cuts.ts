@@ -1,8 +1,8 @@
 import { Random } from "../../simulation/random.ts";
 import type { DiskRecord } from "./disk-record.ts";
 import { contradictions, PromiseBook } from "./promises.ts";
-import { RecordedDisk } from "./recorded-disk.ts";
-import { openStores } from "./stores-image.ts";
+import { judgedOnce, RecordedDisk } from "./recorded-disk.ts";
+import { openStores, type Stores } from "./stores-image.ts";
 
 /** JSON. */
 export interface PowerCuts {
@@ -29,6 +29,7 @@ export function cutEverywhere(
   const random = new Random(seed);
   const disk = new RecordedDisk(new Map());
   const book = new PromiseBook();
+  const storesOn = judgedOnce(openStores);
   const found: PowerCuts = { moments: 0, images: 0, promised: {}, violations: [] };
   for (const record of records) {
     const promisedBefore = book.promises.length;
@@ -36,7 +37,9 @@ export function cutEverywhere(
     const promised = book.promises.length > promisedBefore;
     if (record.what === "sync" || promised) {
       found.moments += 1;
-      for (let i = 0; i < imagesEach; i++) cut(disk, book, random, found);
+      for (let i = 0; i < imagesEach; i++) {
+        cut(storesOn(disk.afterPowerCut(random)), book, found);
+      }
     }
     if (stopAtFirst && found.violations.length > 0) break;
     disk.apply(record);
@@ -47,9 +50,8 @@ export function cutEverywhere(
   return found;
 }
 
-function cut(disk: RecordedDisk, book: PromiseBook, random: Random, found: PowerCuts): void {
+function cut(stores: Stores, book: PromiseBook, found: PowerCuts): void {
   found.images += 1;
-  const stores = openStores(disk.afterPowerCut(random));
   const broken = book.promises
     .filter(({ kept }) => !kept(stores))
     .map(({ sentence, what }) => `${sentence}: ${what}`);

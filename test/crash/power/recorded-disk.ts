@@ -1,6 +1,24 @@
+import { createHash } from "node:crypto";
 import { dirname } from "node:path";
 import type { Random } from "../../simulation/random.ts";
 import type { DiskRecord } from "./disk-record.ts";
+
+export type Files = ReadonlyMap<string, Buffer>;
+
+/** Judges each image of a disk once: of two that are equal the second gets the same judgement. */
+export function judgedOnce<Judgement>(judge: (files: Files) => Judgement) {
+  const known = new Map<string, Judgement>();
+  return (files: Files): Judgement => {
+    const hash = createHash("sha256");
+    for (const [path, bytes] of [...files].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      hash.update(`${path}\0${bytes.length}\0`).update(bytes);
+    }
+    const image = hash.digest("hex");
+    const judgement = known.get(image) ?? judge(files);
+    known.set(image, judgement);
+    return judgement;
+  };
+}
 
 /** What a drive writes at once or not at all. */
 const SECTOR_BYTES = 512;

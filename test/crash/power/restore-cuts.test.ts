@@ -13,13 +13,11 @@ import { Random } from "../../simulation/random.ts";
 import { ChildProgram } from "../../support/child-program.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import type { DiskRecord } from "./disk-record.ts";
-import { RecordedDisk } from "./recorded-disk.ts";
+import { type Files, judgedOnce, RecordedDisk } from "./recorded-disk.ts";
 import { Recorder, recordingLibrary } from "./recorder.ts";
 
 const library = recordingLibrary();
 const IMAGES_EACH = 2;
-
-type Files = ReadonlyMap<string, Buffer>;
 
 interface OpenStore {
   readonly database: DatabaseSync;
@@ -93,7 +91,7 @@ function foundAt(folder: string, name: string, open: (path: string) => OpenStore
 }
 
 /** The sentences that a disk breaks on which a restore ended at any place. */
-function broken(files: Files): string[] {
+const broken = judgedOnce((files): string[] => {
   const folder = temporaryFolder();
   writeFiles(folder, files);
   return Object.entries(openers).flatMap(([name, open]) => {
@@ -108,7 +106,7 @@ function broken(files: Files): string[] {
       ...(kept ? [] : [`the present one is kept aside (${facts})`]),
     ];
   });
-}
+});
 
 function keptAside(folder: string, name: string, open: (path: string) => OpenStore): boolean {
   const aside = readdirSync(join(folder, "backup")).filter((each) => each.startsWith("before-"));
