@@ -79,8 +79,7 @@ const switches = ["--ignoreConfig", "--noEmit", "--strict", "--module", "nodenex
 const lib = ["--target", "es2022", "--lib", "es2022,esnext.disposable,dom", "--types", ""];
 
 test("the package has types for both forms of modules, of every event too", async () => {
-  expect(await faultsIn("sample.mts", typed)).toBe("");
-  expect(await faultsIn("sample.cts", typed)).toBe("");
+  expect(await faultsIn({ "sample.mts": typed, "sample.cts": typed })).toBe("");
 });
 
 test("the package needs nothing of Node.js, and has nothing but its build", () => {
@@ -117,7 +116,7 @@ test("the package's types are those of the document, member by member", async ()
     'export const half: EventMembers["gap"] = { afterId: 1 };',
     "",
   ];
-  expect(await faultsIn("answers.mts", checked.join("\n"))).toBe("");
+  expect(await faultsIn({ "answers.mts": checked.join("\n") })).toBe("");
 });
 
 /** A value of a schema, with each member that is required. */
@@ -141,11 +140,10 @@ function sampleOf(schema: z.core.$ZodType): unknown {
   return schema instanceof z.ZodBoolean ? false : null;
 }
 
-/** What TypeScript says about a file that uses the package. */
-async function faultsIn(file: string, text: string): Promise<string> {
-  writeFileSync(join(app, file), text);
-  const { stdout } = await runToEnd(tsc, [...switches, ...lib, file], { cwd: app, env }).catch(
-    (error) => error,
-  );
+/** What TypeScript says about files that use the package, by their names. */
+async function faultsIn(files: Readonly<Record<string, string>>): Promise<string> {
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(app, file), text);
+  const words = [...switches, ...lib, ...Object.keys(files)];
+  const { stdout } = await runToEnd(tsc, words, { cwd: app, env }).catch((error) => error);
   return stdout;
 }
