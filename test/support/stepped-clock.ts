@@ -1,5 +1,5 @@
-import { stat } from "node:fs/promises";
-import { type Clock, sleep, systemClock } from "../../src/shared/time.ts";
+import { stat } from "node:fs";
+import { type Clock, systemClock, type Timer } from "../../src/shared/time.ts";
 
 const STEP_MIN_MS = 5;
 const STEPS_MAX = 20;
@@ -15,19 +15,21 @@ export const steppedClock: Clock = {
   now: () => systemClock.now(),
   monotonicMs: () => systemClock.monotonicMs(),
   startTimer(name, delayMs, fire) {
-    const over = new AbortController();
-    const run = async (): Promise<void> => {
-      const steps = Math.max(Math.min(Math.ceil(delayMs / STEP_MIN_MS), STEPS_MAX), 1);
-      for (let step = 0; step < steps; step++) {
-        await sleep(systemClock, name, delayMs / steps, over.signal);
-        await stat("/");
-        over.signal.throwIfAborted();
-      }
-      fire();
+    let left = Math.max(Math.min(Math.ceil(delayMs / STEP_MIN_MS), STEPS_MAX), 1);
+    const stepMs = delayMs / left;
+    let isCleared = false;
+    const step = (): Timer => systemClock.startTimer(name, stepMs, () => stat("/", onStep));
+    const onStep = (): void => {
+      if (isCleared) return;
+      left -= 1;
+      if (left === 0) fire();
+      else timer = step();
     };
-    run().catch((error: unknown) => {
-      if (!over.signal.aborted) throw error;
-    });
-    return { name, clear: () => over.abort() };
+    let timer = step();
+    const clear = (): void => {
+      isCleared = true;
+      timer.clear();
+    };
+    return { name, clear };
   },
 };
