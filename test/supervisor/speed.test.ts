@@ -1,13 +1,15 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { OutboxAdmin } from "../../src/supervisor/outbox/outbox-admin.ts";
-import { rowsOf } from "../support/scope.ts";
+import { isWhole, rowsOf } from "../support/scope.ts";
 import { typescriptSources } from "../tidy/sources.ts";
 import { everyStanding, fullSupervisor } from "./full-supervisor.ts";
 import { runAll } from "./ways-to-run.ts";
 
-const SMALL = 1_000;
-const LARGE = 40_000;
+/** Two databases in the same proportion, half as long outside the whole scope. */
+const SMALL = isWhole ? 1_000 : 500;
+const LARGE = 40 * SMALL;
+const LISTED = 1_000;
 const RUNS = 7;
 /** A statement may take this many times as long in a database that is forty times as long. */
 const FACTOR_MAX = 5;
@@ -41,7 +43,7 @@ test.each(rowsOf(everyStanding, 2))(
 );
 
 test.each(everyStanding)("with many %s the items in a state are listed in order", (standing) => {
-  const database = fullSupervisor(SMALL, standing);
+  const database = fullSupervisor(LISTED, standing);
   const admin = new OutboxAdmin(database);
   for (const state of ["pending", "sent", "parked", "closed"] as const) {
     const all = database

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import type { Journal } from "../../../src/tp-manager/journal/journal.ts";
+import { isWhole } from "../../support/scope.ts";
 import { typescriptSources } from "../../tidy/sources.ts";
 import { fullJournal } from "./full-journal.ts";
 import { type Values, waysToRun } from "./ways-to-run.ts";
 
-const SMALL = 1_000;
-const LARGE = 100_000;
+/** Two journals in the same proportion, less than half as long outside the whole scope. */
+const SMALL = isWhole ? 1_000 : 400;
+const LARGE = 100 * SMALL;
 const RUNS = 7;
 /** A statement may take this many times as long in a journal that is a hundred times as long. */
 const FACTOR_MAX = 5;
