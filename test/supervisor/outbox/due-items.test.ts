@@ -9,6 +9,7 @@ import { noHistory } from "../../../src/supervisor/outbox/retry-policy.ts";
 import { noUncertainSend } from "../../../src/supervisor/outbox/uncertain-send-policy.ts";
 import { supervisorMigrations } from "../../../src/supervisor/supervisor-schema.ts";
 import { Random } from "../../simulation/random.ts";
+import { isWhole } from "../../support/scope.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { insertAsBefore, sampleTransaction } from "../sample-transaction.ts";
 
@@ -75,7 +76,10 @@ function end(store: OutboxStore, item: ClaimedItem, random: Random, nowMs: numbe
   store.endAndClaim([ended], { which: "due", limit: 0, nowMs });
 }
 
-test.each([1, 2, 3, 4])("of the waiting items the one due longest is taken (seed %i)", (seed) => {
+/** In each second run the clock also goes back. */
+const seeds = isWhole ? [1, 2, 3, 4] : [1, 2];
+
+test.each(seeds)("of the waiting items the one due longest is taken (seed %i)", (seed) => {
   const random = new Random(seed);
   const { database, store, admin } = outbox();
   const ids: string[] = [];
