@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { projectRoot } from "../../src/shared/version-files.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { chromiumPath } from "./chromium.ts";
+import { chromiumPath, withoutFeatures } from "./chromium.ts";
 import { type WebServer, webServer } from "./web-server.ts";
 
 /*
@@ -56,7 +56,7 @@ test.skipIf(!chromiumPath)(
       `echo x >> '${count}'`,
       `echo "http://localhost:${port}/$(wc -l < '${count}')#ticket=t"`,
     ]);
-    const given = ["--headless", "--disable-gpu", ...rootSwitches].join(" ");
+    const given = ["--headless", "--disable-gpu", withoutFeatures, ...rootSwitches].join(" ");
     const browser = program(join(folder, "browser"), [
       `echo "$@" >> '${join(folder, "words")}'`,
       `exec '${chromiumPath}' ${given} "$@"`,

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { type Browser, chromium } from "playwright-core";
-import { afterAll, beforeAll } from "vitest";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 
 /** Debian's package `chromium`; another one can be named. A browser is never downloaded. */
 const places = [process.env["CHROMIUM"], "/usr/bin/chromium", "/usr/bin/chromium-browser"];
@@ -40,8 +40,11 @@ const featuresOff = [
   "WebUIOmniboxFullPopup",
 ];
 
+/** Switches the features off, for a Chromium that is started in another way too. */
+export const withoutFeatures = `--disable-features=${featuresOff.join()}`;
+
 const switches = [
-  `--disable-features=${featuresOff.join()}`,
+  withoutFeatures,
   "--disable-gpu",
   "--disable-quic",
   "--no-first-run",
@@ -84,4 +87,31 @@ export function browserForSuite(more?: () => readonly string[]): () => Browser {
     if (!browser) throw new Error("the browser has not been started");
     return browser;
   };
+}
+
+/**
+ * The page that the tests of a suite use one after the other, each from an empty one on: a window
+ * of its own takes as much processor time as several pages that are opened in it.
+ */
+export function pageForSuite(
+  browser: () => Browser,
+  options: BrowserContextOptions = {},
+): () => Promise<Page> {
+  let page: Page | undefined;
+  return async () => {
+    if (page === undefined || page.isClosed()) {
+      page = await (await browser().newContext(options)).newPage();
+    }
+    const used = page;
+    onTestFinished(() => leavePage(used));
+    return used;
+  };
+}
+
+/** Makes a page ready for the next test; `empty` is an address that shows nothing. */
+export async function leavePage(page: Page, empty = "about:blank"): Promise<void> {
+  page.removeAllListeners();
+  await page.emulateMedia({ media: null, colorScheme: null });
+  await page.setViewportSize({ width: 1280, height: 720 });
+  await page.goto(empty);
 }

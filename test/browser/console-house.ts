@@ -8,6 +8,7 @@ import { type House, house } from "../support/payment-house.ts";
 import { isWhole } from "../support/scope.ts";
 import { apiOptions } from "../tp-manager/http/rig.ts";
 import { axeFaults } from "./axe-faults.ts";
+import { leavePage } from "./chromium.ts";
 
 const operator = { login: "operator", password: "test-operator-password" };
 
@@ -48,10 +49,8 @@ export async function consolePage(
   const page = await sharedPage(browser, bypassCSP);
   const context = page.context();
   onTestFinished(async () => {
-    page.removeAllListeners();
-    await page.emulateMedia({ media: null, colorScheme: null });
-    await page.setViewportSize({ width: 1280, height: 720 });
-    await page.goto("about:blank");
+    // A file of the same console: Chromium starts a process for an address of another origin.
+    await leavePage(page, `${new URL(url).origin}/icon.svg`);
     await context.clearCookies();
   });
   const faults: string[] = [];

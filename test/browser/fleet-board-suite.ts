@@ -17,7 +17,7 @@ import { hasMosquitto, Mosquitto } from "../supervisor/fleet/mosquitto.ts";
 import { freePort } from "../support/installation.ts";
 import { startProcess } from "../support/own-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { browserForSuite, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { easyForAll } from "./console-house.ts";
 
 const folder = join(projectRoot, "examples/fleet-board");
@@ -110,11 +110,7 @@ test("the board publishes nothing, and makes no markup out of texts", () => {
 describe.skipIf(!haveChromium || !hasMosquitto)("the fleet board on mosquitto", () => {
   const browser = browserForSuite();
 
-  async function emptyPage(): Promise<Page> {
-    const context = await browser().newContext({ locale: "en-GB" });
-    onTestFinished(() => context.close());
-    return context.newPage();
-  }
+  const emptyPage = pageForSuite(browser, { locale: "en-GB" });
   const said = (page: Page, place: string) => expect.poll(() => page.locator(place).innerText());
 
   test("1 000 kiosks are listed and filtered, with versions, births, deaths, details", async () => {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { BrowserContext, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { createLogger } from "../../src/shared/process/logger.ts";
 import { systemClock } from "../../src/shared/time.ts";
@@ -22,7 +22,7 @@ import { gatewaySettings } from "../supervisor/gateway-settings.ts";
 import { sampleTransaction } from "../supervisor/sample-transaction.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { rowsOf } from "../support/scope.ts";
-import { browserForSuite, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 import { pages, type WebServer, webServer } from "./web-server.ts";
 
@@ -34,8 +34,7 @@ const gif =
 
 describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
   let shop: WebServer;
-  let context: BrowserContext;
-  const browser = browserForSuite();
+  const emptyPage = pageForSuite(browserForSuite(), { ignoreHTTPSErrors: true });
   beforeAll(async () => {
     if (!haveChromium) return;
     const titles = ["accept", "decline", "cancel"].map((way) => [
@@ -55,12 +54,8 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
       },
       ["shop.test"],
     );
-    context = await browser().newContext({ ignoreHTTPSErrors: true });
   });
-  afterAll(async () => {
-    await context?.close();
-    shop?.close();
-  });
+  afterAll(() => shop?.close());
 
   const shopUrl = (path: string): string => `https://shop.test:${shop.port}${path}`;
 
@@ -90,8 +85,7 @@ describe.skipIf(!haveChromium)("the hosted payment page in a browser", () => {
   }
 
   async function opened(url: string): Promise<Page> {
-    const page = await context.newPage();
-    onTestFinished(() => page.close());
+    const page = await emptyPage();
     await page.goto(url);
     return page;
   }

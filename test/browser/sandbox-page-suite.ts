@@ -1,21 +1,15 @@
-import type { BrowserContext, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
 import { merchantForTest } from "../simulator/gateway/merchant-for-test.ts";
 import { eventually, generate, sandboxForTest } from "../simulator/gateway/sandbox-for-test.ts";
-import { browserForSuite, haveChromium } from "./chromium.ts";
+import { browserForSuite, haveChromium, pageForSuite } from "./chromium.ts";
 import { hardToUse, sizes } from "./readable.ts";
 
 describe.skipIf(!haveChromium)("the sandbox's page for the operator", () => {
-  let context: BrowserContext;
-  const browser = browserForSuite();
-  beforeAll(async () => {
-    if (haveChromium) context = await browser().newContext();
-  });
-  afterAll(() => context?.close());
+  const emptyPage = pageForSuite(browserForSuite());
 
   async function opened(url: string): Promise<Page> {
-    const page = await context.newPage();
-    onTestFinished(() => page.close());
+    const page = await emptyPage();
     await page.goto(url);
     return page;
   }
