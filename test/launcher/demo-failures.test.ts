@@ -10,7 +10,12 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { paySample } from "../../src/launcher/demo/sample-payment.ts";
+import { type DemoSetup, readDemoSetup } from "../../src/launcher/demo/settings.ts";
+import { installationAt } from "../../src/shared/process/installation.ts";
+import { systemClock } from "../../src/shared/time.ts";
 import { demoFolder } from "../support/demo-folder.ts";
+import { recordedOutput } from "../support/recorded-output.ts";
 import { TemporaryCheckout } from "./fixtures/temporary-checkout.ts";
 
 // Real processes on a machine that others use too.
@@ -32,25 +37,31 @@ const wholeDemo = ["tp-manager", "supervisor", "simulator/terminal", "simulator/
 
 test("a sample payment with a wrong answer fails the demo with the reason", async () => {
   const data = await demoFolder(join(checkout.home, "fails"));
-  const demo = async (answer: object) => {
+  const answerWith = (answer: object): void =>
     writeFileSync(join(data, "payment-answer.json"), JSON.stringify(answer));
-    const { code, err } = await checkout.launch("--demo", "--data", data);
-    return { code, err };
-  };
-  expect(await demo({ ...good, status: "Declined" })).toEqual({
+  answerWith({ ...good, status: "Declined" });
+  const { code, err } = await checkout.launch("--demo", "--data", data);
+  expect({ code, err }).toEqual({
     code: 69,
     err: "The sample payment is not as it must be: its status is Declined\n",
   });
-  expect((await demo({ ...good, notificationGatewaySent: false })).err).toContain(
+  // The demo runs now: this process makes its further payments.
+  const setup = readDemoSetup(data) as DemoSetup;
+  const context = { ...installationAt(data), clock: systemClock, output: recordedOutput([]) };
+  const pay = (answer: object): Promise<void> => {
+    answerWith(answer);
+    return paySample(context, setup);
+  };
+  await expect(pay({ ...good, notificationGatewaySent: false })).rejects.toThrow(
     "notificationGatewaySent: false",
   );
   const error = { code: "TERMINAL_IN_DOUBT", message: "An earlier payment is in doubt." };
   const receipt = { primaryAccountNumber: "" };
-  expect((await demo({ status: "Failed", error, receipt })).err).toMatch(
+  await expect(pay({ status: "Failed", error, receipt })).rejects.toThrow(
     /it was refused: TERMINAL_IN_DOUBT, An earlier payment.*about 3 minutes/,
   );
-  expect((await demo({ something: "else" })).err).toContain("the answer is not a payment's");
-  expect((await demo(good)).err).toContain("the sandbox has 0 orders with this orderId");
+  await expect(pay({ something: "else" })).rejects.toThrow("the answer is not a payment's");
+  await expect(pay(good)).rejects.toThrow("the sandbox has 0 orders with this orderId");
 });
 
 // One demo, on which every test goes on from the one before.
