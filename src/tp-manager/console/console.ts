@@ -3,8 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../shared/catalog/errors.ts";
 import { type ApiOptions, createInstance, openCalls } from "../http/app.ts";
 import { checked } from "../http/body/input.ts";
-import { refuseLogin } from "../http/door/access.ts";
-import { Credentials } from "../http/door/credentials.ts";
+import { Credentials, refuseLogin } from "../http/door/access.ts";
 import { pageLimits } from "../http/door/server-limits.ts";
 import {
   installSessionDoor,

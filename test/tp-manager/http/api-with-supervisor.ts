@@ -6,7 +6,7 @@ import { startIpcServer } from "../../../src/shared/ipc/server.ts";
 import { createLogger } from "../../../src/shared/process/logger.ts";
 import { systemClock } from "../../../src/shared/time.ts";
 import { supervisorHandlers } from "../../../src/supervisor/intake/message-handlers.ts";
-import type { Pair } from "../../../src/tp-manager/http/door/credentials.ts";
+import type { Pair } from "../../../src/tp-manager/http/door/access.ts";
 import { FailureDelay } from "../../../src/tp-manager/http/door/failure-delay.ts";
 import { GatewayOperations } from "../../../src/tp-manager/supervisor/gateway-operations.ts";
 import { type Poll, returnPoll } from "../../../src/tp-manager/supervisor/polls.ts";

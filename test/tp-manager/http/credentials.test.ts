@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Credentials } from "../../../src/tp-manager/http/door/credentials.ts";
-import { isOurHost } from "../../../src/tp-manager/http/door/origin-check.ts";
+import { Credentials, isOurHost } from "../../../src/tp-manager/http/door/access.ts";
 
 const headerOf = (text: string): string => `Basic ${Buffer.from(text).toString("base64")}`;
 const kiosk = { login: "kiosk", password: "secret" };

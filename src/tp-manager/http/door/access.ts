@@ -1,10 +1,17 @@
+import { hash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 import basicAuth from "@fastify/basic-auth";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import { isActing } from "../call.ts";
-import { Credentials, type Pair, type Role } from "./credentials.ts";
 import type { FailureDelay } from "./failure-delay.ts";
-import { isAllowedOrigin, isOurHost } from "./origin-check.ts";
+
+export type Role = "kiosk" | "operator";
+
+export interface Pair {
+  readonly login: string;
+  readonly password: string;
+}
 
 /** The headers of every answer: no other site may store, frame, sniff or read the answer. */
 export const securityHeaders = {
@@ -129,4 +136,102 @@ function isPreflight({ method, headers }: FastifyRequest): boolean {
     headers.origin !== undefined &&
     headers["access-control-request-method"] !== undefined
   );
+}
+
+/**
+ * Whether the Host header names this machine and the server's port. A page whose name resolves to
+ * 127.0.0.1 (DNS rebinding) still sends its own name here.
+ */
+export function isOurHost(host: string | undefined, port: number): boolean {
+  const parts = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d{1,5}))?$/i.exec(host ?? "");
+  return parts !== null && Number(parts[2] ?? 80) === port;
+}
+
+/**
+ * Whether a browser may make this request. Programs send none of these headers. A page must be
+ * same-origin or of a listed origin; other ports of localhost are foreign too.
+ *
+ * `Sec-Fetch-Site: none` stands for the address bar, and is only good for reading: any page of this
+ * machine can cause such a request, with the browser's remembered credentials, by a speculation
+ * rule, and any page at all by being opened from the address bar and redirecting here (both seen in
+ * Chromium).
+ */
+function isAllowedOrigin(
+  { host, origin, "sec-fetch-site": site, "sec-purpose": purpose }: IncomingHttpHeaders,
+  allowed: readonly string[],
+  acting: boolean,
+): boolean {
+  // A browser sends `Sec-Purpose` if it fetches a page before anybody asks for the page.
+  if (purpose !== undefined) return false;
+  if (origin !== undefined) {
+    return origin === `http://${host}` || allowed.includes(origin);
+  }
+  if (site === "none") return !acting;
+  return site === undefined || site === "same-origin";
+}
+
+/**
+ * Whether a page of this very port sent the request: not a program, nor a page of another port or a
+ * listed origin. A browser sends `Origin` with a form or login; with a request that reads, it sends
+ * `Origin` or `Sec-Fetch-Site: same-origin`.
+ */
+export function isOwnPage(
+  { host, origin, "sec-fetch-site": site, "sec-purpose": purpose }: IncomingHttpHeaders,
+  needsOrigin: boolean,
+): boolean {
+  if (purpose !== undefined) return false;
+  if (site !== undefined && site !== "same-origin") return false;
+  if (origin !== undefined) return origin === `http://${host}`;
+  return !needsOrigin && site === "same-origin";
+}
+
+/** The digests of one role's login and password, and of the header made of them. */
+interface Known {
+  readonly role: Role;
+  readonly pair: Buffer;
+  readonly header: Buffer;
+}
+
+/** Checks Basic credentials in constant time. */
+export class Credentials {
+  readonly #known: readonly Known[];
+
+  constructor(kiosk: Pair, operator: Pair | undefined) {
+    this.#known = [knownOf("kiosk", kiosk), ...(operator ? [knownOf("operator", operator)] : [])];
+  }
+
+  /**
+   * Returns the role whose right `Authorization` header in its usual form equals this header byte
+   * by byte. Undefined: the header has to be decoded, and may still be right.
+   */
+  roleOfHeader(header = ""): Role | undefined {
+    return this.#roleOf("header", header);
+  }
+
+  /** Returns the role of a login and password; undefined: they are wrong. */
+  roleOf(login: string, password: string): Role | undefined {
+    return this.#roleOf("pair", JSON.stringify([login, password]));
+  }
+
+  #roleOf(kind: "pair" | "header", given: string): Role | undefined {
+    const digest = hash("sha256", given, "buffer");
+    let role: Role | undefined;
+    // Every role is compared, so that the time taken does not show which role's login is similar.
+    for (const one of this.#known) if (timingSafeEqual(one[kind], digest)) role = one.role;
+    return role;
+  }
+}
+
+/** Stands for the digest of a header that must always be decoded; no header has this digest. */
+const noDigest = Buffer.alloc(32);
+
+function knownOf(role: Role, { login, password }: Pair): Known {
+  const header = `Basic ${Buffer.from(`${login}:${password}`).toString("base64")}`;
+  // A login with a colon, or a control character, makes a header that must be decoded.
+  const isPlain = !login.includes(":") && !/\p{Cc}/u.test(login + password);
+  return {
+    role,
+    pair: hash("sha256", JSON.stringify([login, password]), "buffer"),
+    header: isPlain ? hash("sha256", header, "buffer") : noDigest,
+  };
 }

@@ -3,9 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../../../shared/catalog/errors.ts";
 import type { Clock, Timer } from "../../../shared/time.ts";
-import { checkHost, securityHeaders } from "./access.ts";
-import type { Role } from "./credentials.ts";
-import { isOwnPage } from "./origin-check.ts";
+import { checkHost, isOwnPage, type Role, securityHeaders } from "./access.ts";
 
 /** The time without a touch of key or pointer after which a session is over. */
 export const SESSION_IDLE_MS = 15 * 60_000;
