@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 
 interface ConnectionLimits {
@@ -35,6 +35,18 @@ export class Connections {
 
   get size(): number {
     return this.#all.size;
+  }
+
+  /** Limits and counts the connections of a server from now on; a server may be one of several. */
+  watch(server: Server): void {
+    // A connection too many is destroyed before anything is read: no request can begin on it.
+    server.prependListener("connection", (socket: Duplex) => {
+      if (!this.admit(socket)) socket.destroy();
+    });
+    // This listener runs first, so that the others know each request that has begun.
+    server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
+      this.begin(response),
+    );
   }
 
   /** Accepts a connection; false: the server stops, or is full of authenticated requests. */

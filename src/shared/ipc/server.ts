@@ -93,13 +93,12 @@ export async function startIpcServer<M extends Messages>(
 
   const limits = { requestTimeout: REQUEST_MS_MAX, headersTimeout: REQUEST_MS_MAX };
   const server = createServer(limits, (request, response) => {
-    connections.begin(response);
     const answered = answer(request)
       .then(sendable)
       .catch((error: unknown) => sendable(faultOf(error, request, log)));
     void answered.then((done) => send(response, done, isClosing));
   });
-  server.on("connection", (socket) => connections.admit(socket));
+  connections.watch(server);
   server.listen(address);
   await once(server, "listening");
   if (process.platform !== "win32") chmodSync(address, 0o600);

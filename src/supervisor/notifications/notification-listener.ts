@@ -77,13 +77,7 @@ export async function startNotificationListener(parts: ListenerParts) {
     },
   );
   server.maxHeadersCount = HEADERS_MAX;
-  // A connection over the limit is destroyed before anything is read from it.
-  server.prependListener("connection", (socket: Socket) => {
-    if (!connections.admit(socket)) socket.destroy();
-  });
-  server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
-    connections.begin(response),
-  );
+  connections.watch(server);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(cannotListen(host, port, error)));
     server.listen(port, host, BACKLOG, resolve);

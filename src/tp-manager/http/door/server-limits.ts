@@ -51,14 +51,7 @@ export function harden(server: Server, connections: Connections): void {
   server.headersTimeout = HEADERS_ARRIVAL_MAX_MS;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.maxHeadersCount = HEADERS_MAX;
-  // A connection too many is destroyed before anything is read: no request can begin on it.
-  server.prependListener("connection", (socket: Duplex) => {
-    if (!connections.admit(socket)) socket.destroy();
-  });
-  // This listener runs first, so that refuseUnparsed knows each request that has begun.
-  server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
-    connections.begin(response),
-  );
+  connections.watch(server);
   // The method CONNECT is refused; an Expect header other than 100-continue is ignored.
   server.on("connect", (_request: IncomingMessage, socket: Duplex) =>
     refuseOnSocket(socket, "METHOD_NOT_ALLOWED"),
