@@ -46,11 +46,3 @@ export const RECEIPT_AMOUNT_DIGITS = 8;
 export const emptyReceipt: Receipt = Object.freeze(
   Object.fromEntries(receiptFields.map((field) => [field, ""])) as Receipt,
 );
-
-/** Returns an expiry YYMM as YYMMDD with the last day of the month, as EMV does; "": no month. */
-export function expiryYymmdd(yymm: string | undefined): string {
-  if (!yymm || !/^\d\d(0[1-9]|1[0-2])$/.test(yymm)) return "";
-  const year = 2000 + Number(yymm.slice(0, 2));
-  const lastDay = new Date(year, Number(yymm.slice(2, 4)), 0).getDate();
-  return `${yymm}${lastDay}`;
-}

@@ -101,7 +101,7 @@ const rules: readonly Rule[] = [
     from: /^src\/tp-manager\/terminal\/one-way\//,
     may: within(
       "shared/",
-      "tp-manager/terminal/(terminal|fallback-ticket)[.]ts$",
+      "tp-manager/terminal/(terminal|report-fields)[.]ts$",
       "tp-manager/terminal/(transport|one-way)/",
     ),
     because: "what drivers of one-way terminals share knows no protocol",
@@ -111,7 +111,7 @@ const rules: readonly Rule[] = [
     may: (protocol) =>
       within(
         "shared/",
-        "tp-manager/terminal/(terminal|driver|fallback-ticket)[.]ts$",
+        "tp-manager/terminal/(terminal|driver|report-fields)[.]ts$",
         `tp-manager/terminal/(transport|one-way|${protocol})/`,
         `(${leafOf.get(protocol) ?? protocol}|tp-manager/terminal/${leafOf.get(protocol)}/link)/`,
       ),

@@ -341,7 +341,7 @@ export interface TransactionReport {
   /** Present when the result carries the number of our cash register. */
   readonly isOurRegister?: true;
   readonly receipt: Receipt;
-  /** A printable ticket made from the other fields (see fallback-ticket.ts). */
+  /** A printable ticket made from the other fields (see report-fields.ts). */
   readonly fallbackTicket: string;
 }
 

@@ -14,9 +14,9 @@ import {
 } from "../../../concert/index.ts";
 import { maskPan, maskPansInText } from "../../../shared/masking/mask.ts";
 import { ticketOfLines } from "../../../shared/masking/printed-lines.ts";
-import { expiryYymmdd } from "../../../shared/receipt.ts";
 import type { Messages, Reading } from "../one-way/dialogue.ts";
 import { type Result, resultReport } from "../one-way/result-report.ts";
+import { expiryYymmdd } from "../report-fields.ts";
 import type { PaymentOrder } from "../terminal.ts";
 
 export interface CaisseApOptions {

@@ -1,6 +1,6 @@
 import { currencyOf } from "../../../shared/money.ts";
 import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../shared/receipt.ts";
-import { fallbackTicket } from "../fallback-ticket.ts";
+import { fallbackTicket } from "../report-fields.ts";
 import { emptyReport, type PaymentOrder, type TransactionReport } from "../terminal.ts";
 
 type Given = "good" | "resultCode" | "resultText" | "reason" | "amountMinor" | "currencyNumeric";

@@ -1,10 +1,5 @@
 import { type CurrencyCodeRecord, number as findCurrency } from "currency-codes";
-import {
-  emptyReceipt,
-  expiryYymmdd,
-  RECEIPT_AMOUNT_DIGITS,
-  type Receipt,
-} from "../../../../shared/receipt.ts";
+import { emptyReceipt, RECEIPT_AMOUNT_DIGITS, type Receipt } from "../../../../shared/receipt.ts";
 import { findTags, type Message, type TagName, tagValue, toHex } from "../../../../zvt/index.ts";
 import {
   cardTypeName,
@@ -14,7 +9,7 @@ import {
   resultCode,
   resultText,
 } from "../../../../zvt/tables/result-codes.ts";
-import { fallbackTicket } from "../../fallback-ticket.ts";
+import { expiryYymmdd, fallbackTicket } from "../../report-fields.ts";
 import type { AbortReason, TransactionReport } from "../../terminal.ts";
 
 interface ReportContext {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { expiryYymmdd, receiptFields } from "../../../../../src/shared/receipt.ts";
+import { receiptFields } from "../../../../../src/shared/receipt.ts";
+import { expiryYymmdd } from "../../../../../src/tp-manager/terminal/report-fields.ts";
 import {
   clockOffsetMs,
   transactionReport,

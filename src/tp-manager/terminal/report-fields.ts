@@ -39,3 +39,11 @@ function amountText({
   const digits = Number(receipt.currencyFractionPart || 2);
   return `${formatMajor(amountMinor, digits)} ${receipt.currencyAlphaCode}`.trim();
 }
+
+/** Returns an expiry YYMM as YYMMDD with the last day of the month, as EMV does; "": no month. */
+export function expiryYymmdd(yymm: string | undefined): string {
+  if (!yymm || !/^\d\d(0[1-9]|1[0-2])$/.test(yymm)) return "";
+  const year = 2000 + Number(yymm.slice(0, 2));
+  const lastDay = new Date(year, Number(yymm.slice(2, 4)), 0).getDate();
+  return `${yymm}${lastDay}`;
+}
