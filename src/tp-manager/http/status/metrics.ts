@@ -118,7 +118,7 @@ export class Metrics {
   }
 
   /** Measures the time until a step of an attempt, when the journal has written the step. */
-  step(attempt: Attempt, { kind, atMs }: AttemptStep): void {
+  readonly step = (attempt: Attempt, { kind, atMs }: AttemptStep): void => {
     const { transactionId, startedAtMs } = attempt;
     const seconds = (fromMs: number): number => Math.max(0, atMs - fromMs) / 1000;
     if (kind === "report" || kind === "approved") {
@@ -134,7 +134,7 @@ export class Metrics {
       this.#phases.observe({ phase: "completion" }, seconds(reportedAtMs));
       this.#phases.observe({ phase: "whole" }, seconds(startedAtMs));
     });
-  }
+  };
 
   answered(method: string, route: string, status: number, ms: number): void {
     // Other methods share one label, so that wrong requests cannot create series without end.

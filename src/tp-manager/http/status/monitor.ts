@@ -32,7 +32,7 @@ export class Monitor {
         this.#prompt = undefined;
       }
     });
-    journal.attempts.onStep = (attempt, step) => this.metrics.step(attempt, step);
+    journal.attempts.onStep = this.metrics.step;
   }
 
   health(): Promise<Health> {
