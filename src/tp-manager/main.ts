@@ -84,7 +84,7 @@ await runProgram("tp-manager", STOP_DEADLINE_MS, start, { added: protocolPart, c
 async function start(context: ProgramContext): Promise<void> {
   const { config, installation, log, clock, onStop } = context;
   const owned = ownedBy(context);
-  const probation = probationOf(context);
+  const { probation, ongoing } = probationOf(context);
   const journalPath = join(installation.dataDirectory, "journal.db");
   const journal = openJournal(context, journalPath);
   const hub = new EventHub(journal.events, clock, log.child({ area: "events" }));
@@ -103,7 +103,7 @@ async function start(context: ProgramContext): Promise<void> {
   const deliveries = owned("delivery poll", deliveryPoll(handOffs, supervisor, clock, handOffLog));
   const stores = { ...journal, guard, matcher };
   const own = { settings: settingsOf(context), setup: setupOf(config) };
-  const payments = { ...stores, probation, clock, log: areaLog("payments"), ...own };
+  const payments = { ...stores, probation: ongoing, clock, log: areaLog("payments"), ...own };
   const news = { announce: hub.announce, settled: () => handOff.nudge() };
   const arbiter = new TerminalArbiter({ ...payments, terminal: driver, ...news });
   const orders = new Orders({ ...payments, arbiter, handOff });
@@ -158,13 +158,14 @@ function checkStore({ dataDirectory }: Installation): void {
   journal.close();
 }
 
-function probationOf(context: ProgramContext): Probation {
+/** Returns the probation, also as `ongoing` if it is on; one that is off never begins. */
+function probationOf(context: ProgramContext) {
   const { installation, clock, log } = context;
   const probation = ownedBy(context)("probation", new Probation(installation.dataDirectory, clock));
-  if (!probation.isOn) return probation;
+  if (!probation.isOn) return { probation };
   log.info("the new version is being tested after an update; no payment begins meanwhile");
   void probation.over.then(() => log.info("the test of the new version has ended"));
-  return probation;
+  return { probation, ongoing: probation };
 }
 
 function openJournal({ clock, onStop }: ProgramContext, path: string): Journal {
