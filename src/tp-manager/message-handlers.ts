@@ -57,7 +57,7 @@ export function tpManagerHandlers(parts: HandlerParts): Handlers<typeof tpManage
           terminalId: identity.terminalId,
           status: status?.detail ?? link,
           sinceMs: Date.parse(watch.now.since),
-          otherRegister: arbiter.oneWay.learned.refuted("echoes-register"),
+          otherRegister: arbiter.oneWay?.learned.refuted("echoes-register") === true,
           ...parts.matcher.takenForGranted(state),
         },
         payments: { ...payments(), asking: arbiter.inquiries.isAsking },

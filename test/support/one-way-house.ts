@@ -27,9 +27,9 @@ export function unasked(
 ): House & { told(change: Partial<TransactionReport>): boolean } {
   const terminal = new ScriptedTerminal();
   const capabilities = { ...terminal.capabilities, lastTransaction: false };
-  const at = house(path, Object.assign(terminal, { capabilities }));
   let take = (_told: OneWayResult): boolean => false;
   Object.assign(terminal, {
+    capabilities,
     cancel: undefined,
     takeLateResults: (listener: typeof take) => {
       take = listener;
@@ -37,6 +37,7 @@ export function unasked(
     last: { kind: "not-told", why: "cannot be asked" },
     baseline: { ...terminal.baseline, last: { kind: "not-told", why: "cannot be asked" } },
   });
+  const at = house(path, terminal);
   at.start();
   const told = (change: Partial<TransactionReport>) =>
     take(toldNow(report({ ...nameless, ...change })));

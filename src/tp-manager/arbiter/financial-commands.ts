@@ -24,7 +24,8 @@ export interface CommandParts extends ArbiterTools {
   readonly recovery: Recovery;
   /** Called with the terminal's last stored transaction, which the next command would hide. */
   readonly noteStored: (now: Baseline) => void;
-  readonly oneWay: OneWay;
+  /** undefined: the terminal is no one-way terminal. */
+  readonly oneWay: OneWay | undefined;
   readonly reconciler: Reconciler;
 }
 
@@ -77,7 +78,7 @@ export class FinancialCommands {
         const end = await this.#ended(begun, run.writer, finished, payment.ended);
         reconciler.sold(end);
         log.info(about, `the payment ended in the phase ${end.state.phase}`);
-        return oneWay.decisiveAfter(end);
+        return oneWay?.decisiveAfter(end) ?? end;
       },
       refused: payment.refused,
     });

@@ -69,7 +69,6 @@ export class OneWay {
 
   /** Returns the report, with what in it contradicts the request or an earlier result. */
   withContradictions(report: TransactionReport, running?: Attempt): TransactionReport {
-    if (!this.#parts.terminal.capabilities.cannotRefuse) return report;
     const before = running && "last" in running.state ? running.state.last?.report : undefined;
     return contradicting(report, this.learned, before);
   }
@@ -79,8 +78,7 @@ export class OneWay {
    * Does not throw when the journal fails, because the next result shows the same facts again.
    */
   learn(report: TransactionReport): void {
-    const { log, terminal } = this.#parts;
-    if (!terminal.capabilities.cannotRefuse || report.resultCode === null) return;
+    if (report.resultCode === null) return;
     try {
       const { learned } = this;
       if (namesOurs(report)) learned.saw(echoFact(report));
@@ -91,7 +89,7 @@ export class OneWay {
     } catch (error) {
       if (error instanceof BrokenInvariant) throw error;
       const text = "could not write to the journal what a result shows of the terminal";
-      log.warn({ err: error }, text);
+      this.#parts.log.warn({ err: error }, text);
     }
   }
 
@@ -102,15 +100,13 @@ export class OneWay {
    */
   settled({ state: before, transactionId, request }: Attempt, { state }: Attempt): void {
     const { learned } = this;
-    const { terminal, terminalLog } = this.#parts;
     const own = "last" in before ? before.last?.report : undefined;
     if (isCharged(state) && own?.contradicts?.includes("register number")) {
       learned.contradicted("echoes-register");
     }
-    if (!terminal.capabilities.cannotRefuse) return;
     const isGood = isCharged(state);
     const chargedMinor = isGood ? state.report.amountMinor : request.amountMinor;
-    const kept = terminalLog.unmatchedSince(transactionId).map((one) => one.report);
+    const kept = this.#parts.terminalLog.unmatchedSince(transactionId).map((one) => one.report);
     const report = [...(own ? [own] : []), ...kept].findLast(
       (one) =>
         one.resultCode !== null &&
@@ -207,7 +203,6 @@ export class OneWay {
    */
   decisiveAfter(end: Attempt): Attempt {
     const { terminal, attempts } = this.#parts;
-    if (!terminal.takeLateResults) return end;
     terminal.endWritten?.();
     if (!isNotCharged(end.state)) return end;
     return storage(() => attempts.latest(end.request.orderId) ?? end, "unknown");

@@ -28,12 +28,14 @@ import type { ArbiterTools } from "./arbiter-parts.ts";
 import { alarmDifference, alarmMismatch } from "./corrections.ts";
 import type { OneWay } from "./one-way.ts";
 
+type RunParts = ArbiterTools & { readonly oneWay: OneWay | undefined };
+
 /**
  * Runs one payment on the terminal, from the write-ahead record to the outcome: passes the
  * terminal's messages to the payment machine and writes every new state before the next step.
  */
 export class PaymentRun {
-  readonly #parts: ArbiterTools & { readonly oneWay: OneWay };
+  readonly #parts: RunParts;
   readonly writer: AttemptWriter;
   /** Resolves when a two-phase sale is approved and waits for the decision about the goods. */
   readonly approved = Promise.withResolvers<Attempt>();
@@ -42,7 +44,7 @@ export class PaymentRun {
   /** Whether the terminal has ended the payment, so that no decision can reach it. */
   #isOver = false;
 
-  constructor(attempt: Attempt, parts: ArbiterTools & { readonly oneWay: OneWay }) {
+  constructor(attempt: Attempt, parts: RunParts) {
     this.#parts = parts;
     this.writer = new AttemptWriter(attempt, parts);
   }
@@ -76,12 +78,12 @@ export class PaymentRun {
         },
         {
           report: (received) => {
-            const report = oneWay.withContradictions(received, this.writer.attempt);
+            const report = oneWay?.withContradictions(received, this.writer.attempt) ?? received;
             const reply = this.#report(report);
-            oneWay.learn(report);
+            oneWay?.learn(report);
             return reply;
           },
-          concerns: (result) => oneWay.isOf(this.writer.attempt, result),
+          ...(oneWay && { concerns: (result) => oneWay.isOf(this.writer.attempt, result) }),
           ...observe(this.writer),
         },
       );

@@ -20,7 +20,7 @@ const PROBE = "recovery-look";
 /** The kinds of events which show that the terminal itself had ended its command. */
 const heardEnds = ["end-completed", "end-aborted"];
 
-type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay };
+type RecoveryParts = ArbiterTools & { readonly oneWay: OneWay | undefined };
 
 /**
  * Finds out what became of attempts in doubt, without repeating a financial command
@@ -43,7 +43,7 @@ export class Recovery {
     const { attempts, oneWay } = this.#parts;
     for (const attempt of attempts.unfinished()) {
       if (isRunning(attempt.state)) this.#interrupt(attempt, [], { unwritten: true });
-      else oneWay.endStored(attempt);
+      else oneWay?.endStored(attempt);
       void this.recover(attempt.transactionId);
     }
   }
@@ -172,7 +172,7 @@ export class Recovery {
    * it. Returns the attempt if it is in doubt.
    */
   #endUnwritten(attempt: Attempt, unwritten: WrittenEvent[]): Attempt | undefined {
-    if (inDoubtStateOf(attempt)) return this.#parts.oneWay.endStored(attempt);
+    if (inDoubtStateOf(attempt)) return this.#parts.oneWay?.endStored(attempt) ?? attempt;
     return isRunning(attempt.state) ? this.#interrupt(attempt, unwritten) : undefined;
   }
 
@@ -182,7 +182,8 @@ export class Recovery {
     how: { readonly unwritten?: true } = {},
   ): Attempt {
     const writer = new AttemptWriter(attempt, this.#parts, unwritten);
-    return this.#parts.oneWay.endStored(writer.advance({ input: "interrupted", ...how }));
+    const interrupted = writer.advance({ input: "interrupted", ...how });
+    return this.#parts.oneWay?.endStored(interrupted) ?? interrupted;
   }
 
   #conclude(before: Attempt, conclusion: Conclusion, probe: Probe | null): void {

@@ -54,8 +54,11 @@ export class TerminalArbiter {
   readonly identityCheck: Pick<IdentityCheck, "accept" | "replaced">;
   /** The terminal's last status. Asking for the status takes no lease. */
   readonly lastAnswer: Pick<LastAnswer, "ask" | "kept">;
-  /** What a one-way terminal has shown, and the orders with which its results could be confused. */
-  readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned">;
+  /**
+   * What a one-way terminal has shown, and the orders with which its results could be confused;
+   * undefined: the terminal is no one-way terminal.
+   */
+  readonly oneWay: Pick<OneWay, "ambiguousOrders" | "learned"> | undefined;
   readonly recovery: Pick<Recovery, "recover">;
   readonly unmatched: Pick<Unmatched, "lateReport">;
   readonly commands: FinancialCommands;
@@ -79,7 +82,7 @@ export class TerminalArbiter {
     const lastAnswer = new LastAnswer({ ...parts, lease });
     const tools = { ...parts, ...parts.settings, inquiries, lease, lastAnswer };
     const identityCheck = new IdentityCheck(tools);
-    const oneWay = new OneWay(tools);
+    const oneWay = parts.terminal.takeLateResults && new OneWay(tools);
     const recovery = new Recovery({ ...tools, oneWay });
     const unmatched = new Unmatched(tools);
     const reconciler = new Reconciler(tools);
@@ -94,7 +97,7 @@ export class TerminalArbiter {
     this.inquiries = viewOf(inquiries, ...ofInquiries);
     this.identityCheck = viewOf(identityCheck, "accept", "replaced");
     this.lastAnswer = viewOf(lastAnswer, "ask", "kept");
-    this.oneWay = viewOf(oneWay, "ambiguousOrders", "learned");
+    this.oneWay = oneWay && viewOf(oneWay, "ambiguousOrders", "learned");
     this.recovery = viewOf(recovery, "recover");
     this.unmatched = viewOf(unmatched, "lateReport");
     this.commands = new FinancialCommands(used);
@@ -113,11 +116,13 @@ export class TerminalArbiter {
     reconciler.begin();
     recovery.begin();
     unmatched.begin();
-    if (terminal.takeLateResults) oneWay.begin();
-    terminal.takeLateResults?.((result) => {
-      probation?.received();
-      return oneWay.take(result);
-    });
+    if (oneWay) {
+      oneWay.begin();
+      terminal.takeLateResults?.((result) => {
+        probation?.received();
+        return oneWay.take(result);
+      });
+    }
     this.#keepEvidence();
     void probation?.over.then(() => this.#keepEvidence());
   }
@@ -166,14 +171,15 @@ export class TerminalArbiter {
     attempt: Attempt,
     decision: Omit<Extract<AttemptInput, { input: "settled" }>, "input">,
   ): Attempt {
+    const { oneWay } = this.#parts;
     const writer = new AttemptWriter(attempt, this.#parts);
     const settled = storage(() => writer.advance({ input: "settled", ...decision }), "no");
-    storage(() => this.#parts.oneWay.settled(attempt, settled), "unknown");
+    storage(() => oneWay?.settled(attempt, settled), "unknown");
     const { report: _, ...detail } = decision;
     writer.log("warn", detail, "an operator settled the attempt");
     this.#parts.inquiries.reconsider();
     this.#parts.settled();
-    return this.#parts.oneWay.decisiveAfter(settled);
+    return oneWay?.decisiveAfter(settled) ?? settled;
   }
 
   /** Forbids the driver to change the terminal's storage while a question about it is open. */

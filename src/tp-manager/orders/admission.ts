@@ -64,8 +64,8 @@ export function assertDistinguishable(
   { amountMinor }: PaymentRequest,
   arbiter: TerminalArbiter,
 ): void {
-  const refused = storage(() => arbiter.oneWay.ambiguousOrders, "unknown");
-  const same = refused.find(({ request }) => request.amountMinor === amountMinor);
+  const refused = storage(() => arbiter.oneWay?.ambiguousOrders, "unknown");
+  const same = refused?.find(({ request }) => request.amountMinor === amountMinor);
   if (!same) return;
   const { orderId } = same.request;
   const message =

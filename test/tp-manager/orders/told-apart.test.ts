@@ -101,7 +101,7 @@ describe("a kiosk with one price at a terminal whose results name no payment", (
       ["sales-without-order", "1 unmatched transaction"],
       ["amounts-refused", says],
     ]);
-    const refused = at.arbiter.oneWay.ambiguousOrders.map(({ request }) => request.orderId);
+    const refused = at.arbiter.oneWay?.ambiguousOrders.map(({ request }) => request.orderId);
     expect(refused).toEqual(["B-1", "A-1"]);
     expect(errorTable.TERMINAL_IN_DOUBT.action).toContain("an operator settles it");
   });

@@ -65,13 +65,15 @@ export function ownConditions({
     handOver: handOff.trouble,
     refusedHandOffs: handOffs.countRefused(),
     standingAtGateway: handOffs.standingAtGateway(clock.now() - STANDING_MS, STANDING_MAX),
-    refusedAmounts: arbiter.oneWay.ambiguousOrders.slice(0, STANDING_MAX).map(({ request }) => {
-      const { orderId, amountMinor, currency } = request;
-      return {
-        orderId,
-        amount: `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`,
-      };
-    }),
+    refusedAmounts: (arbiter.oneWay?.ambiguousOrders ?? [])
+      .slice(0, STANDING_MAX)
+      .map(({ request }) => {
+        const { orderId, amountMinor, currency } = request;
+        return {
+          orderId,
+          amount: `${formatMajor(amountMinor, currency.exponent)} ${currency.alpha}`,
+        };
+      }),
     unmatched: acknowledged.waiting("unmatched"),
     differences: acknowledged.waiting("difference"),
     unreadCharges: answers.unreadCharges(),
