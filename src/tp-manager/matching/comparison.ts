@@ -121,8 +121,8 @@ export const anyTerminal: TerminalIdentity = {
 
 /** Whether two identities can be of one terminal: no serial number or terminal id differs. */
 export function sameTerminal(a: TerminalIdentity, b: TerminalIdentity): boolean {
-  const differs = (x: string, y: string): boolean => x !== "" && y !== "" && x !== y;
-  return !differs(a.serialNumber, b.serialNumber) && !differs(a.terminalId, b.terminalId);
+  const serialNumbers = agreement(a.serialNumber, b.serialNumber, Object.is);
+  return ![serialNumbers, agreement(a.terminalId, b.terminalId, Object.is)].includes("differ");
 }
 
 /** The greatest receipt number, which has four digits (docs/zvt.md 9.4). */

@@ -62,9 +62,9 @@ export function assertHolds(
  */
 export function assertDistinguishable(
   { amountMinor }: PaymentRequest,
-  arbiter: TerminalArbiter,
+  { oneWay }: TerminalArbiter,
 ): void {
-  const refused = storage(() => arbiter.oneWay?.ambiguousOrders, "unknown");
+  const refused = oneWay && storage(() => oneWay.ambiguousOrders, "unknown");
   const same = refused?.find(({ request }) => request.amountMinor === amountMinor);
   if (!same) return;
   const { orderId } = same.request;

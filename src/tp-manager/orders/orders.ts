@@ -72,10 +72,13 @@ interface RunningOrder {
  */
 export class Orders {
   readonly #parts: OrderParts;
+  readonly #answerMs: number;
   #running: RunningOrder | undefined;
 
   constructor(parts: OrderParts) {
+    const { paymentTimeoutMs, graceMs } = parts.settings;
     this.#parts = parts;
+    this.#answerMs = paymentTimeoutMs + graceMs;
   }
 
   /**
@@ -343,11 +346,6 @@ export class Orders {
     await within(this.#parts.clock, "late report of a repeated order", this.#answerMs, asked);
     const late = this.#lateReportOf(orderId);
     if (late) throw late;
-  }
-
-  get #answerMs(): number {
-    const { paymentTimeoutMs, graceMs } = this.#parts.settings;
-    return paymentTimeoutMs + graceMs;
   }
 
   /** Probes the terminal for an attempt in doubt, and waits for as long as an answer may take. */
