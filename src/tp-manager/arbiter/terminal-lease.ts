@@ -45,9 +45,12 @@ export class TerminalLease {
   readonly #terminal: HeldTerminal;
   readonly #inquiries: Inquiries;
   readonly #facts: ArbiterParts;
-  #begun = 0;
-  #current: Lease | undefined;
-  #closed = false;
+  /** The number of leases that were given since the start; only this class changes it. */
+  begun = 0;
+  /** The present lease, for the arbiter's own classes; only this class changes it. */
+  held: Lease | undefined;
+  /** Whether all new work is refused, because the connector stops; only this class changes it. */
+  closed = false;
 
   constructor(inquiries: Inquiries, facts: ArbiterParts) {
     this.#terminal = facts.terminal;
@@ -55,26 +58,11 @@ export class TerminalLease {
     this.#facts = facts;
   }
 
-  /** The present lease with the payment that runs, for the arbiter's own classes. */
-  get held(): Lease | undefined {
-    return this.#current;
-  }
-
   /** The work that has the terminal. `goodsUntilMs`: when its wait for a goods decision ends. */
   get current() {
-    if (!this.#current) return undefined;
-    const { what, orderId, run } = this.#current;
+    if (!this.held) return undefined;
+    const { what, orderId, run } = this.held;
     return { what, orderId, goodsUntilMs: run?.goodsAwaitedUntilMs };
-  }
-
-  /** The number of leases that were given since the start. */
-  get begun(): number {
-    return this.#begun;
-  }
-
-  /** Whether all new work is refused, because the connector stops. */
-  get closed(): boolean {
-    return this.#closed;
   }
 
   /** Whether a new version is on probation and so gives no lease (docs/updates.md 4.3). */
@@ -84,14 +72,14 @@ export class TerminalLease {
 
   /** Refuses every lease from now on with 503 `STOPPING`. */
   close(): void {
-    this.#closed = true;
+    this.closed = true;
   }
 
   /** Throws STOPPING, UPDATING or TERMINAL_BUSY when no lease can be given. */
   assertFree(): void {
     const closed = closedBy(this);
     if (closed) throw refusalBy(closed);
-    const { what, orderId } = this.#current ?? {};
+    const { what, orderId } = this.held ?? {};
     if (what === undefined) return;
     throw new AppError("TERMINAL_BUSY", `The terminal is busy with a ${what}.`, {
       details: orderId === undefined ? {} : { orderId },
@@ -130,11 +118,11 @@ export class TerminalLease {
     this.assertFree();
     const { promise: ended, resolve, reject } = Promise.withResolvers<Result>();
     const lease: Lease = { what, orderId, preparing: new AbortController(), run: undefined, ended };
-    this.#current = lease;
-    this.#begun += 1;
+    this.held = lease;
+    this.begun += 1;
     this.#carryOut(lease, work, terminal)
       .finally(() => {
-        this.#current = undefined;
+        this.held = undefined;
       })
       .then(resolve, reject);
     return ended;
@@ -170,7 +158,7 @@ export class TerminalLease {
   }
 
   async whenFree(): Promise<void> {
-    while (this.#current) await this.#current.ended.then(undefined, () => undefined);
+    while (this.held) await this.held.ended.then(undefined, () => undefined);
   }
 }
 /** A reason why a payment of a new order is refused now. */
