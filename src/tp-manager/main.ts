@@ -174,6 +174,7 @@ function openJournal({ clock, onStop }: ProgramContext, path: string): Journal {
     journal.statements.settle();
     journal.close();
   });
+  journal.statements.prepareAll();
   return journal;
 }
 

@@ -85,9 +85,10 @@ export class Journal {
     }
   }
 
-  /** Checks the whole database file for damage. Throws when the file is damaged. */
+  /** Checks the whole database file. Throws when the file is damaged or lacks a column. */
   assertWhole(): void {
     assertWhole(this.database);
+    this.statements.prepareAll();
   }
 
   /** Closes the file. Call {@link Statements.settle} first, or delayed writes are lost. */

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { openDatabase } from "../../../src/shared/store/sqlite.ts";
 import { migrations } from "../../../src/tp-manager/journal/database/migrations.ts";
 import { Journal } from "../../../src/tp-manager/journal/journal.ts";
@@ -14,4 +14,14 @@ test("a journal that lacks a table is refused, and its file is let go", () => {
   expect(() => new Journal(path)).toThrow("no such table");
   // The last connection that closes removes the write-ahead log.
   expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+test("a journal that lacks a column is found by the check of the whole file", () => {
+  const path = join(temporaryFolder(), "journal.db");
+  const database = openDatabase(path, migrations);
+  database.exec("ALTER TABLE hand_off RENAME COLUMN body TO content");
+  database.close();
+  const journal = new Journal(path);
+  onTestFinished(() => journal.close());
+  expect(() => journal.assertWhole()).toThrow("no column named body");
 });

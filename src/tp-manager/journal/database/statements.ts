@@ -130,6 +130,11 @@ export class Statements {
     return added;
   }
 
+  /** Prepares all statements. Throws if the database lacks a column that one of them uses. */
+  prepareAll(): void {
+    for (const { sql } of this.list) prepared(this.database, sql);
+  }
+
   /** Runs `work` and the delayed writes in one transaction, which is on disk when this returns. */
   transaction<T>(work: () => T): T {
     const result = this.proof.watch(() =>
