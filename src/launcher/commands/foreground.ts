@@ -19,7 +19,7 @@ const ANSWER_WITHIN_MS = 3_000;
 /** The time in which a program may print its fault after the other program has ended. */
 const LAST_OUTPUT_MS = 1_000;
 const READY_CHECK_MS = 5_000;
-/** A program that ends sooner after the start has failed to start. */
+/** A program that ends sooner after its start counts as a program that could not start. */
 const STARTING_MS = 10_000;
 const PREFIX_COLUMNS = 10;
 
@@ -65,7 +65,8 @@ export async function runForeground(context: CommandContext): Promise<number> {
   const all = Promise.all(children.map(({ ended }) => ended));
   const ranMs = context.clock.monotonicMs() - startedMs;
   // On a slow machine the second program starts later, so it gets as long as the first one ran.
-  const limitMs = ranMs < STARTING_MS ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
+  const isFailedStart = first === exitCodes.configuration || ranMs < STARTING_MS;
+  const limitMs = isFailedStart ? Math.max(LAST_OUTPUT_MS, ranMs) : LAST_OUTPUT_MS;
   if (!asked) await within(context.clock, "last output", limitMs, all);
   stopAll();
   await stopping;
