@@ -14,7 +14,7 @@ export class BrokenInvariant extends Error {
   }
 }
 
-/** Throws; for the default of a switch over all cases, which the types prove never to run. */
+/** Throws. Stands in the default of a switch that has all cases, as the types prove. */
 export function unreachable(value: never): never {
   throw new BrokenInvariant(`unexpected value ${JSON.stringify(value)}`);
 }

@@ -10,13 +10,13 @@ export interface Currency {
   readonly exponent: number;
 }
 
-/** The prefix of the invented country names under which the package lists metals and test codes. */
+/** The prefix of the invented countries to which the package assigns metals and test codes. */
 const NO_COUNTRY = "Zz";
 
 /** The codes of funds and units of account of real countries, in which no sale is paid. */
 const funds = new Set("BOV CHE CHW CLF COU MXV USN USS UYI UYW XDR XSU XUA".split(" "));
 
-/** The currencies found so far, kept because the package searches its whole list each time. */
+/** The currencies found so far; the package would search its whole list again each time. */
 const known = new Map<string, Currency>();
 
 /** Returns the currency of an ISO 4217 alpha code; undefined: no sale can be paid in it. */
@@ -37,13 +37,13 @@ export class AmountError extends Error {
   override readonly name = "AmountError";
 }
 
-/** The longest text that is read as a number; longer texts, even zeros, are refused. */
+/** The longest text that is read as an amount; longer texts, even of zeros, are refused. */
 const NUMBER_CHARACTERS_MAX = 40;
 
 /**
  * Returns the minor units of a JSON number's source text, without a float in between: "8.99" EUR is
- * 899, "100" JPY is 100. Throws {@link AmountError} with what to write instead if it is not
- * positive, has more decimals than the currency, or more minor digits than `digitsMax`.
+ * 899, "100" JPY is 100. Throws {@link AmountError}, with what to write instead, if the amount is
+ * not positive, has more decimals than the currency, or more minor digits than `digitsMax`.
  */
 export function parseAmount(source: string, currency: Currency, digitsMax: number): number {
   const parts = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(source);

@@ -40,7 +40,7 @@ export const receiptFields = [
 type ReceiptField = (typeof receiptFields)[number];
 export type Receipt = Record<ReceiptField, string>;
 
-/** The number of digits of a receipt's `amount`; a longer amount is refused before the sale. */
+/** The number of digits of a receipt's `amount`; a larger amount is refused before the sale. */
 export const RECEIPT_AMOUNT_DIGITS = 8;
 
 export const emptyReceipt: Receipt = Object.freeze(

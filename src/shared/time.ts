@@ -53,7 +53,7 @@ export function sleep(
   });
 }
 
-/** Settles as `promise` does, or resolves with undefined after `delayMs`; its work goes on. */
+/** Settles as `promise` does, or resolves with undefined after `delayMs`; the work goes on. */
 export async function within<T>(
   clock: Clock,
   name: string,
@@ -69,7 +69,7 @@ export async function within<T>(
   }
 }
 
-/** Calls `ask` every `everyMs` and returns its first value; undefined: none in `withinMs`. */
+/** Calls `ask` every `everyMs` until it returns a value; undefined: none in `withinMs`. */
 export async function poll<T>(
   clock: Clock,
   name: string,

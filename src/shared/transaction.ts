@@ -23,17 +23,17 @@ export const ORDER_ID_CHARACTERS_MAX = 64;
  * optional, but never removed or changed (docs/design.md 7.2).
  */
 export const transactionSchema = z.object({
-  /** The attempt's UUID, made before anything was sent; the key of every later step. */
+  /** The attempt's UUID, made before anything was sent; it names the transaction everywhere. */
   transactionId: z.uuid(),
   orderId: z.string().min(1).max(ORDER_ID_CHARACTERS_MAX),
-  /** How tp-manager learned that the transaction was charged. */
+  /** Whether the payment itself, recovery or an operator found that the transaction was charged. */
   origin: z.enum(["payment", "recovery", "operator"]),
   amountMinor: z.int().positive(),
   /** The ISO 4217 alpha code. */
   currency: z.string().length(3),
   /** The number of decimals of the currency. */
   exponent: z.int().min(0).max(4),
-  /** When the terminal's approval was stored. */
+  /** When the terminal's approval was stored, in epoch milliseconds. */
   approvedAtMs: z.int(),
   maskedPan: z.string().nullable(),
   authorisationNumber: z.string().nullable(),

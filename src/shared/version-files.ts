@@ -43,7 +43,7 @@ export function programFile(name: ProgramName): string {
   return join(projectRoot, isBundled ? bundledFile(name) : sourceFile(name));
 }
 
-/** Returns the folder of a version in a delivery (docs/design.md 9.7). */
+/** Returns the folder of a version in a delivered installation (docs/design.md 9.7). */
 export function versionFolder(version: string, root = installationRoot): string {
   return join(root, "versions", version);
 }
@@ -70,12 +70,12 @@ export function underWayFileOf(dataDirectory: string): string {
   return `${dataDirectory}/update/under-way.json`;
 }
 
-/** Returns the path of the file that names a complete version for the launcher to take. */
+/** Returns the path of the file that names the complete version for the launcher to install. */
 export function readyFileOf(dataDirectory: string): string {
   return `${dataDirectory}/update/ready.json`;
 }
 
-/** Returns the path of the mark of a probation, during which payments are refused. */
+/** Returns the path of the mark whose presence means a probation, during which no payment runs. */
 export function probationMarkOf(dataDirectory: string): string {
   return `${dataDirectory}/update/probation`;
 }

@@ -1,7 +1,7 @@
 import { maskPansInText } from "../masking/mask.ts";
 import type { AlarmLog, LineFields, Logger } from "../process/logger.ts";
 
-/** The length in characters to which an alarm's text, which may quote a terminal, is cut. */
+/** The number of characters to which an alarm's text is cut; it may quote a terminal. */
 const MESSAGE_LENGTH_MAX = 500;
 
 /** What a probe found about an unmatched transaction; an alarm before the probe has no finding. */
@@ -19,7 +19,7 @@ export interface RaisedAlarm {
   /** All orders that the alarm names, `orderId` first. */
   readonly orders?: string[];
   readonly transactionId: string | null;
-  /** The id of another subject, such as a gateway operation; null: none. */
+  /** The id of what the alarm is about, such as a gateway operation; null: an order or nothing. */
   readonly about: string | null;
 }
 
@@ -36,7 +36,7 @@ export function tapAlarms(log: Logger, raise: (alarm: RaisedAlarm) => void): Ala
       try {
         raise(alarm);
       } catch (error) {
-        // Storing an alarm about a full disk fails; the log has the alarm already.
+        // An alarm about a full disk cannot be stored; the log has the alarm already.
         log.error({ err: error }, "an alarm could not be stored, so only this log has it");
       }
     }) as AlarmLog["error"];

@@ -6,16 +6,16 @@ import { type Condition, type ConditionName, saysSince } from "./conditions.ts";
 const CHECK_EVERY_MS = 10_000;
 /** How long a condition must last to raise an alarm: longer than a program's restart takes. */
 const ALARM_AFTER_MS = 60_000;
-/** How long after a start no condition counts as over, because not all are found again yet. */
+/** How long after a start no condition counts as over: not every condition was checked yet. */
 const OVER_AFTER_START_MS = 60_000;
 
 interface WatchParts {
-  /** The program that this watch runs in, and whose conditions it watches. */
+  /** The program in which this watch runs, and whose conditions it checks. */
   readonly by: "supervisor" | "tp-manager";
   readonly read: () => Condition[] | Promise<Condition[]>;
   readonly clock: Clock;
   readonly log: AlarmLog;
-  /** Is called with the alarms of the present conditions; all other conditions are over. */
+  /** Called after each check with the alarms of the present conditions; all others are over. */
   readonly onChecked?: (alarms: readonly string[]) => void;
 }
 
@@ -26,7 +26,7 @@ interface WatchParts {
 export class ConditionWatch {
   readonly #parts: WatchParts;
   readonly #startedMs: number;
-  /** When each present condition was first found, and whether its alarm was raised. */
+  /** The present conditions, with when each was first found and whether its alarm was raised. */
   readonly #present = new Map<ConditionName, { readonly foundMs: number; alarmed: boolean }>();
   readonly #checks: Retrying;
 

@@ -12,12 +12,12 @@ interface ConditionFacts {
   readonly tpManager: TpManagerConditions | undefined;
 }
 
-/** The facts about a present condition, which are filled into the condition's text. */
+/** The facts about a present condition; its text contains their values. */
 interface Finding {
   readonly reason?: string;
   /** Since when the condition lasts; null or missing: not known. */
   readonly sinceMs?: number | null | undefined;
-  /** The number of transactions, operations or notifications concerned; missing: not countable. */
+  /** How many transactions, operations or notifications are affected; missing: not countable. */
   readonly count?: number | undefined;
   readonly orderIds?: readonly string[];
   readonly amounts?: readonly string[];
@@ -36,22 +36,22 @@ type CheckName =
   | typeof KEEPS_PAYMENTS;
 
 interface Row {
-  /** The alarm that lasts as long as the condition. */
+  /** The name of the alarm that is raised for the condition and lasts as long as it does. */
   readonly alarm: AlarmName | undefined;
-  /** The alarm's previous name. */
+  /** The previous name of the condition's alarm, if the alarm was renamed. */
   readonly formerly?: string | undefined;
   readonly raised: "on-the-spot" | "watch";
   /** The name of the doctor's line that reports the condition. */
   readonly check: CheckName;
-  /** Whether the doctor fails, because nothing works before an operator does something. */
+  /** Whether the condition makes the doctor fail, because an operator is needed first. */
   readonly critical: boolean;
-  /** Finds the condition in the facts; null or undefined: it is not present. */
+  /** Returns the facts if the condition is present; null or undefined: it is not present. */
   readonly find: (facts: ConditionFacts) => Finding | null | undefined;
 }
 
 interface ConditionRow extends Row {
   readonly alarm: AlarmName;
-  /** The program that raises the alarm, because it sees the condition begin and end. */
+  /** The program that raises the alarm, because it notices when the condition begins and ends. */
   readonly by: "supervisor" | "tp-manager";
   /** The condition's text with values in braces; `{count order}` is "1 order" or "2 orders". */
   readonly says: string;
@@ -66,8 +66,8 @@ const UNMATCHED = "unmatched-transaction";
 const QUEUE_OLD_MS = 10 * 60_000;
 
 /**
- * The doctor's line of conditions because of which no payment is accepted. `/health`, the status
- * and the doctor already report them as not-ready reasons; their rows here add the alarms.
+ * The doctor's line about conditions that prevent payments. `/health`, the status and the doctor
+ * already report them as not-ready reasons; their rows here add the alarms.
  */
 export const KEEPS_PAYMENTS = "terminal";
 
@@ -96,7 +96,7 @@ const keepsPayments = (code: ErrorCode): Row =>
 const counted = (count = 0, sinceMs: number | null = null): Finding | null =>
   count === 0 ? null : { count, sinceMs };
 
-/** Returns the rows of the conditions that the program `by` sees begin and end. */
+/** Returns the rows of the conditions whose begin and end the program `by` notices. */
 const rowsOf = <Name extends keyof typeof texts.conditions>(
   by: ConditionRow["by"],
   rows: Readonly<Record<Name, Row>>,
@@ -109,9 +109,9 @@ const rowsOf = <Name extends keyof typeof texts.conditions>(
   ) as Readonly<Record<Name, ConditionRow>>;
 
 /**
- * The only table of conditions: lasting faults at the terminal, and between a charged card and the
- * gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and docs/operator.md
- * use this table. The texts of each row are in texts-en.json.
+ * The only table of conditions, which are lasting faults at the terminal, and between a charged
+ * card and the gateway. `/health`, `/metrics`, `launch.sh status`, the doctor, the alarms and
+ * docs/operator.md use this table. The texts of each row are in texts-en.json.
  */
 export const conditionTable = {
   ...rowsOf("tp-manager", {
@@ -184,7 +184,7 @@ export const conditionTable = {
     ),
     "lookup-refused": onTheSpot("warns", "gateway", "gateway-lookup-refused", ({ supervisor }) => {
       const { lookupRefused, ambiguous } = supervisor?.outbox ?? {};
-      // A lookup is only needed after a lost answer; while no order needs one, nothing is wrong.
+      // A lookup is only needed after a lost answer; if no order needs a lookup, nothing is wrong.
       return ambiguous?.inDoubt === 0 ? null : lookupRefused;
     }),
     "queue-old": watched("warns", "queue", ({ supervisor }) => {
@@ -230,7 +230,7 @@ export interface Condition {
   readonly says: string;
   /** Since when the condition lasts; null: not known. */
   readonly sinceMs: number | null;
-  /** How many transactions, operations or notifications are concerned; null: not countable. */
+  /** How many transactions, operations or notifications are affected; null: not countable. */
   readonly count: number | null;
   /** At most {@link NAMED_MAX} of the orders that the condition is about. */
   readonly orderIds: readonly string[];
@@ -280,7 +280,7 @@ export function saysSince({ says, sinceMs }: Pick<Condition, "says" | "sinceMs">
 
 const alarmPairs = conditionNames.map((name) => ({ name, ...conditionTable[name] }));
 
-/** The condition of each alarm that lasts with it, by the alarm's present and previous name. */
+/** The condition with which an alarm lasts, by the alarm's present and its previous name. */
 export const lastingAlarms: ReadonlyMap<string, ConditionName> = new Map(
   alarmPairs.flatMap(({ name, alarm, formerly = alarm }) => [
     [alarm, name],
@@ -288,7 +288,7 @@ export const lastingAlarms: ReadonlyMap<string, ConditionName> = new Map(
   ]),
 );
 
-/** The previous names of renamed alarms, by the present name. */
+/** The previous names of alarms that were renamed, by the present name. */
 export const formerAlarms: ReadonlyMap<string, string> = new Map(
   alarmPairs.flatMap(({ alarm, formerly }) => (formerly === undefined ? [] : [[alarm, formerly]])),
 );

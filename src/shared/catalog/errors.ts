@@ -9,7 +9,7 @@ interface ErrorRow {
   readonly charged: Charged;
   readonly retry: Retry;
   readonly meaning: string;
-  /** Advice to the operator or developer. */
+  /** What the operator or the developer can do about the error. */
   readonly action: string;
 }
 
@@ -90,18 +90,18 @@ export type ErrorCode = keyof typeof rows;
 
 /**
  * The only table of error codes, with the texts of texts-en.json; docs/reference.md is generated
- * from it (docs/design.md 5.10). The kiosk may rely on `charged` and `retry`; an {@link AppError}
- * may carry a more exact `charged`.
+ * from it (docs/design.md 5.10). The kiosk may rely on `charged` and `retry`. An {@link AppError}
+ * may know more exactly than the table whether the order is charged.
  */
 export const errorTable = Object.fromEntries(
   Object.entries(rows).map(([code, row]) => [code, { ...row, ...texts.errors[code as ErrorCode] }]),
 ) as Readonly<Record<ErrorCode, ErrorRow>>;
 
 interface AppErrorOptions extends ErrorOptions {
-  /** Whether the order is charged, if that is known better than the error table has it. */
+  /** Whether the order is charged, if more is known about it than the error table says. */
   readonly charged?: Charged;
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** Whether an earlier request for the same order or operation may have been carried out. */
+  /** Whether an earlier request for this order or operation may have been carried out. */
   readonly mayBeDone?: boolean;
 }
 

@@ -2,7 +2,7 @@ import texts from "./findings-en.json" with { type: "json" };
 
 export type Verdict = "ok" | "warn" | "fail";
 
-/** Returns a function that makes a row; `names`: the values in braces in the row's texts. */
+/** Returns a function that makes a row; `names`: the names in braces in the row's texts. */
 const row =
   (verdict: Verdict) =>
   <const N extends readonly string[]>(check: string, ...names: N) => ({ check, verdict, names });
@@ -105,7 +105,7 @@ const rows = {
 type FindingCode = keyof typeof rows;
 
 interface FindingRow {
-  /** The subject of the check, which begins the doctor's line. */
+  /** What is checked, with which the doctor's line begins. */
   readonly check: string;
   readonly verdict: Verdict;
   readonly names: readonly string[];
@@ -113,7 +113,7 @@ interface FindingRow {
   readonly says: string;
   /** The advice that the doctor prints, even if nothing is wrong; missing: nothing to do. */
   readonly todo?: string;
-  /** The text for docs/reference.md, if `says` consists of values or occurs with another code. */
+  /** The text for docs/reference.md, if `says` has only values or is also another code's text. */
   readonly means?: string;
 }
 
@@ -130,10 +130,10 @@ export const findingTable = Object.fromEntries(
 
 type FindingValues = Readonly<Record<string, string | number>>;
 
-/** One line of the doctor. */
+/** One line that the doctor prints: the finding of one check. */
 export interface Finding {
   readonly check: string;
-  /** A code of `findingTable`, a condition's name, or the error code that a payment would get. */
+  /** A code of `findingTable`, the name of a condition, or the error code of a payment. */
   readonly code: string;
   readonly verdict: Verdict;
   readonly says: string;
@@ -168,7 +168,7 @@ export function finding<C extends FindingCode>(code: C, given: ValuesOf<C>): Fin
   };
 }
 
-/** Returns a line of the doctor whose code and text come from another table. */
+/** Returns a line of the doctor whose code and text come from a table of another file. */
 export function passedOn(
   line: Pick<Finding, "check" | "code" | "says" | "todo">,
   verdict: Verdict,
@@ -177,7 +177,7 @@ export function passedOn(
   return { ...line, verdict, says: oneLine(line.says), values };
 }
 
-/** Splits an error message whose first line names the fault, and whose other lines give advice. */
+/** Splits an error message: the first line names the fault, the other lines give advice. */
 export function inTwo(
   message: string,
   otherwise: string,

@@ -5,16 +5,16 @@ import type { Program } from "../ipc/contract.ts";
 import type { Entry } from "./config-file.ts";
 
 interface Traits {
-  /** The programs that do not start if the setting has no value. */
+  /** The programs that do not start as long as the setting has no value. */
   readonly requiredBy?: readonly Program[];
   readonly secret?: boolean;
-  /** Whether the value is a login, to which people by mistake append the password. */
+  /** Whether the value is a login; people append its password to it by mistake. */
   readonly login?: boolean;
-  /** Whether the value is a list with blanks between its elements. */
+  /** Whether the value is a list whose elements are separated by blanks. */
   readonly list?: boolean;
-  /** The smallest value with a real terminal; TEST_TIMERS=yes allows smaller values. */
+  /** The smallest value for a real terminal; only TEST_TIMERS=yes allows smaller values. */
   readonly floor?: number;
-  /** Returns a warning about an accepted value, which the warning does not repeat. */
+  /** Returns a warning about an accepted value; the warning does not repeat the value. */
   warn?(value: string): string | undefined;
 }
 
@@ -25,7 +25,7 @@ interface Meta extends Traits {
   readonly example: string;
 }
 
-/** The settings of a section of the setup file, in their order. */
+/** The settings of one section of the setup file, in their order there. */
 export type ConfigFields = Readonly<Record<string, z.ZodType>>;
 export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.output<F[K]> };
 
@@ -33,7 +33,7 @@ export type ValuesOf<F extends ConfigFields> = { readonly [K in keyof F]: z.outp
 export interface ConfigPart<F extends ConfigFields = ConfigFields> {
   readonly title: string;
   readonly fields: F;
-  /** Returns the faults of values that contradict each other; invalid values are undefined here. */
+  /** Returns the faults of values that contradict each other; an invalid value is undefined. */
   check?(values: Partial<ValuesOf<F>>): readonly ValueFault[];
 }
 
@@ -100,13 +100,13 @@ export function isWebAddress(value: string): boolean {
   return username === "" && password === "" && port !== "0";
 }
 
-/** Whether the host of an address is this machine. */
+/** Whether the host of an address is this machine itself. */
 export const isLoopback = (hostname: string): boolean =>
   /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
 export const PORT_MAX = 65_535;
 
-/** Whether a value of the setup file may be printed; values of unknown names may not. */
+/** Whether a value in the setup file may be printed; values of unknown settings may not. */
 export function mayBePrinted({ name, value }: Pick<Entry, "name" | "value">, fields: ConfigFields) {
   const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
   return field !== undefined && isPrintable(field, value);
@@ -118,7 +118,7 @@ export function isPrintable(field: z.ZodType, value: string): boolean {
   return secret !== true && login !== true && !holdsCredentials(value);
 }
 
-/** Whether an address has a login, or a query or fragment, which may hold a token. */
+/** Whether an address contains a login, or a query or fragment, which may be a token. */
 export const holdsCredentials = (value: string): boolean =>
   /@|^\s*[a-z][a-z\d+.-]*:[^?#]*[?#]/i.test(value);
 

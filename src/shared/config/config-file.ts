@@ -3,7 +3,7 @@ export interface Entry {
   readonly line: number;
   readonly name: string;
   readonly value: string;
-  /** Whether the value stood in quotes, which may contain blanks and #. */
+  /** Whether the value was written in quotes, between which blanks and # are allowed. */
   readonly quoted: boolean;
 }
 

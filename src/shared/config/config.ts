@@ -17,7 +17,7 @@ export type { Config } from "./schema.ts";
 
 interface ConfigResult {
   readonly config: Config;
-  /** Warnings about unknown names, suspicious values, and a file that others can read. */
+  /** Warnings about unknown names, suspicious values, and a file that other users can read. */
   readonly warnings: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export class SetupFileFaulty extends ProgramExit {
   }
 }
 
-/** The largest setup file; a larger file is surely another one, and is refused unread. */
+/** The largest setup file in bytes; a larger file is surely no setup file, and is not read. */
 const FILE_BYTES_MAX = 256 * 1024;
 
 function readSetupFile(path: string): string {
@@ -123,7 +123,7 @@ export function parseConfig(
   }
   warnings.push(...kioskWarning(isGiven, byName.get("KIOSK_PORT")?.value));
   faults.sort((a, b) => a.line - b.line);
-  // The cast is right, because each value was read by the schema of its name.
+  // The cast is correct: each value was read with the schema of its setting.
   return faults.length > 0 ? { faults, warnings } : { config: values as Config, faults, warnings };
 }
 
@@ -153,7 +153,7 @@ function readValue(
   return undefined;
 }
 
-/** Returns a warning about a # after a value, which becomes part of the value, as of a password. */
+/** Returns a warning about a # after a value: it is part of the value, for example a password. */
 function commentWarning({ line, name, value, quoted }: Entry): string[] {
   if (quoted || !/\s#/.test(value)) return [];
   return [`line ${line}: the # belongs to the value of ${name}; comments need their own line`];

@@ -37,7 +37,7 @@ const serialPort = z.string().refine(isSerialPort, {
 function isSerialPort(value: string): boolean {
   if (/^COM[1-9]\d{0,2}$/.test(value)) return true;
   if (parseUsbAddress(value)) return true;
-  // Any path is accepted, because operators make links outside /dev.
+  // Any absolute path is accepted, because operators make links to devices outside /dev.
   if (/^(\/(?!\.\.?(\/|$))[^\s/]+)+$/.test(value)) return true;
   const [, address, name, port] =
     /^tcp:\/\/(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+)):([1-9]\d{0,4})$/.exec(value) ?? [];
@@ -187,7 +187,7 @@ const gateway = withTexts({
   GATEWAY_TIMEOUT: integer(1_000, 120_000).default(30_000),
 });
 
-/** Telemetry to an MQTT broker (docs/fleet.md 2.1). */
+/** The settings of the telemetry to an MQTT broker (docs/fleet.md 2.1). */
 const fleet = withTexts({
   FLEET_URL: brokerUrl.optional(),
   FLEET_ID: z
@@ -221,7 +221,7 @@ const daily = withTexts({
   LOG_LEVEL: oneOf(["debug", "info", "warn", "error"]).default("info"),
 });
 
-/** Pairs of settings; the first setting is invalid without the second. */
+/** Pairs of settings: the first setting of a pair is invalid without the second. */
 const needs = [
   ["FLEET_URL", "FLEET_ID"],
   ["FLEET_USER", "FLEET_PASSWORD"],
@@ -230,7 +230,7 @@ const needs = [
   ["FLEET_KEY_FILE", "FLEET_CERT_FILE"],
 ] as const;
 
-/** Returns the faults of settings that are given without the setting that they need. */
+/** Returns the faults of settings that are given without another setting that they need. */
 export function lackingPairs(isGiven: (name: string) => boolean): readonly ValueFault[] {
   return needs.flatMap(([name, other]) =>
     isGiven(name) && !isGiven(other) ? [{ name, message: `${name} needs ${other} too` }] : [],
@@ -252,14 +252,14 @@ export const sharedFields = { ...terminalAndApi, ...gateway, ...fleet, ...daily 
  */
 export type Config = ValuesOf<typeof sharedFields>;
 
-/** Returns the port of the operator's console; undefined: there is none (docs/console.md 1). */
+/** Returns the port of the operator's console; undefined: no console (docs/console.md 1). */
 export function consolePortOf({
   CONSOLE_PORT: given,
   LOCAL_PORT: local,
   NOTIFICATION_PORT: taken,
 }: Pick<Config, "CONSOLE_PORT" | "LOCAL_PORT" | "NOTIFICATION_PORT">): number | undefined {
   if (given !== undefined) return given === 0 ? undefined : given;
-  // If notifications use the next port, the console uses the port after it.
+  // If the next port is used for notifications, the console uses the port after that one.
   const port = local + 1 === taken ? local + 2 : local + 1;
   return port <= PORT_MAX ? port : undefined;
 }

@@ -4,7 +4,7 @@ import type { Entry } from "./config-file.ts";
 
 /** The text that replaces a secret in a support bundle. */
 export const REMOVED = "[removed]";
-/** The length from which a secret is removed even inside words; shorter secrets only as words. */
+/** Secrets from this length on are removed even inside words; shorter ones only as whole words. */
 const SECRET_ANYWHERE_LENGTH = 4;
 
 type Setting = Pick<Entry, "name" | "value">;
@@ -38,14 +38,14 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 /** Returns a function that masks card numbers and removes these secrets in all their forms. */
 export function secretMask(secrets: readonly string[]): (text: string) => string {
   const forms = [...new Set(secrets.flatMap(formsOf))].filter((form) => form !== "");
-  // The longest form comes first, because one secret may be a part of another secret.
+  // The longest form is removed first, because one secret may be a part of another secret.
   const pattern = forms
     .sort((a, b) => b.length - a.length)
     .map(patternOf)
     .join("|");
   const secret = new RegExp(pattern || "(?!)", "gu");
   return (text) => {
-    // Secrets are searched in the unmasked text, because a secret may be part of a card number.
+    // Secrets are searched in the text before masking: a secret may be part of a card number.
     const withoutPans = maskPansInText(text);
     let safe = "";
     let from = 0;
@@ -57,7 +57,7 @@ export function secretMask(secrets: readonly string[]): (text: string) => string
   };
 }
 
-/** Returns a secret as text, JSON, URL, XML and base64 write it, and as a log masks it. */
+/** Returns a secret in the forms of text, JSON, URL, XML and base64, and as a log masks it. */
 function formsOf(secret: string): string[] {
   const inXml = secret.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   return [

@@ -21,7 +21,7 @@ export interface SerialPortFound {
   readonly path: string;
   /** The USB device of the port; null: the port is built in. */
   readonly usb: (UsbIds & { readonly product: string | null }) | null;
-  /** The port's paths below /dev/serial/by-id, which stay when Linux renumbers ports. */
+  /** The port's paths below /dev/serial/by-id, which remain when Linux renumbers its ports. */
   readonly stableNames: readonly string[];
 }
 
@@ -76,7 +76,7 @@ function listSerialPorts(roots: DeviceRoots): SerialPortFound[] {
   return entriesOf(tty).flatMap((name) => {
     const path = join(roots.dev, name);
     const device = realPath(join(tty, name, "device"));
-    // Consoles and pseudo-terminals have no device; serial ports that do not exist have type 0.
+    // Consoles and pseudo-terminals have no device, and absent serial ports have the type 0.
     if (device === undefined || readLine(join(tty, name, "type")) === "0") return [];
     if (!existsSync(path)) return [];
     const real = realPath(path) ?? path;
@@ -114,7 +114,7 @@ function stableNames({ dev }: DeviceRoots): Map<string, string[]> {
 /** Returns the sorted names in a folder; a missing folder has none. */
 const entriesOf = (folder: string): string[] => readOr([], () => readdirSync(folder).sort());
 
-// Files and links of /proc may be gone with their process, which gives undefined.
+// Files and links of /proc disappear with their process, which gives undefined here.
 const realPath = (path: string) => readOr(undefined, () => realpathSync(path));
 const linkOf = (path: string) => readOr(undefined, () => readlinkSync(path));
 const readLine = (path: string) => readOr(undefined, () => readFileSync(path, "utf8").trim());
@@ -126,8 +126,8 @@ interface PortUser {
 }
 
 /**
- * Returns the processes of this user, or for root of all users, that have a device open. The
- * process at the far end of a pseudo-terminal is left out, because it is the device itself.
+ * Returns the processes that have a device open: those of this user, or for root of all users. The
+ * process at the far end of a pseudo-terminal is left out, because it acts as the device.
  */
 export function usersOfDevice(path: string): PortUser[] {
   const target = realPath(path);
@@ -143,7 +143,7 @@ export function usersOfDevice(path: string): PortUser[] {
   });
 }
 
-/** Returns the pseudo-terminal that belongs to an open /dev/ptmx. */
+/** Returns the path of the pseudo-terminal that an open /dev/ptmx controls. */
 function ptyOf(fdinfo: string): string | undefined {
   const [, index] = /^tty-index:\s*(\d+)$/m.exec(readLine(fdinfo) ?? "") ?? [];
   return index === undefined ? undefined : `/dev/pts/${index}`;

@@ -25,7 +25,7 @@ export type IpcFailure = "unreachable" | "no-answer" | "refused";
 export class IpcError extends Error {
   override readonly name = "IpcError";
   readonly failure: IpcFailure;
-  /** HTTP status of a refusal; undefined when the message was never sent. */
+  /** The HTTP status of a refusal; undefined: the message was not answered. */
   readonly status: number | undefined;
 
   constructor(
@@ -39,16 +39,16 @@ export class IpcError extends Error {
   }
 }
 
-/** The largest number of open connections; more messages wait until a connection is free. */
+/** The largest number of open connections; further messages wait until one is free. */
 const CONNECTIONS_MAX = 8;
-/** How long a connection is kept idle: shorter than the 5 s for which servers keep one. */
+/** How long an idle connection stays open: shorter than the 5 s after which servers close it. */
 const IDLE_MS = 2_000;
 /** The length in characters to which the text of a refusal is cut. */
 const REASON_CHARACTERS_MAX = 500;
 
 export type IpcClient<M extends Messages> = ReturnType<typeof createIpcClient<M>>;
 
-/** Returns a client for the messages of one program; `stores`: the sender's marks. */
+/** Returns a client that sends messages to one program. `stores`: the sender's marks. */
 export function createIpcClient<M extends Messages>(
   runDirectory: string,
   program: Program,
@@ -62,9 +62,9 @@ export function createIpcClient<M extends Messages>(
   let known: Address | undefined;
 
   /**
-   * Sends a message to the known address. An address that does not answer, or refuses the token, is
-   * looked up again, because the other program may have restarted; in neither case was the message
-   * carried out.
+   * Sends a message to the known address. If nobody answers there, or the token is refused, the
+   * address is looked up again, because the other program may have restarted; in neither case was
+   * the message carried out.
    */
   async function send(message: Message): Promise<Posted> {
     const before = known;
@@ -85,7 +85,7 @@ export function createIpcClient<M extends Messages>(
   return {
     /**
      * Sends one message and waits at most `timeoutMs` for the whole answer. Rejects with {@link
-     * IpcError}. Never repeats by itself.
+     * IpcError}. The message is never sent again by this method itself.
      */
     async call<K extends keyof M & string>(
       name: K,
@@ -99,7 +99,7 @@ export function createIpcClient<M extends Messages>(
       const path = `/v${IPC_VERSION}/${name}`;
       const answer = await send({ path, body: text, timeoutMs, marks: stores?.outgoing() });
       const { status } = answer;
-      // The marks are checked before the answer is used, because its database may have been lost.
+      // The marks are checked before the answer is used: the sender's database may have been lost.
       stores?.receive(answer.marks);
       if (status !== 200) {
         const why = answer.text.slice(0, REASON_CHARACTERS_MAX);
@@ -118,7 +118,7 @@ export function createIpcClient<M extends Messages>(
   };
 }
 
-/** The socket of a program, and the token that it demands. */
+/** The socket at which a program listens, and the token that it requires. */
 interface Address {
   readonly socketPath: string;
   readonly token: string;
@@ -152,10 +152,10 @@ interface Posted {
 
 interface Line {
   readonly agent: Agent;
-  /** Ends the messages that are under way. */
+  /** Ends the messages that are under way when the client is closed. */
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Whether a process of ours listens; checked before the first byte is sent to it. */
+  /** Whether one of our processes listens there; checked before the first byte is sent. */
   readonly isRight: (socketPath: string) => boolean;
   /** Whether a kept connection was idle for so long that the server may have closed it. */
   readonly isTooOld: (socket: Socket) => boolean;
@@ -170,7 +170,7 @@ function connections(clock: Clock): Pick<Line, "agent" | "isTooOld"> {
     agent,
     isTooOld(socket) {
       if (!isOld(socket)) return false;
-      // The message is repeated once, which must not use another connection that is too old.
+      // The message is sent once more, and no other idle connection that is too old may be used.
       for (const one of Object.values(agent.freeSockets).flat())
         if (one && isOld(one)) one.destroy();
       return true;
@@ -192,10 +192,10 @@ function post(
   };
   const { promise, resolve, reject } = Promise.withResolvers<Posted>();
   const request = httpRequest({ method: "POST", agent, signal, socketPath, path, headers });
-  /** Whether bytes of the message may have reached the other program. */
+  /** Whether bytes of the message may have reached the other program already. */
   let written = false;
   const timer = clock.startTimer("ipc answer", timeoutMs, () => {
-    // A destroyed request that still waits for a connection reports no error until it gets one.
+    // A destroyed request that still waits for a connection reports its error only with one.
     fail(new Error(`the other program gave no complete answer within ${timeoutMs} ms`));
     request.destroy();
   });
@@ -213,7 +213,7 @@ function post(
     };
     const connected = () => begin(isRight(socketPath), "another process listens here");
     if (socket.connecting) socket.once("connect", connected);
-    // A program that stood still has not noticed that its idle connections are old.
+    // A program that stood still has not noticed that its idle connections became too old.
     else begin(!isTooOld(socket), "the idle connection is too old");
   });
   request.on("response", (response) => {

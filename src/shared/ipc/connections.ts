@@ -3,17 +3,17 @@ import type { Duplex } from "node:stream";
 
 interface ConnectionLimits {
   readonly total: number;
-  /** The largest number of connections of one source; missing: all count as one source. */
+  /** The largest number of connections of one source; missing: sources are not distinguished. */
   readonly ofSource?: number;
 }
 
 interface Connection {
   readonly source: string;
-  /** Whether the sender is authenticated. */
+  /** Whether the sender on this connection has been authenticated. */
   trusted: boolean;
-  /** The responses that have not ended. */
+  /** The responses on this connection that have not ended. */
   readonly open: Set<ServerResponse>;
-  /** Whether the connection's first response has ended. */
+  /** Whether the first response on the connection has ended. */
   ended: boolean;
 }
 
@@ -37,19 +37,19 @@ export class Connections {
     return this.#all.size;
   }
 
-  /** Limits and counts the connections of a server from now on; a server may be one of several. */
+  /** Limits and counts the connections of a server from now on. Several servers may be watched. */
   watch(server: Server): void {
-    // A connection too many is destroyed before anything is read: no request can begin on it.
+    // A connection above the limit is destroyed before it is read: no request can begin on it.
     server.prependListener("connection", (socket: Duplex) => {
       if (!this.admit(socket)) socket.destroy();
     });
-    // This listener runs first, so that the others know each request that has begun.
+    // This listener runs first, so that the server's other listeners know each begun request.
     server.prependListener("request", (_request: IncomingMessage, response: ServerResponse) =>
       this.begin(response),
     );
   }
 
-  /** Accepts a connection; false: the server stops, or is full of authenticated requests. */
+  /** Accepts a connection. false: the server stops, or is full and can close no connection. */
   admit(socket: Duplex & { readonly remoteAddress?: string | undefined }): boolean {
     if (this.#ending) return false;
     const { total, ofSource } = this.#limits;
@@ -94,7 +94,7 @@ export class Connections {
     return this.#all.get(socket) ?? { open: new Set(), ended: false };
   }
 
-  /** Closes the oldest connection that may be closed; false: no connection may be closed. */
+  /** Closes the oldest connection that may be closed. false: none may be closed. */
   #cutOne(held: readonly Held[]): boolean {
     const [spare] = oldestUnproven(held) ?? held.find(([, { open }]) => open.size === 0) ?? [];
     if (!spare) return false;
@@ -119,7 +119,7 @@ function oldestUnproven(held: readonly Held[]): Held | undefined {
   )[0];
 }
 
-/** Returns the source of an IP address; one IPv6 sender has a whole /64 network. Pure. */
+/** Returns the source of an IP address; a whole /64 network of IPv6 is one source. Pure. */
 export function sourceOf(address = ""): string {
   const mapped = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
   if (mapped !== undefined || !address.includes(":")) return mapped ?? address;

@@ -43,14 +43,14 @@ const deliverySchema = z.object({
 const servedPage = z.object({
   name: z.string(),
   port: z.int(),
-  /** Why the page is not served; null: it is served. */
+  /** Why the page cannot be served; null: it is served. */
   fault: z.string().nullable(),
 });
 export type ServedPage = z.infer<typeof servedPage>;
 
 /** One item of the outbox, as an operator reads it. */
 const outboxItemSchema = z.object({
-  /** The number of the item, which grows with each item; also the cursor of a listing. */
+  /** The number of the item: later items have larger numbers. Also the cursor of a listing. */
   sequence: z.int(),
   transactionId: z.string(),
   orderId: z.string(),
@@ -59,13 +59,13 @@ const outboxItemSchema = z.object({
   currency: z.string(),
   exponent: z.int(),
   queuedAtMs: z.int(),
-  /** When the next try is due; null: the item is not pending. */
+  /** When the next try to send the item is due; null: the item does not wait for a try. */
   nextTryAtMs: z.int().nullable(),
   settledAtMs: z.int().nullable(),
   tries: z.int(),
-  /** Whether the answer of at least one try was lost, so that the gateway may have the order. */
+  /** Whether the answer to a try was lost, so that the gateway may have the order. */
   ambiguous: z.boolean(),
-  /** Why the item is parked or closed; null: it is neither. */
+  /** Why the item is parked or closed; null: it is neither of them. */
   reason: z.string().nullable(),
   lastTry: z
     .object({
@@ -79,14 +79,14 @@ const outboxItemSchema = z.object({
 });
 export type OutboxItem = z.infer<typeof outboxItemSchema>;
 
-/** Why a request about an outbox item is refused; "running": a try is under way. */
+/** Why a request about an outbox item is refused; "running": the item is being sent. */
 const outboxRefusals = ["unknown", "running", "sent", "closed"] as const;
 
 export const OUTBOX_PAGE_MAX = 200;
 export const ALARMS_PAGE_MAX = 200;
 export const FLEET_REQUEST = "fleet-request";
 export const NOTE_CHARACTERS_MAX = 500;
-/** The longest text in characters that names a person, with a name and a login. */
+/** The longest text, in characters, that names a person by name and login. */
 const PERSON_CHARACTERS_MAX = 500;
 
 const gatewayHistorySchema = z.object({
@@ -101,30 +101,30 @@ const gatewayHistorySchema = z.object({
       operation: z.string(),
       status: z.string(),
       transactionPublicId: z.string().nullable(),
-      /** How often the gateway sent the same notification. */
+      /** How many times the gateway sent this notification. */
       copies: z.int(),
       details: z.record(z.string(), z.unknown()),
     }),
   ),
   operations: z.array(gatewayOperationSchema),
   /**
-   * How many transactions of the order the gateway may have, while that is uncertain; 0: the number
-   * is certain. Missing: an older supervisor.
+   * The number of transactions that the gateway may have for the order, while it is uncertain; 0:
+   * it is certain. Missing: an older supervisor.
    */
   possibleOrders: z.int().min(0).optional(),
   /**
-   * Ids of operations that the gateway answered as done and has notified as failed since. Missing:
-   * an older supervisor.
+   * Ids of operations that the gateway answered as done and later notified as failed. Missing: an
+   * older supervisor.
    */
   failed: z.array(z.string()).optional(),
-  /** The steps of the order's way to the gateway, oldest first. Missing: an older supervisor. */
+  /** The steps of sending the order to the gateway, oldest first. Missing: an older supervisor. */
   sending: z.array(sendingStepSchema).optional(),
 });
 export type GatewayHistory = z.infer<typeof gatewayHistorySchema>;
 
 const empty = z.object({});
 
-/** The person who makes a request, and why; missing: not given, or an older tp-manager. */
+/** The person who makes a request, and the reason; missing: not given, or an older tp-manager. */
 const personSchema = {
   note: z.string().max(NOTE_CHARACTERS_MAX).optional(),
   by: z.string().max(PERSON_CHARACTERS_MAX).optional(),
@@ -136,27 +136,27 @@ const waitMsSchema = z.int().min(0).max(60_000);
 /** A transaction that tp-manager hands off to the supervisor. */
 const handedOver = z.object({
   transaction: transactionSchema,
-  /** Whether the transaction was never handed off before. Missing: that is uncertain. */
+  /** Whether this is the transaction's first hand-off. Missing: that is not certain. */
   isFirst: z.boolean().optional(),
 });
 
-/** Since when and why conditions of the outbox last; missing members: an older supervisor. */
+/** Since when and why conditions of the outbox last. Members are missing: an older supervisor. */
 const outboxConditions = {
   oldestAtMs: z.int().nullable().optional(),
   pausedSinceMs: z.int().nullable().optional(),
   parkedSinceMs: z.int().nullable().optional(),
-  /** The present fault of the gateway's certificate, address or access; null: there is none. */
+  /** The present fault of the gateway's certificate, address or access; null: none. */
   misconfigured: reasonSince.nullable().optional(),
-  /** Why the gateway's order lookup refuses our credentials; null: it does not refuse them. */
+  /** Why the gateway refuses our credentials for a lookup of orders; null: it does not. */
   lookupRefused: reasonSince.nullable().optional(),
 };
 
 /** The messages that the supervisor answers. */
 export const supervisorMessages = {
   /**
-   * Stores a transaction durably before answering; a repeated id changes nothing. With `waitMs` the
-   * answer has its delivery as well, waited for as in transaction-delivery; a supervisor of an
-   * older version answers without it.
+   * Stores a transaction on the disk before answering; an id that is already stored changes
+   * nothing. With `waitMs` the answer has the delivery as well, for which it waits as
+   * transaction-delivery does; a supervisor of an older version answers without the delivery.
    */
   "store-transaction": {
     request: handedOver.extend({ waitMs: waitMsSchema.optional() }),
@@ -164,7 +164,7 @@ export const supervisorMessages = {
   },
   /**
    * Closes a transaction whose sale was reversed at the terminal. "closed": it was never sent to
-   * the gateway and never will be. "sent": the gateway has or may have it, which raised an alarm.
+   * the gateway and never will be. "sent": the gateway has or may have it, so an alarm was raised.
    * Repeating the message is harmless.
    */
   "withdraw-transaction": {
@@ -177,7 +177,7 @@ export const supervisorMessages = {
     response: deliverySchema,
   },
   ...storesOfSupervisor,
-  /** Lists the items of the outbox after `cursor`, oldest first. */
+  /** Lists the items of the outbox after the item number `cursor`, oldest first. */
   "outbox-list": {
     request: z.object({
       state: deliveryStateSchema.optional(),
@@ -200,7 +200,7 @@ export const supervisorMessages = {
     response: z.object({ outcome: z.enum(["dropped", ...outboxRefusals]) }),
   },
   ...operationsOfSupervisor,
-  /** Records whether an operator found that an unknown operation was done at the gateway. */
+  /** Records if an operation without a known outcome was done, as an operator found. */
   "gateway-settle": {
     request: z.object({
       transactionPublicId: z.string(),
@@ -210,8 +210,8 @@ export const supervisorMessages = {
     response: z.object({ operation: gatewayOperationSchema.nullable() }),
   },
   /**
-   * Records that an operator found no duplicates of an order at the gateway: no transaction that
-   * the gateway has not named here. `settled` is false if nothing is open or a send is due.
+   * Records that an operator found no duplicates of an order at the gateway: no transaction beyond
+   * those that the gateway has named here. `settled` is false if nothing is open or a send is due.
    */
   "gateway-copies": {
     request: z.object({ orderId: z.string(), note: noteSchema }),
@@ -227,7 +227,7 @@ export const supervisorMessages = {
     request: z.object({ limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: openAtGatewaySchema,
   },
-  /** Looks up a transaction at the gateway (v3) and stores what that proves about operations. */
+  /** Looks up a transaction at the gateway (API v3), and stores what the answer proves. */
   "gateway-lookup": {
     request: z.object({ id: z.string() }),
     response: z.object({
@@ -237,15 +237,15 @@ export const supervisorMessages = {
     }),
   },
   /**
-   * Lists money that went back at the gateway according to its notifications, no matter who asked:
-   * the transactions with a notification after `after`, each with its total sum. `last` is the next
-   * `after`; it becomes smaller only if the database is another one.
+   * Lists money that was paid back at the gateway according to its notifications, at any system's
+   * request: the transactions with a notification after `after`, each with its total sum. `last` is
+   * the next `after`; it becomes smaller only if the database is another one.
    */
   "gateway-returns": {
     request: z.object({ after: z.int().min(0), limit: z.int().min(1).max(OUTBOX_PAGE_MAX) }),
     response: z.object({
       returns: z.array(z.object({ transactionId: z.string(), returnedMinor: z.int().positive() })),
-      /** Transactions of which money was paid back, although a duplicate may still be charged. */
+      /** Transactions that were paid back although a duplicate may still be charged. */
       uncertain: z.array(z.string()).optional(),
       last: z.int().min(0),
       more: z.boolean(),
@@ -257,9 +257,9 @@ export const supervisorMessages = {
     response: gatewayHistorySchema,
   },
   /**
-   * Lists the alarms after the id `after`, oldest first. Requests of the fleet are among them, with
-   * the name {@link FLEET_REQUEST}. `origin` names the database of the id: a sender that names
-   * another database than this one gets all alarms.
+   * Lists the alarms after the id `after`, oldest first, and with them the requests of the fleet,
+   * under the name {@link FLEET_REQUEST}. `origin` names the database that the id is of: a sender
+   * that names another database gets all alarms.
    */
   alarms: {
     request: z.object({
@@ -277,7 +277,7 @@ export const supervisorMessages = {
           message: z.string(),
           orderId: z.string().nullable(),
           transactionId: z.string().nullable(),
-          /** The id of the operation or transaction concerned. Missing: an older supervisor. */
+          /** The id of the alarm's operation or transaction. Missing: an older supervisor. */
           about: z.string().nullable().optional(),
         }),
       ),
@@ -296,25 +296,25 @@ export const supervisorMessages = {
         sent: z.int(),
         /** Age of the oldest pending item in milliseconds; null when none is pending. */
         oldestAgeMs: z.number().nullable(),
-        /** Why the queue sends nothing, for an operator; null: the queue is not paused. */
+        /** Why the queue sends nothing, as a text for an operator; null: it is not paused. */
         paused: z.string().nullable(),
         ...outboxConditions,
-        /** Figures of sends whose answer was lost. Missing: an older supervisor. */
+        /** Figures of tries whose answer was lost. Missing: an older supervisor. */
         ambiguous: z
           .object({
-            /** The number of sends whose answer was lost so far. */
+            /** The number of tries so far whose answer was lost. */
             sends: z.int(),
-            /** The number of items that wait for a lookup before they are sent again. */
+            /** The number of items that need a lookup at the gateway before they are sent again. */
             inDoubt: z.int(),
             /** The number of orders that the gateway may have more than once. */
             possibleCopies: z.int(),
           })
           .optional(),
       }),
-      /** The number of confirms, cancels and refunds with a lost answer that are not settled. */
+      /** How many confirms, cancels and refunds lost their answer and are not settled yet. */
       operations: z.object({ unknown: z.int(), unknownSinceMs: z.int().nullable() }).optional(),
       notifications: notificationFigures.optional(),
-      /** The state of updates. Missing: an older supervisor, or a checkout of the sources. */
+      /** The state of updates. Missing: an older supervisor, or a program run from its sources. */
       updates: updateFigures.optional(),
       /** Which certificate expires soon or has expired. Missing: an older supervisor. */
       certificates: reasonSince.nullable().optional(),
@@ -343,15 +343,15 @@ export const tpManagerMessages = {
         terminalId: z.string(),
         /** The terminal's state for people: ready, busy, or what is wrong. */
         status: z.string(),
-        /** Since when the terminal is in this state; a lost link counts from its loss. */
+        /** Since when the terminal is in this state, in epoch ms; a lost link: since its loss. */
         sinceMs: z.number().optional(),
-        /** Whether the terminal answers with a register number other than the one it was sent. */
+        /** Whether the terminal returns another register number than the one that it was sent. */
         otherRegister: z.boolean().optional(),
         ...terminalGrounds,
       }),
       payments: z.object({
         ...paymentFigures,
-        /** Whether the terminal is or will be probed about payments in doubt. */
+        /** Whether the terminal is being probed, or will be, about payments in doubt. */
         asking: z.boolean().optional(),
       }),
       ...conditionFigures.shape,

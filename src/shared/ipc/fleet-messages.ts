@@ -17,7 +17,7 @@ const readinessSchema = z.object({
 
 /** The only message of the fleet part to tp-manager; it changes nothing (docs/fleet.md 6.1). */
 export const fleetMessages = {
-  /** Reads the kiosk's state and the events after `after`, oldest first; null: no events. */
+  /** Reads the kiosk's state and the events after the id `after`, oldest first; null: no events. */
   "fleet-news": {
     request: z.object({
       after: z.int().min(0).nullable(),

@@ -16,7 +16,7 @@ export const gatewayOperationSchema = z.object({
   operationId: z.string(),
   kind: gatewayOperationKindSchema,
   transactionPublicId: z.string(),
-  /** The amount in minor units; null: the whole amount. */
+  /** The amount of the operation in minor units; null: the whole amount. */
   amountMinor: z.int().nullable(),
   /**
    * "done" and "refused": as the gateway answered. "not-sent": the operation was not carried out.
@@ -25,7 +25,7 @@ export const gatewayOperationSchema = z.object({
   state: z.enum(["sending", "done", "refused", "not-sent", "unknown"]),
   code: z.int().nullable(),
   description: z.string(),
-  /** How the operation ended: a row's name in the supervisor's fault table; null: not yet. */
+  /** How the operation ended, as a row of the supervisor's fault table; null: not yet. */
   class: z.string().nullable(),
   askedAtMs: z.int(),
   endedAtMs: z.int().nullable(),
@@ -34,10 +34,10 @@ export type GatewayOperation = z.infer<typeof gatewayOperationSchema>;
 
 /** What an operator has to find out at the gateway. */
 export const openAtGatewaySchema = z.object({
-  /** Operations whose answer was lost. */
+  /** Operations whose answer was lost, so that an operator has to find out if they were done. */
   operations: z.array(
     gatewayOperationSchema.extend({
-      /** The order; null: the order is not of this installation. */
+      /** The id of the order; null: the order is not of this installation. */
       orderId: z.string().nullable(),
       currency: z.string(),
       exponent: z.int(),
@@ -53,32 +53,32 @@ export const openAtGatewaySchema = z.object({
       exponent: z.int(),
       possibleOrders: z.int().min(2),
       transactionPublicIds: z.array(z.string()),
-      /** Whether the order may still be sent, so that nothing can be settled yet. */
+      /** Whether the order may still be sent, so that no operator can settle anything yet. */
       mayBeSent: z.boolean(),
     }),
   ),
-  /** Whether there are more operations or duplicates than this list has. */
+  /** Whether there are more operations or duplicate orders than this list has. */
   more: z.boolean(),
 });
 export type OpenAtGateway = z.infer<typeof openAtGatewaySchema>;
 
-/** One step of an order's way to the gateway. */
+/** One step of the order from its hand-off to the gateway. */
 export const sendingStepSchema = z.object({
   atMs: z.int(),
   /**
-   * "queued": the hand-off. "try": the end of a try. "parked", "closed", "sent": an end without an
-   * answer to a try. "requeue", "drop": an operator's decision.
+   * "queued": handed off. "try": a try has ended. "parked", "closed", "sent": sending has ended
+   * without an answer to a try. "requeue", "drop": an operator's decision.
    */
   step: z.enum(["queued", "try", "parked", "closed", "sent", "requeue", "drop"]),
-  /** The number of a try, from 1. */
+  /** The number of the try to send the order, from 1; null: the step is no try. */
   number: z.int().nullable(),
   /** The outcome of a try; "not-known": the gateway may have the order; null: not a try. */
   outcome: z.enum(["taken", "not-taken", "not-sent", "not-known"]).nullable(),
-  /** How a try ended: the name of a row of the supervisor's fault table. */
+  /** How a try to send the order ended, as a row of the supervisor's fault table. */
   class: z.string().nullable(),
-  /** A text for people: the gateway's answer, the reason of an end, or the operator's note. */
+  /** A text for people: the gateway's answer, the reason for the end, or an operator's note. */
   description: z.string(),
-  /** The operator who decided; null: not known, or no decision. */
+  /** The operator who decided this step; null: not known, or not decided by an operator. */
   by: z.string().nullable(),
 });
 export type SendingStep = z.infer<typeof sendingStepSchema>;
@@ -86,7 +86,7 @@ export const sendingStepFields = sendingStepSchema.shape;
 
 /**
  * The state of an order at the gateway, according to its notifications. Of several notified states
- * the last one in this list counts, in whatever sequence the notifications came.
+ * the one that is last in this list counts, in whatever sequence the notifications came.
  */
 export const gatewayStateSchema = z.enum([
   "unknown",
@@ -105,20 +105,20 @@ export type GatewayState = z.infer<typeof gatewayStateSchema>;
 const gatewayTransactionSchema = z.object({
   found: z.literal(true),
   transactionPublicId: z.string(),
-  /** The order; null: it is not one of this installation's. */
+  /** The id of the order; null: the order is not of this installation. */
   orderId: z.string().nullable(),
   transactionId: z.string().nullable(),
   currency: z.string(),
   exponent: z.int(),
-  /** The sum of this transaction that was paid back; missing: not known. */
+  /** The sum of this transaction that was paid back, in minor units; missing: not known. */
   returnedMinor: z.int().min(0).optional(),
-  /** The sum that can still be refunded. Missing: not known, nothing, or an older supervisor. */
+  /** The minor units that can still be refunded. Missing: unknown, 0, or an older supervisor. */
   leftMinor: z.int().positive().optional(),
-  /** Whether the supervisor stores idempotency keys and refunds. Missing: an older supervisor. */
+  /** Whether the supervisor keeps idempotency keys and refunds. Missing: an older supervisor. */
   remembers: z.literal(true).optional(),
 });
 
-/** The id by which a caller names one transaction of the gateway. */
+/** The ids by which a caller can name one transaction of the gateway. */
 const gatewayTarget = z.union([
   z.object({ orderId: z.string() }),
   z.object({ transactionPublicId: z.string() }),
@@ -139,8 +139,8 @@ const gatewayOperationRequest = z.object({
 export const orderReturnedMinor = z.int().min(0).optional();
 
 /**
- * Whether the gateway has the order exactly once, so that a refund adds to earlier refunds, of
- * which this database may lack some. Missing: not certain, or an older supervisor.
+ * Whether the gateway has the order exactly once, so that a refund adds to its earlier refunds,
+ * even to those missing in this database. Missing: not certain, or an older supervisor.
  */
 const isThereOnce = z.literal(true).optional();
 
@@ -158,28 +158,28 @@ export const operationsOfSupervisor = {
   },
   /**
    * Carries out a confirm, cancel or refund, once; a repeated operation id gets the operation's
-   * outcome. null: an earlier operation of this transaction is still open, or the refund repeats
-   * another refund.
+   * outcome. null: another operation of this transaction is still open, or the refund is refused as
+   * a repetition.
    */
   "gateway-operation": {
     request: gatewayOperationRequest.extend({
       operationId: z.uuid(),
       /** The caller's idempotency key, stored with the whole request (`asked`). */
       key: z.object({ idempotencyKey: z.string(), asked: z.string() }).optional(),
-      /** Whether a refund that equals one of the last 24 hours is refused. */
+      /** Whether a refund is refused if it equals another refund of the last 24 hours. */
       unlessRepeated: z.boolean().optional(),
     }),
     response: z.object({
       operation: gatewayOperationSchema.nullable(),
       orderReturnedMinor,
       isThereOnce,
-      /** The refund that this request repeats; null: its record may be lost. Missing: no refund. */
+      /** The refund that this one repeats; null: its record may be lost. Missing: no repetition. */
       repeats: gatewayOperationSchema.nullable().optional(),
     }),
   },
   /**
-   * Finds the last operation with a caller's key and waits for the operation's end; `known` null:
-   * none is stored. `mayBeLost`: a loss of this database may have taken the operation's record.
+   * Finds the last operation with a caller's key and waits for its outcome. `known` null: none is
+   * stored. `mayBeLost`: a loss of this database may have taken the operation's record.
    */
   "gateway-key": {
     request: z.object({ idempotencyKey: z.string(), target: gatewayTarget }),
@@ -198,14 +198,14 @@ export const operationsOfSupervisor = {
     }),
   },
   /**
-   * Finds the end of an operation. An operation that never arrived here is closed as "not-sent", so
-   * that its late message cannot be carried out; the answer is then null. An operation that was
-   * `asked` for before this database was lost may have been sent, so it becomes unknown.
+   * Finds the outcome of an operation. An operation that never arrived here is closed as
+   * "not-sent", so that its late message is not carried out; the answer is then null. An operation
+   * that was `asked` for before this database was lost may have been sent, so it becomes unknown.
    */
   "gateway-operation-end": {
     request: z.object({
       operationId: z.uuid(),
-      /** The operation's request as tp-manager has stored it. Missing: an older tp-manager. */
+      /** The request of the operation as tp-manager stored it. Missing: an older tp-manager. */
       asked: gatewayOperationRequest.extend({ askedAtMs: z.int() }).optional(),
     }),
     response: z.object({

@@ -17,15 +17,15 @@ export function newPipe(program: Program): string {
 }
 
 /**
- * Whether a pipe is ours, which is certain while the process that made it lives: anyone may reuse
- * the pipe name of a dead process. The caller has a connection open, so that the owner cannot
+ * Whether a pipe is ours, which is certain while the process that made it lives, whereas anyone may
+ * reuse the pipe name of a dead process. The caller has a connection open, so that the owner cannot
  * change during the check (docs/design.md 7.1). True for an address that is no pipe.
  */
 export function isPipeOfLiving(runDirectory: string, program: Program, address: string): boolean {
   if (!address.startsWith(PIPES)) return true;
   const base = join(runDirectory, program);
   const pid = ownerForm.exec(address)?.[1];
-  // Without a readable run directory, the owner of the pipe is not known.
+  // If the run directory cannot be read, it is not known who owns the pipe.
   return readOr(false, () =>
     pid === undefined ? isOfOlderVersion(base) : isPresent(base, Number(pid)),
   );

@@ -17,7 +17,7 @@ import { readOr } from "../read-or.ts";
 import type { Program } from "./contract.ts";
 import { newPipe } from "./pipe.ts";
 
-/** The longest path of a socket; systems allow at most 108 bytes (Linux) or fewer. */
+/** The longest path of a socket in bytes; Linux allows 108, other systems fewer. */
 const SOCKET_PATH_BYTES_MAX = 100;
 
 /** Makes and returns the private folder in which the installation's processes find each other. */
@@ -33,8 +33,8 @@ const tokenForm = new RegExp(`^[0-9a-f]{${TOKEN_BYTES * 2}}$`);
 
 /**
  * Returns the secret token that every local request carries. The program that starts first writes
- * it into another file, syncs and links that file, so that no program reads half a token. A token
- * that is damaged on the disk is replaced, because an empty token would admit everyone.
+ * the token into another file, syncs and links that file, so that no program reads half a token. A
+ * token that is damaged on the disk is replaced: an empty token would admit everyone.
  */
 export function ipcToken(runDirectory: string): string {
   const path = join(runDirectory, "token");
@@ -66,9 +66,9 @@ function readIfThere(path: string): string | undefined {
 }
 
 /**
- * Chooses the address that a program listens at, and records it for its clients: a socket in the
+ * Chooses the address at which a program listens, and records it for its clients: a socket in the
  * run directory, or in a short folder of its own if that path is too long; on Windows a named pipe
- * with a new name at each start. Only the holder of the program's lock may call this function,
+ * with a new name at each start. Only the process with the program's lock may call this function,
  * because it removes a socket that a dead process left.
  */
 export function claimAddress(runDirectory: string, program: Program): string {
@@ -80,7 +80,7 @@ export function claimAddress(runDirectory: string, program: Program): string {
   return address;
 }
 
-/** Returns the address that a program listens at; undefined: it was never started. */
+/** Returns the address at which a program listens; undefined: it was never started. */
 export function addressOf(runDirectory: string, program: Program): string | undefined {
   // After a power cut the file with the address may be empty, which counts as missing.
   return readIfThere(join(runDirectory, `${program}.address`)) || undefined;
@@ -103,7 +103,7 @@ function isShortEnough(path: string): boolean {
   return Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX;
 }
 
-/** Whether a folder belongs to this user alone, because others may write to its parent folder. */
+/** Whether a folder belongs to this user alone. Others may be able to write to its parent. */
 function isOwnFolder(path: string): boolean {
   const stat = readOr(undefined, () => lstatSync(path));
   return !!stat?.isDirectory() && stat.uid === process.getuid?.() && (stat.mode & 0o077) === 0;

@@ -12,7 +12,7 @@ import { Connections } from "./connections.ts";
 import { type Handlers, IPC_VERSION, type Messages, type Program } from "./contract.ts";
 import { claimAddress, ipcToken } from "./run-directory.ts";
 
-/** The largest body of a message; a transaction with a basket of 64 KiB is far smaller. */
+/** The largest body of a message in bytes; a transaction with a 64 KiB basket is far smaller. */
 export const IPC_BODY_BYTES_MAX = 1024 * 1024;
 export const IPC_TOKEN_HEADER = "x-connector-token";
 /** The header with the marks of both databases, which show a loss (docs/rules/17-loss.md). */
@@ -21,11 +21,11 @@ const MESSAGE_PATH = new RegExp(`^/v${IPC_VERSION}/([a-z-]+)$`);
 /** The time within which a request must arrive completely; its sender is on this machine. */
 const REQUEST_MS_MAX = 10_000;
 
-/** Thrown by a handler that refuses one message, and will refuse it again. */
+/** Thrown by a handler for a message that it refuses now and would refuse again. */
 export class MessageRefused extends Error {}
 
 interface IpcServer {
-  /** Ends when the messages being carried out have been answered; idle connections are cut. */
+  /** Resolves when the messages under way have been answered; idle connections are closed. */
   close(): Promise<void>;
 }
 
@@ -41,9 +41,9 @@ interface IpcServerOptions<M extends Messages> {
   readonly messages: M;
   readonly handlers: Handlers<M>;
   readonly log: Logger;
-  /** What exchanges the marks of the two databases; missing: this program has no database. */
+  /** Exchanges the marks of the two databases; missing: this program has no database. */
   readonly stores?: StoreExchange;
-  /** Why senders have to repeat a message later; undefined: the message is answered now. */
+  /** Returns why senders have to send a message later; undefined: the message is answered now. */
   readonly putOff?: (name: keyof M) => string | undefined;
 }
 
@@ -56,7 +56,7 @@ export async function startIpcServer<M extends Messages>(
 ): Promise<IpcServer> {
   const { runDirectory, program, messages, log, stores } = options;
   ipcToken(runDirectory);
-  // The cast is right, because each name is a key of `messages`.
+  // The cast is correct, because each name is a key of `messages`.
   const handlers = options.handlers as Record<string, (request: unknown) => unknown>;
   const address = claimAddress(runDirectory, program);
   const isLetIn = tokenCheck(() => ipcToken(runDirectory));
@@ -75,7 +75,7 @@ export async function startIpcServer<M extends Messages>(
     }
     const why = options.putOff?.(name);
     if (why !== undefined) return { status: 503, body: { error: why } };
-    // The body is read to its end, so that its sender gets the answer.
+    // The body is read to its end, even if it is too large, so that its sender gets the answer.
     const body = await readText(request, IPC_BODY_BYTES_MAX);
     if (body === null) return { status: 413, body: { error: "body too large" } };
     const parsed = message.request.safeParse(parseJson(body));
@@ -86,7 +86,7 @@ export async function startIpcServer<M extends Messages>(
       };
     }
     const standing = stores?.receive(storeMarksOf(request.headers[IPC_STORES_HEADER]));
-    // The database's mark is read after the handler's work, so that it includes that work.
+    // The database's mark is read after the message was handled, so that it includes that work.
     const done = await handle(parsed.data);
     return { status: 200, body: done, stores: stores?.outgoing(standing) };
   }
@@ -105,7 +105,7 @@ export async function startIpcServer<M extends Messages>(
   return {
     close: () => {
       isClosing = true;
-      // On a second call the server calls back with an error, which is ignored: it is closed.
+      // A second call gets an error from the server, which is ignored: the server is closed.
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       connections.end();
       return closed;
@@ -146,7 +146,7 @@ function faultOf(error: unknown, { url, socket }: IncomingMessage, log: Logger):
   return { status: 500, body: { error: "failed, see the log" } };
 }
 
-/** Returns a check of tokens. A token that was right stays right while its connection is open. */
+/** Returns a check of tokens. A token that was right once stays right for its connection. */
 function tokenCheck(read: () => string) {
   const tokens = new WeakMap<Socket, string>();
   return (socket: Socket, given: string | string[] | undefined): boolean => {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { transactionSchema } from "../transaction.ts";
 import { deliveryStateSchema, gatewayOperationSchema } from "./gateway-messages.ts";
 
-/** A charged order, as the supervisor gives it to a lost journal (docs/rules/17-loss.md). */
+/** A charged order that the supervisor knows and a lost journal imports (docs/rules/17-loss.md). */
 const knownOrderSchema = z.object({
   transaction: transactionSchema,
   state: deliveryStateSchema,
@@ -23,14 +23,14 @@ const resyncItemSchema = z.object({
 });
 export type ResyncItem = z.infer<typeof resyncItemSchema>;
 
-/** The largest number of transactions in a message, so that no message is too large. */
+/** The largest number of transactions in one message, which keeps messages small. */
 export const STORE_PAGE_MAX = 10;
 
 /** The messages about lost databases that the supervisor answers. */
 export const storesOfSupervisor = {
   /**
-   * Lists the charged orders of supervisor.db, all or those of one order id. `whole`: the database
-   * has every transaction that was ever handed off; false after a loss.
+   * Lists the charged orders in supervisor.db, all or those with one order id. `whole`: the
+   * database has every transaction that was ever handed off; false after a loss.
    */
   "known-orders": {
     request: z.object({
@@ -40,7 +40,7 @@ export const storesOfSupervisor = {
     }),
     response: z.object({
       orders: z.array(knownOrderSchema),
-      /** The value of `after` with which to request the next page. */
+      /** The value of `after` in the request for the next page. */
       last: z.int().min(0),
       more: z.boolean(),
       whole: z.boolean(),
@@ -66,7 +66,7 @@ export const storesOfSupervisor = {
 
 /** The messages about lost databases that tp-manager answers. */
 export const storesOfTpManager = {
-  /** Reads the journal gap, or closes it on an operator's request; `doubt` null: no gap. */
+  /** Reads the journal gap, or closes it if an operator requests that; `doubt` null: no gap. */
   stores: {
     request: z.object({ accept: z.boolean() }),
     response: z.object({

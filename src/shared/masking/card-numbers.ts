@@ -13,7 +13,7 @@ export interface Run {
   readonly positions: readonly number[];
 }
 
-/** What each digit adds to the Luhn sum where it counts twice. */
+/** What each digit adds to the Luhn checksum at a position where it is doubled. */
 const doubled = [0, 2, 4, 6, 8, 1, 3, 5, 7, 9];
 
 export interface Stretch {
@@ -99,7 +99,7 @@ function isKnownOtherNumber(run: Run, first: number, length: number): boolean {
   );
 }
 
-/** Whether a group of adjacent digits starts at this index, or the run of digits has ended. */
+/** Whether a group of adjacent digits starts at this index, or the run ends there. */
 export function startsGroup({ positions }: Run, index: number): boolean {
   return index === 0 || positions[index] !== (positions[index - 1] as number) + 1;
 }
@@ -148,7 +148,7 @@ function isTelephoneNumber(run: Run, first: number, length: number): boolean {
   return begins && apart !== undefined && first < apart && length <= TELEPHONE_DIGITS_MAX;
 }
 
-/** Whether up to 15 digits (as of Maestro) are part of a number with a date: 20261121-0001234. */
+/** Whether up to 15 digits (as of Maestro) are part of a dated number such as 20261121-0001234. */
 function isInDatedNumber(run: Run, first: number, length: number): boolean {
   if (length > 15 || ![5, 6].includes(run.digits[first] as number)) return false;
   for (let start = Math.max(0, first - 7); start < first; start++) {

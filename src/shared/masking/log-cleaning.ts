@@ -24,13 +24,13 @@ const secretEnding = /(password|passwd|pwd|secrets?)$/i;
 
 const REMOVED = "[removed]";
 
-/** The depth to which a logged object is copied; the objects of all libraries are less deep. */
+/** The depth to which a logged object is copied; no library logs a deeper object. */
 const DEPTH_MAX = 12;
 
 /**
  * Returns a copy of a logged object without secrets, which are found by name at every depth, even
- * inside errors and their causes. A number with a card number becomes masked text, so that the line
- * stays JSON. Never throws, because a log call must not break the work that it reports.
+ * inside errors and their causes. A number that contains a card number becomes masked text, so that
+ * the line stays JSON. Never throws, because a log call must not break the work that it reports.
  */
 export function withoutSecrets(logged: object): Record<string, unknown> {
   try {
@@ -40,7 +40,7 @@ export function withoutSecrets(logged: object): Record<string, unknown> {
   }
 }
 
-/** Members of a log entry of which logger.ts logs only chosen parts. */
+/** Members of a log entry of which logger.ts logs only a few chosen parts. */
 const requestNames: readonly string[] = ["req", "res"];
 
 function cleanEntries(

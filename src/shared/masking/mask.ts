@@ -25,7 +25,7 @@ export function maskPan(pan: string): string {
  * Masks every card number in a text, even inside longer numbers. Digits count as a card number if
  * scheme prefix, length and check digit are those of a card, in whatever form they are written. The
  * text keeps its length. The time is proportional to the length, because every log line is masked.
- * `read`: the same text, in a URL with a blank for each plus.
+ * `read`: the text as it is read, for a URL with a blank instead of each plus.
  */
 export function maskPansInText(text: string, read = text): string {
   const walked = walk(read);
@@ -52,7 +52,7 @@ export function maskPansInUrl(url: string): string {
   return maskPansInText(url, url.replaceAll("+", " "));
 }
 
-/** The nesting depth from which a value becomes null; no answer of the gateway is so deep. */
+/** A value nested deeper than this becomes null; no answer of the gateway is so deep. */
 const NESTING_MAX = 20;
 
 /** Masks the card numbers in a JSON value's texts; `withNumbers`: in its whole numbers too. */
@@ -92,7 +92,7 @@ function* restOfTrack(text: string, end: number): Generator<number> {
 interface CardNumber {
   readonly run: Run;
   readonly number: Stretch;
-  /** Whether the card number is written alone: not inside longer digits or as entries of a list. */
+  /** Whether the card number stands alone, not inside longer digits or in a list's entries. */
   readonly isOwn: boolean;
 }
 
@@ -108,7 +108,7 @@ function* numbersIn(text: string, regions: readonly Region[]): Generator<CardNum
   }
 }
 
-/** Yields the card numbers at the start of grouped digits; a list must be one number as a whole. */
+/** Yields the card numbers at the start of grouped digits; a list must be one card number. */
 function* numbersOfForm({ run, isList, ...form }: Form): Generator<CardNumber> {
   for (const number of cardNumbersIn(run)) {
     const isAll = number.length === run.digits.length;
@@ -123,8 +123,8 @@ const endsGroup = (run: Run, { first, length }: Stretch): boolean =>
 
 /**
  * Whether a text holds a card number that consists of whole groups of digits. This finds fewer
- * numbers than the masking, because it makes an order refused, and every tenth number of any kind
- * has a correct check digit.
+ * numbers than the masking does: it makes an order refused, and every tenth number of any kind has
+ * a correct check digit.
  */
 export function containsPan(text: string): boolean {
   const { regions, isEncoded } = walk(text);

@@ -48,17 +48,17 @@ interface Position {
   readonly at: number;
 }
 
-/** The digits at the end of one line and at the beginning of the next lines. */
+/** The digits at the end of a line, joined with those at the beginning of the next lines. */
 interface Joined {
   readonly digits: number[];
   readonly positions: Position[];
-  /** Whether a line without any digits came after these digits. */
+  /** Whether a line without any digits followed these digits. */
   isInterrupted: boolean;
 }
 
 /**
- * Masks card numbers that are broken across lines among other digits. Only digits at the end of a
- * line and at the beginning of the next line count, because other digits are amounts and dates.
+ * Masks card numbers that are broken across lines and touch other digits. Only digits at the end of
+ * a line and at the beginning of the next line count: digits elsewhere are amounts and dates.
  */
 function withoutStuckPans(lines: readonly string[]): string[] {
   const masked = [...lines];
@@ -87,7 +87,7 @@ interface Part {
   readonly isAll: boolean;
 }
 
-/** Returns the digits at a line's beginning; null: no digits, or an amount, a date or a time. */
+/** Returns the digits with which a line begins; null: none, or an amount, a date or a time. */
 function headOf(text: string): Part | null {
   const found = /^(?<before>\s*=?)(?<digits>\d+)(?!\d|[.,:/-]\d)/.exec(text);
   const { before = "", digits = "" } = found?.groups ?? {};
@@ -111,10 +111,10 @@ function addDigits(joined: Joined, line: number, { at, digits }: Part): Joined {
   return joined;
 }
 
-/** The fewest digits of a card number that is found across lines; fewer match by accident. */
+/** The fewest digits of a card number across lines; shorter ones would be found by accident. */
 const DIGITS_MIN = 13;
 const LINES_MAX = 3;
-/** The fewest digits of a broken card number in its first and last line; 2 match by accident. */
+/** The fewest digits that a broken card number has in each line; 2 would match by accident. */
 const PART_MIN = 3;
 
 function hide(lines: string[], { digits, positions }: Joined): void {
@@ -137,7 +137,7 @@ function hide(lines: string[], { digits, positions }: Joined): void {
   }
 }
 
-/** Returns the masked rest of a magnetic stripe after a card number; "": there is no rest. */
+/** Returns the rest of a magnetic stripe after a card number, masked; "": there is no rest. */
 function restOf(number: string, line = "", at: number): string {
   const rest = line.slice(at + 1);
   return /^[=d^]/i.test(rest) ? maskPansInText(number + rest).slice(number.length) : "";

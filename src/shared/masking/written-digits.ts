@@ -31,7 +31,7 @@ const invisible: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xfeff, 0xfeff],
 ];
 
-/** The ranges of characters that may be digits of other scripts, or a surrogate of such a digit. */
+/** The ranges of characters that can be digits of other scripts, or half (a surrogate) of one. */
 const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xb2, 0xb3],
   [0xb9, 0xb9],
@@ -45,7 +45,7 @@ const foreign: ReadonlyArray<readonly [from: number, to: number]> = [
   [0xff10, 0xff19],
 ];
 
-/** The kinds of characters; `encoding` and `invisible` ones make a text be read a second time. */
+/** The kinds of characters; a text with `encoding` or `invisible` ones is read a second time. */
 const kind = { other: 0, digit: 1, separator: 2, joint: 3, listMark: 4, encoding: 5, invisible: 6 };
 
 const kinds = new Uint8Array(0x10000);
@@ -59,26 +59,26 @@ kinds.fill(kind.digit, 0x30, 0x3a);
 
 const kindAt = (text: string, at: number): number => kinds[text.charCodeAt(at)] as number;
 
-/** The widest gap in a card number, which a receipt may spread over its width or two lines. */
+/** The widest gap in a card number, as receipts spread it over their width or two lines. */
 const GAP_MAX = 40;
 
-/** The most separators between two digits of a number; the groups of a card may be wider apart. */
+/** The most separators between two digits of one number; card groups may be wider apart. */
 const SEPARATORS_MAX = 2;
 
 /** A part of a text: digits with only separators, marks and invisible characters between them. */
 export interface Region {
   readonly start: number;
-  /** The position after the last digit of the region. */
+  /** The position in the text after the region's last digit. */
   readonly end: number;
 }
 
 interface Walk {
   readonly regions: readonly Region[];
-  /** Whether decoding the text may show more digits. */
+  /** Whether the text has escapes whose decoding may show more digits. */
   readonly isEncoded: boolean;
 }
 
-/** The result for most texts, which have no region with enough digits for a card number. */
+/** The result for a text without enough digits for a card number, as most texts are. */
 export const nothing: Walk = { regions: [], isEncoded: false };
 
 /** Returns the regions of a text that have at least as many digits as the shortest card number. */
@@ -133,7 +133,7 @@ export interface Form {
   readonly run: Run;
   readonly beginsGroup: boolean;
   readonly endsGroup: boolean;
-  /** Whether the digits are a whole list whose entries have the lengths of a card's groups. */
+  /** Whether the digits are a whole list, each entry as long as a group of a card number. */
   readonly isList: boolean;
 }
 
@@ -150,12 +150,12 @@ function forms(whole: Run, groups: readonly Group[]): Form[] {
   return groups.flatMap(({ length }, i) => {
     const ends = length >= 4 ? endsOfCardGroups(groups, i) : endsOfSingles(groups, i);
     const found = ends.map((to) => formOf(whole, groups, i, to));
-    // The longest digits from this group on include the shorter ones, except in a list.
+    // If several forms begin at this group, the longest includes the others, except in a list.
     return found.flatMap((form, at) => (form && (form.isList || at === 0) ? [form] : []));
   });
 }
 
-/** Returns the digits from group `i` to `to` as a form; undefined: too few, or part of a list. */
+/** Returns the digits of the groups `i` to `to`; undefined: too few, or a part of a list. */
 function formOf(whole: Run, groups: readonly Group[], i: number, to: number): Form | undefined {
   const { first, length } = groups[i] as Group;
   const from = first + Math.max(length - 4, 0);
@@ -198,7 +198,7 @@ function endsOfCardGroups(groups: readonly Group[], i: number): number[] {
 
 const DIGITS_MAX = 19;
 
-/** Returns where digits that are written one by one end; another number may follow them. */
+/** Returns where digits that stand one by one end; another number may follow them. */
 function endsOfSingles(groups: readonly Group[], i: number): number[] {
   const singles = groups.slice(i, i + DIGITS_MAX);
   const other = singles.findIndex(({ length }) => length > 1);
@@ -294,7 +294,7 @@ function copy(read: Characters, text: string, from: number, to: number): void {
   }
 }
 
-/** Adds one character, which becomes exactly one UTF-16 unit of the decoded text. */
+/** Adds one character, as exactly one UTF-16 unit, to the decoded text. */
 function add(read: Characters, character: string, start: number, end: number): void {
   read.text += plainOf(character);
   read.starts.push(start);

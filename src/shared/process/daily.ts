@@ -7,18 +7,18 @@ import type { WriteProof } from "../store/write-proof.ts";
 import { type Clock, sleep } from "../time.ts";
 import type { AlarmLog } from "./logger.ts";
 
-/** A task that a program does each day. */
+/** A task that a program carries out once a day. */
 export interface Chore {
   readonly name: string;
   readonly run: () => void | Promise<void>;
-  /** Deletes the files that an interrupted run left. */
+  /** Deletes the files that the task left when it was interrupted. */
   readonly clear?: () => void;
 }
 
 interface DailyOptions {
   /** The time of day of the chores (UPDATE_TIME), hh:mm local time. */
   readonly at: string;
-  /** Returns whether the program is idle; chores wait for that at most an hour. */
+  /** Returns whether the program is idle; the chores wait for this, but at most an hour. */
   readonly idle: () => boolean;
   readonly chores: readonly Chore[];
   readonly clock: Clock;
@@ -28,11 +28,11 @@ interface DailyOptions {
 const AFTER_START_MS = 100;
 const IDLE_POLL_MS = 15_000;
 const IDLE_WAIT_MAX_MS = 3_600_000;
-/** How many nightly copies of each database are kept; one may hold a damage that is new. */
+/** How many nightly copies of each database are kept: the newest may contain a new damage. */
 const BACKUPS_KEPT = 2;
 const DAY_MS = 24 * 3_600_000;
 
-/** Does the daily chores at their time; node-cron is loaded later, because it is large. */
+/** Runs the chores each day at their time; node-cron is loaded later, because it is large. */
 export function startDaily(options: DailyOptions): { stop(): Promise<void> } {
   let task: Promise<ScheduledTask> | undefined;
   clearLeftovers(options);
@@ -89,8 +89,8 @@ export async function runChores({ idle, chores, clock, log }: DailyOptions): Pro
 
 /**
  * Returns the chore that copies a database in use into `<data>/backup` and keeps the newest copies.
- * A separate program copies (copy-database.ts), so that payments continue. When the copy is whole
- * and checked, {@link Store.copied} begins a new session and the copy gets its name.
+ * A separate program (copy-database.ts) makes the copy, so that payments continue. When the copy is
+ * whole and checked, {@link Store.copied} begins a new session and the copy gets its name.
  */
 export function backupChore(
   databasePath: string,
@@ -101,7 +101,7 @@ export function backupChore(
   const folder = join(dirname(databasePath), "backup");
   const name = basename(databasePath, ".db");
   const unfinished = join(folder, `${name}.unfinished`);
-  // Deletes the unfinished copy of an interrupted run, which may be what fills the disk.
+  // Deletes the unfinished copy of an interrupted run: it may be what fills the disk.
   const clear = (): void => {
     for (const ending of ["", "-journal"]) rmSync(`${unfinished}${ending}`, { force: true });
   };
@@ -112,7 +112,7 @@ export function backupChore(
       mkdirSync(folder, { recursive: true, mode: 0o700 });
       clear();
       try {
-        // `assertKept` throws if the path no longer leads to the open database.
+        // `assertKept` throws if the database's path leads to another file than the open one.
         proof?.assertKept();
         await copyDatabase(databasePath, unfinished);
         proof?.assertKept();
@@ -130,7 +130,7 @@ export function backupChore(
   };
 }
 
-/** Copies a database in another process, which ends with this process. Rejects with its error. */
+/** Copies a database in another process, which ends with this one. Rejects with its error. */
 async function copyDatabase(from: string, to: string): Promise<void> {
   const { done, kill } = startCopying(from, to);
   process.once("exit", kill);

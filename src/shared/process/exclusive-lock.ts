@@ -11,7 +11,7 @@ export interface ExclusiveLock {
 
 /**
  * Locks a small file by SQLite, which can use the locks of every operating system. The lock ends
- * with the process in any case, and writes nothing, so that a full disk does not prevent it.
+ * with the process in any case. It needs no write, so that a full disk does not prevent it.
  * undefined: another process held the lock for all of `timeoutMs`.
  */
 export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLock | undefined {
@@ -27,13 +27,13 @@ export function takeExclusiveLock(file: string, timeoutMs: number): ExclusiveLoc
       const damaged = result === sqlite.noDatabase || result === sqlite.corrupt;
       if (!damaged || attempt > 1) throw error;
       // The file was damaged by a power cut or another program. It is emptied and not removed,
-      // because a process that has locked it meanwhile must keep the lock.
+      // because a process that has locked the file meanwhile must keep its lock.
       truncateSync(file);
     }
   }
 }
 
-/** How long a process tries to get the lock; of several that start together, one succeeds. */
+/** For how long a process tries to get the lock; if several start together, one gets it. */
 const CONTENTION_MS = 500;
 
 /**

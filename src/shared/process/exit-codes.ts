@@ -8,7 +8,7 @@ export const exitCodes = {
   configuration: 78,
 } as const;
 
-/** Whether a program ended by its own fault, and not because of the disk, a lock or the setup. */
+/** Whether a program ended by a fault of its own, not because of the disk, a lock or the setup. */
 export function isOwnFault(exitCode: number): boolean {
   const { unavailable, alreadyRunning, configuration } = exitCodes;
   return ![unavailable, alreadyRunning, configuration].some((code) => code === exitCode);

@@ -4,8 +4,8 @@ import { join } from "node:path";
 
 /*
  * This file writes and checks the ticket with which the kiosk's own page begins a session
- * (docs/browser-kiosk.md 2). A process that may write into the data folder writes the ticket, and
- * the page sends it.
+ * (docs/browser-kiosk.md 2). A process that may write into the data folder writes the ticket into
+ * it, and the page sends the ticket.
  */
 
 const TICKET_GOOD_MS = 60_000;
@@ -23,7 +23,7 @@ export function writeTicket(runDirectory: string): string {
   return ticket;
 }
 
-/** Whether the text `brought` is the valid ticket, which is then removed. */
+/** Whether the text `brought` is the valid ticket; the ticket is removed then. */
 export function useTicket(runDirectory: string, brought: string, now: number): boolean {
   const path = ticketFile(runDirectory);
   try {
@@ -33,7 +33,7 @@ export function useTicket(runDirectory: string, brought: string, now: number): b
     const isYoung = Math.abs(now - mtimeMs) <= TICKET_GOOD_MS;
     const isGood = same(readFileSync(path, "utf8"), brought);
     if (!isPrivate || !isOwn || !isYoung || !isGood) return false;
-    // The ticket is removed first, so that it cannot be used a second time.
+    // The ticket is removed before it is accepted, so that it cannot be used a second time.
     rmSync(path);
     return true;
   } catch {

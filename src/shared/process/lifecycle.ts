@@ -25,7 +25,7 @@ export interface ProgramContext {
   readonly runDirectory: string;
   readonly log: RootLogger;
   readonly clock: Clock;
-  /** Registers a part to close at the stop; parts are closed in reverse order, one by one. */
+  /** Registers a part of the program to close at a stop; the part opened last is closed first. */
   onStop(name: string, close: () => void | Promise<void>): void;
   /** Begins the orderly stop; later calls change nothing. */
   requestStop(why: string): void;
@@ -78,7 +78,7 @@ export async function runProgram(
   }
 }
 
-/** Returns the exit for a disk that is full or cannot be written; undefined: another fault. */
+/** Returns the exit code and reason for a full or unwritable disk; undefined: another fault. */
 function storageExit(cause: unknown, installation?: Installation): ProgramExit | undefined {
   const text = installation && storageFault(cause, installation.dataDirectory);
   return text === undefined ? undefined : new ProgramExit(exitCodes.unavailable, text, { cause });
@@ -103,7 +103,7 @@ function readArguments(program: Program) {
 }
 
 function openLog(program: Program, installation: Installation, foreground: boolean): RootLogger {
-  // A closed standard output must not end a payment; the log file has every line.
+  // A closed standard output must not end a running payment; the log file has every line.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
   return createLogger({
     program,
@@ -127,7 +127,7 @@ async function runUntilStopped(
   const { promise: stopRequested, resolve: stop } = Promise.withResolvers<void>();
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
   let stopping = false;
-  // The deadline counts from the request to stop, so that a start that hangs is ended too.
+  // The time limit counts from the request to stop, so that a start that hangs ends as well.
   const requestStop = (why: string): void => {
     if (stopping) return;
     stopping = true;
@@ -150,7 +150,7 @@ async function runUntilStopped(
   };
   await Promise.race([start(context), broken]);
   if (!stopping) log.info({ pid: process.pid }, `${program} is ready`);
-  // Node.js by itself writes its compile cache at an ordered end, but a kiosk may lose power.
+  // Node.js writes its compile cache only at an orderly end, and a kiosk may lose its power.
   flushCompileCache();
   keepHeapSmall();
   await Promise.race([stopRequested, broken]);
@@ -164,7 +164,7 @@ async function runUntilStopped(
 
 type Part = Parameters<ProgramContext["onStop"]>;
 
-/** Closes all parts, the last one first, even after a failure; returns the failed parts' names. */
+/** Closes all parts, the last one first, even if one fails. Returns the names of failed parts. */
 async function closeAll(parts: Part[], log: RootLogger): Promise<string[]> {
   const failed: string[] = [];
   for (let part = parts.pop(); part; part = parts.pop()) {

@@ -30,7 +30,7 @@ export function openLogFile(path: string, clock: Clock = systemClock): Destinati
       const count = writeSync(file.descriptor, bytes, written);
       written += count;
       file.bytes += count;
-      // When a line was written only in part, the next line begins with a line break.
+      // If only a part of a line was written, the next line begins with a line break.
       rest = written < bytes.length ? "\n" : "";
     }
   };
@@ -70,7 +70,7 @@ function rename(path: string, file: OpenFile, clock: Clock): OpenFile {
   try {
     renameSync(path, `${path}.${stamp}`);
   } catch {
-    // Another program has the log open (Windows), or the disk is full: it is not renamed today.
+    // The log is not renamed now: another program has it open (Windows), or the disk is full.
     return { descriptor: file.descriptor, day: dayOf(clock.now()), bytes: 0 };
   }
   const next = open(path, clock);

@@ -11,7 +11,7 @@ export interface LineFields<Alarm = AlarmName> {
   readonly [field: string]: unknown;
 }
 
-/** Writes a log line: a message, or fields and a message. */
+/** Writes a log line with a message, or with fields and a message. */
 interface WriteLine<Alarm> {
   (fields: LineFields<Alarm>, message?: string): void;
   (line: string | Error): void;
@@ -49,15 +49,15 @@ export interface RootLogger extends Logger {
 export function createLogger(options: {
   readonly program: string;
   readonly level: Config["LOG_LEVEL"];
-  /** The path of the log file, which is made with its folder if missing. */
+  /** The path of the log file; the file and its folder are made if they are missing. */
   readonly file?: string;
-  /** A second stream, for a program that runs in the foreground. */
+  /** A second stream for the lines of a program that runs in the foreground. */
   readonly stream?: DestinationStream;
 }): RootLogger {
   const streams: Array<{ level: Config["LOG_LEVEL"]; stream: DestinationStream }> = [];
   if (options.file) streams.push({ level: options.level, stream: openLogFile(options.file) });
   if (options.stream) streams.push({ level: options.level, stream: options.stream });
-  // A single stream needs no multistream, because all streams have the level of the logger.
+  // One stream needs no multistream: it has the same level as the logger.
   const [only] = streams.length === 1 ? streams : [];
   const log = pino(
     {
@@ -85,7 +85,7 @@ function cleanChildren(log: PinoLogger): void {
   } as PinoLogger["child"];
 }
 
-/** Returns what is logged of an HTTP request; its headers may hold credentials. */
+/** Returns what is logged of an HTTP request: not its headers, which may hold credentials. */
 function describeRequest(request: { method?: string; url?: string }): object {
   return { method: request?.method, url: request?.url && maskPansInUrl(request.url) };
 }

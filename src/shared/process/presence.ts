@@ -7,20 +7,20 @@ import { type ExclusiveLock, takeExclusiveLock } from "./exclusive-lock.ts";
 /*
  * This file finds processes where the operating system does not list command lines as Linux does
  * (on Windows only tools do, which kiosks lock away). Each process locks a file with its pid in the
- * name. While the lock is held, the process lives and is ours; a pid that another process has got
- * since has no such lock.
+ * name. While the lock is held, the process lives and is ours; if another process got the pid
+ * since, that process has no such lock.
  */
 
 /** The locks of this process, which are held until it ends in any way. */
 const held: ExclusiveLock[] = [];
 
-/** How long to wait for a lock that another process holds while it checks the file. */
+/** How long to wait for a file's lock, which another process holds while it checks the file. */
 const CONTENTION_MS = 2_000;
 
 /** Announces this process until it ends. `base`: a path in an existing folder. */
 export function announcePresence(base: string): void {
   const file = `${base}.${process.pid}.alive`;
-  // Another process may remove the file before it is locked; then a new file is locked.
+  // If another process removes the file before it is locked, a new file is made and locked.
   do {
     const lock = takeExclusiveLock(file, CONTENTION_MS);
     invariant(lock !== undefined, `${file} bears the pid of this process alone`);
@@ -28,7 +28,7 @@ export function announcePresence(base: string): void {
   } while (!existsSync(file));
 }
 
-/** Returns the pids of living processes that announced themselves; removes dead ones' files. */
+/** Returns the pids of living processes with a lock; removes the files of dead processes. */
 export function presentProcesses(base: string): number[] {
   const [folder, name] = [dirname(base), basename(base)];
   return namesIn(folder).flatMap((file) => {
@@ -61,7 +61,7 @@ function isHeld(file: string): boolean {
   if (!lock) return true;
   const removed = remove(file);
   lock.release();
-  // Windows removes no file that is open, so the file of a new process cannot be removed here.
+  // Windows does not remove an open file, so the file of a new process cannot be removed here.
   if (!removed) remove(file);
   return false;
 }

@@ -11,7 +11,7 @@ export function updateFolderOf(dataDirectory: string): string {
   return join(dataDirectory, "update");
 }
 
-/** Returns the path of the mark that is removed when a database gets something to be kept. */
+/** Returns the path of the mark; it is removed when a database gets something to be kept. */
 const untouchedIn = (dataDirectory: string): string =>
   join(updateFolderOf(dataDirectory), "untouched");
 
@@ -19,7 +19,7 @@ const untouchedIn = (dataDirectory: string): string =>
  * The probation of a new version, which must prove that it works before it may take a payment
  * (docs/updates.md 4.3). The launcher writes a mark into the data folder before it starts the new
  * programs, and removes the mark after recording that the version stays. A program that finds no
- * mark may take payments, so the databases are never restored after a payment.
+ * mark may take payments. So no database is restored after a payment.
  */
 export class Probation {
   readonly #dataDirectory: string;
@@ -43,7 +43,7 @@ export class Probation {
     return this.#over.promise;
   }
 
-  /** Runs `begin` at once, or after the probation if there is one. */
+  /** Runs `begin` at once, or when the probation is over if there is one. */
   async after(begin: () => void | Promise<void>): Promise<void> {
     if (this.#isOn) void this.over.then(begin);
     else await begin();
@@ -51,8 +51,8 @@ export class Probation {
 
   /**
    * Records that a database got something that must not be lost, such as a result of the terminal,
-   * so that taking the update back does not restore the databases. On disk when this returns. The
-   * record is the removal of a mark, because a full disk has no room for a new file.
+   * so that the databases are not restored if the update is taken back. On disk when this returns.
+   * The record is the removal of a mark, because a full disk has no room for a new file.
    */
   received(): void {
     if (this.#isOn) admitPayments(this.#dataDirectory);
@@ -85,7 +85,7 @@ export function endProbation(dataDirectory: string): void {
   const folder = updateFolderOf(dataDirectory);
   if (!existsSync(folder)) return;
   const mark = probationMarkOf(dataDirectory);
-  // A read-only disk refuses to remove even a file that does not exist.
+  // A read-only disk refuses the removal even of a file that does not exist.
   if (existsSync(mark)) rmSync(mark, { force: true });
   syncFolder(folder);
 }
@@ -98,7 +98,7 @@ export function admitPayments(dataDirectory: string): void {
   syncFolder(updateFolderOf(dataDirectory));
 }
 
-/** Whether a database got something during the probation that must not be lost. */
+/** Whether a database got something that must not be lost during the probation. */
 export function receivedOnProbation(dataDirectory: string): boolean {
   return !existsSync(untouchedIn(dataDirectory));
 }

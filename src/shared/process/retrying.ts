@@ -1,6 +1,6 @@
 import type { Clock, Timer } from "../time.ts";
 
-/** The longest pause after failures. */
+/** The longest pause between two tries after failures. */
 export const RETRY_MAX_MS = 15_000;
 
 /**
@@ -31,7 +31,7 @@ export class Retrying {
     return this.#running !== undefined;
   }
 
-  /** Runs the task now, and ends its present pause. */
+  /** Runs the task at once, without the rest of its present pause. */
   nudge(): void {
     this.#timer?.clear();
     if (this.isClosed) return;
@@ -45,7 +45,7 @@ export class Retrying {
     this.#timer = this.#clock.startTimer(this.#name, delayMs, () => this.nudge());
   }
 
-  /** Returns the pause after a failure: first the shortest pause, then twice the previous one. */
+  /** Returns the pause after a failure: at first the shortest, then each time twice as long. */
   failed(): number {
     const pauseMs = this.#nextMs;
     this.#nextMs = Math.min(pauseMs * 2, RETRY_MAX_MS);
@@ -56,7 +56,7 @@ export class Retrying {
     this.#nextMs = this.#minMs;
   }
 
-  /** Prevents further runs; resolves when the present run has ended. */
+  /** Prevents further runs. Resolves when the run that is under way has ended. */
   async close(): Promise<void> {
     this.isClosed = true;
     this.#timer?.clear();

@@ -1,11 +1,11 @@
-/** How far the heap may grow before a collection, in percent of its live objects. */
+/** How far the heap may grow before a garbage collection, in percent of its live objects. */
 const HEAP_GROWTH_PERCENT = 20;
 
 /**
  * The V8 switches that keep the memory of a working program small (docs/performance.md). By default
- * the heap may grow to three times its live objects. The functions of a payment are all due for
- * compilation after the same payment; one thread compiles them one after the other, which frees the
- * memory of each compilation before the next.
+ * the heap may grow to three times its live objects. V8 would compile all functions of a payment
+ * after the same payment, and at once; with one thread it compiles them one after the other, and
+ * frees the memory of each compilation before the next.
  */
 const switches = [
   `--heap-growing-percent=${HEAP_GROWTH_PERCENT}`,

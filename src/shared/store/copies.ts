@@ -20,7 +20,7 @@ export function daysOfCopies(folder: string, store: string, nowMs: number): stri
 
 /**
  * Returns the names of nightly copies and of saved copies (docs/design.md 1.3), the oldest first.
- * Of the files of one day, the one written last counts as the newest: a name may lack the time.
+ * Files of one day are sorted by when they were written, because a name may lack the time.
  */
 export function copiesOf(folder: string, store: string, nowMs: number): string[] {
   return namesOf(new RegExp(`^${store}-(${DAY}(?:-saved-\\d{6})?)\\.db$`), folder, nowMs);
@@ -67,15 +67,15 @@ export function copyChecked(database: DatabaseSync, copyPath: string): void {
 }
 
 /**
- * Copies an open file that holds a whole database and is not written meanwhile. The copy is
- * checked, and gets its name only then. Throws if the copy is damaged.
+ * Copies an open file that holds a whole database and is not written meanwhile. The copy gets its
+ * name only after it was checked. Throws if the copy is damaged.
  */
 export function saveChecked(file: number, copyPath: string): void {
   const unfinished = unfinishedOf(copyPath);
   try {
     copySynced(file, unfinished);
     const copy = new DatabaseSync(unfinished);
-    // The copy is one file, without a write-ahead log next to it.
+    // The copy becomes one single file, without a write-ahead log next to it.
     copy.exec("PRAGMA journal_mode = DELETE");
     copy.close();
     check(unfinished);
@@ -88,7 +88,7 @@ export function saveChecked(file: number, copyPath: string): void {
 
 const unfinishedOf = (copyPath: string): string => `${copyPath}.saving`;
 
-/** Removes the leftovers of a {@link saveChecked} that was killed. */
+/** Removes what an interrupted {@link saveChecked} has left. */
 export function clearUnfinished(copyPath: string): void {
   for (const ending of ["", "-wal", "-shm", "-journal"]) {
     rmSync(`${unfinishedOf(copyPath)}${ending}`, { force: true });
@@ -105,16 +105,16 @@ function check(copyPath: string): void {
   syncFile(copyPath);
 }
 
-/** The longest time for a copy; the write-ahead log grows until the copy has ended. */
+/** The longest time for a copy, because the write-ahead log grows as long as it is made. */
 const COPY_LIMIT_MS = 3_600_000;
 
-/** The argument of the copying program that stands for a file that it inherits open. */
+/** The argument with which the copying program copies a file that it inherits open. */
 export const OPEN_FILE = "-";
-/** The descriptor of the inherited open file in the copying program. */
+/** The file descriptor at which the copying program inherits the open file. */
 export const OPEN_FILE_AT = 3;
 
 interface Copying {
-  /** Rejects with the error text of the copying program. */
+  /** Resolves when the copy is made; rejects with the error text of the copying program. */
   readonly done: Promise<void>;
   kill(): void;
 }

@@ -36,8 +36,8 @@ const COOKIE_AT = 40;
 
 /**
  * Checks whether another program has cut or overwritten the file of an open database
- * (docs/design.md 1.3). SQLite would not notice that, because it works with its memory and its log,
- * so the file is read directly: the head, and the page with the database's identity and the number
+ * (docs/design.md 1.3). SQLite would not notice that, because it works with its memory and its log.
+ * So the file is read directly: the head, and the page with the database's identity and the number
  * of the last test write. SQLite only replaces a page in the file by a newer committed page.
  */
 class FileContent {
@@ -50,7 +50,7 @@ class FileContent {
   readonly #identity: string;
   readonly #pageBytes: number;
   readonly #read: Buffer;
-  /** The checked page as last read; undefined: the file does not contain the page yet. */
+  /** The checked page as it was read last; undefined: the file does not have the page yet. */
   #known: Known | undefined;
 
   constructor(database: DatabaseSync, path: string) {
@@ -153,9 +153,9 @@ function numberWith(text: string, page: Buffer): number | undefined {
   return bytes && numberAt + bytes <= row.length ? row.readIntBE(numberAt, bytes) : undefined;
 }
 
-/** The largest file that this process copies itself, in 30 ms; a program copies larger files. */
+/** The largest file that this process copies itself (in 30 ms), without a separate program. */
 const AT_ONCE_BYTES = 4 * 1024 * 1024;
-/** A copy in this process stops all other work, so copies may take at most 1/20 of the time. */
+/** A copy in this process stops all other work, so copies get at most 1/20 of the time. */
 const AT_ONCE_SHARE = 20;
 /** The pause before a failed copy is tried again. */
 const AGAIN_MS = 5_000;
@@ -223,7 +223,7 @@ class Rescue {
     }
   }
 
-  /** Forgets the copies after the lost file was found in its place again. */
+  /** Forgets the copies, because the lost file is in its place again. */
   forget(): void {
     this.#saving?.stop();
     this.#saved = this.#unsaved = undefined;
@@ -309,7 +309,7 @@ export class OpenFiles {
     this.#rescue = new Rescue(database, path, this.content.file);
     this.#log = process.platform === "win32" ? path : realpathSync(path);
     this.#onMended = onMended;
-    // SQLite opens its write-ahead log only when something is read.
+    // Something is read here, because SQLite opens its write-ahead log only then.
     schemaOf(database);
     this.#own = this.#found();
   }
@@ -410,7 +410,7 @@ export class OpenFiles {
   }
 }
 
-/** What happened to a database file, as the end of a sentence for an operator. */
+/** What happened to the database file, as the end of a sentence for an operator. */
 const happened = {
   missing: "deleted or moved away",
   replaced: "replaced by another file",

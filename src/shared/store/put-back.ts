@@ -6,8 +6,8 @@ import { copySynced, declareRestored, readStoreFile, syncFolder } from "./store-
 
 /*
  * This file replaces a database by a copy (docs/rules/17-loss.md). The copy is written next to the
- * database; then an entry in the store's file decides, and only after this entry files are moved.
- * A power cut before the entry changes nothing; after the entry, the next start moves the files.
+ * database. Then an entry in the store's file decides, and only after this entry files are moved: a
+ * power cut before the entry changes nothing; after the entry, the next start moves the files.
  */
 
 /** Writes a copy next to the database, on disk when this returns; nothing is replaced yet. */

@@ -15,9 +15,9 @@ import { invariant } from "../invariant.ts";
  */
 export type Migration = string | { readonly goesOn: string };
 
-/** The size to which a write-ahead log that has grown is cut. */
+/** The size in bytes to which a write-ahead log is cut after it has grown. */
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
-/** From how many pages in the log a commit copies them into the database; SQLite's default. */
+/** From this number of log pages on (SQLite's default), a commit copies them into the database. */
 const LOG_PAGES = 1_000;
 /** How long a statement waits for another process's write lock before it fails. */
 const BUSY_TIMEOUT_MS = 2_000;
@@ -76,7 +76,7 @@ function makeDurable(database: DatabaseSync): void {
   database.exec("PRAGMA synchronous = FULL");
   // With this limit a write-ahead log that grew while a copy was made shrinks again.
   database.exec(`PRAGMA journal_size_limit = ${LOG_BYTES_MAX}`);
-  // From now on commits copy the log into the database; `copyBackAt` may have switched that off.
+  // From now on, commits copy the log into the database, which `copyBackAt` may have prevented.
   database.exec(`PRAGMA wal_autocheckpoint = ${LOG_PAGES}`);
   const synchronous = database.prepare("PRAGMA synchronous").get()?.["synchronous"];
   if (mode !== "wal" || synchronous !== 2) {
@@ -112,7 +112,7 @@ export function sqlOf(migration: Migration): string {
   return typeof migration === "string" ? migration : migration.goesOn;
 }
 
-/** The number in the file's head, free for programs, that stores {@link readableFrom}. */
+/** The number in a SQLite file's head that is free for programs; it is {@link readableFrom}. */
 const READABLE_FROM = "application_id";
 
 /** Returns the number of the last migration that ran. */
@@ -130,7 +130,7 @@ function smallestReader(migrations: readonly Migration[]): number {
   return migrations.findLastIndex((one) => typeof one === "string") + 1;
 }
 
-/** Returns the value of a PRAGMA as a number. */
+/** Returns the value of a PRAGMA that is a number. */
 export function numberOf(database: DatabaseSync, name: string, column = name): number {
   return Number(database.prepare(`PRAGMA ${name}`).get()?.[column] ?? 0);
 }
@@ -141,7 +141,7 @@ export function emptyLog(database: DatabaseSync): boolean {
   return found?.["busy"] === 0 && found["log"] === found["checkpointed"];
 }
 
-/** Sets from how many pages a commit copies the log; 0: never. Returns the previous number. */
+/** Sets the number of log pages from which a commit copies them; 0: never. Returns the old one. */
 export function copyBackAt(database: DatabaseSync, pages: number): number {
   const before = numberOf(database, "wal_autocheckpoint");
   database.exec(`PRAGMA wal_autocheckpoint = ${pages}`);
@@ -161,7 +161,7 @@ export function renewLog(database: DatabaseSync): void {
   });
 }
 
-/** Runs `work`, which fails at once if another program holds a lock that it needs. */
+/** Runs `work`, which fails at once if it needs a lock that another program holds. */
 export function withoutWaiting(database: DatabaseSync, work: () => void): void {
   const waitMs = numberOf(database, "busy_timeout", "timeout");
   database.exec("PRAGMA busy_timeout = 0");
@@ -180,7 +180,7 @@ export function assertWhole(database: DatabaseSync): void {
 
 type Values = readonly SQLOutputValue[];
 type Row = Record<string, SQLOutputValue>;
-/** A value of a statement, or all named values in one object, which comes first. */
+/** A value for a statement; or one object with all named values, which comes first. */
 type Given = SQLInputValue | Record<string, SQLInputValue>;
 type Reader<T> = (...values: Given[]) => T;
 
@@ -202,8 +202,8 @@ export function prepared(database: DatabaseSync, sql: string): StatementSync {
 }
 
 /**
- * Makes the row objects of a statement here, which is twice as fast as in node:sqlite, where each
- * object gets a hidden class of its own: 72 bytes until V8 clears its old space.
+ * Makes a statement's row objects in JavaScript, which is twice as fast as in node:sqlite. There
+ * each row has a hidden class of its own: 72 bytes until V8's next full garbage collection.
  */
 function lightRows(statement: StatementSync): StatementSync {
   const names = statement.columns().map(({ name }) => name);
@@ -238,7 +238,7 @@ export function transaction<T>(database: DatabaseSync, work: () => T): T {
     prepared(database, "COMMIT").run();
     return result;
   } catch (error) {
-    // A failed COMMIT may already have rolled back; then there is nothing left to undo.
+    // If a failed COMMIT has already rolled back, there is nothing left to undo.
     if (database.isTransaction) database.exec("ROLLBACK");
     throw error;
   }

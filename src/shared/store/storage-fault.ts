@@ -1,9 +1,9 @@
 import { statfsSync } from "node:fs";
 
-/** The free space below which a disk counts as full; SQLite's shared memory alone takes 32 KiB. */
+/** The free bytes below which a disk counts as full; SQLite's shared memory alone takes 32 KiB. */
 const FREE_BYTES_MIN = 256 * 1024;
 
-/** The result codes of SQLite that are distinguished (sqlite.org). */
+/** The result codes of SQLite (sqlite.org) to which the programs react differently. */
 export const sqlite = {
   permission: 3,
   busy: 5,
@@ -21,7 +21,7 @@ export const sqlite = {
 
 /** Returns the result code of an error of SQLite; 0: the error has another source. */
 export function resultOf(error: unknown): number {
-  // The upper bits of SQLite's error number hold the extended code, which is cut off here.
+  // The upper bits of SQLite's error number are an extended code, which is not needed here.
   return ((error as { readonly errcode?: number }).errcode ?? 0) % 256;
 }
 
@@ -41,7 +41,7 @@ export function storageFault(error: unknown, folder: string): string | undefined
     return `${folder} cannot be written: it is read-only, or its files belong to others`;
   }
   if (result === sqlite.ioError) return `the disk of ${folder} fails: ${message}`;
-  // Only an error with a path is about a file; a socket may be refused for other reasons.
+  // Only an error with a path is about a file: sockets are refused for other reasons.
   const denied = path !== undefined && ["EACCES", "EPERM"].includes(code);
   if (denied || result === sqlite.permission || result === sqlite.cannotOpen) {
     return (

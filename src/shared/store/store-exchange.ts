@@ -9,7 +9,7 @@ const storeMarksSchema = z.object({
   mine: storeMarkSchema.nullable(),
   /** The last mark of the receiver's database that the sender remembers; null: none. */
   yours: storeMarkSchema.nullable(),
-  /** The `yours` that the sender received last and has checked its database by, result on disk. */
+  /** The last received `yours` by which the sender has checked its database, result on disk. */
   answered: storeMarkSchema.nullable(),
   /** Whether the sender's database has lost data that it had at the mark `answered`. */
   lacks: z.boolean(),
@@ -26,14 +26,14 @@ function sameMark(a: StoreMark | null, b: StoreMark | null): boolean {
   return a?.store === b?.store && a?.session === b?.session && a?.count === b?.count;
 }
 
-/** This database's mark as the other program remembers it, and whether data up to it is lost. */
+/** The mark of this database that the other program remembers, and whether its data was lost. */
 type Standing = Pick<StoreMarks, "answered" | "lacks">;
 
 interface ExchangeParts {
   readonly store: Store;
   /** Records on disk that this database lacks data that it had at the mark. */
   readonly onMissing: (mark: StoreMark) => void;
-  /** Records on disk that the other program's database lacks a part of the data that it had. */
+  /** Records on disk that the other program's database has lost a part of its data. */
   readonly onOtherLacks?: () => void;
 }
 
@@ -55,7 +55,7 @@ export class StoreExchange {
     this.#written = this.#other;
   }
 
-  /** Returns the marks to send. `standing`: the result of {@link receive} that is answered. */
+  /** Returns the marks to send. `standing`: the result of {@link receive} for this answer. */
   outgoing(standing: Standing = this.#standing): StoreMarks {
     return { mine: this.#parts.store.mark, yours: this.#other, ...standing };
   }

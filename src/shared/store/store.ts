@@ -67,7 +67,7 @@ export class Store extends Tables {
   begin(record: (finding: StoreFinding) => void): void {
     const finding = this.#compare();
     this.#session = this.together(() => {
-      // The mark that another installation's database remembers is of no database here: delete it.
+      // A database of another installation remembers the mark of a database that is not here.
       if (finding.kind === "other") this.run("DELETE FROM other_store");
       const session = this.#newSession();
       record(finding);
@@ -76,7 +76,7 @@ export class Store extends Tables {
     this.#writeFile();
   }
 
-  /** Begins a new session after a backup copy was made, which lacks the session: it is older. */
+  /** Begins a new session after a backup; the copy lacks the session, which shows its age. */
   copied(): void {
     this.#session = this.#newSession();
     this.#writeFile();
@@ -88,7 +88,7 @@ export class Store extends Tables {
     return { store: this.identity, session: this.#session, count: this.#counted };
   }
 
-  /** Whether the database still has everything that it had at the time of this mark. */
+  /** Whether the database still has all that it had at the time of this mark. */
   contains({ store, session, count }: StoreMark): boolean {
     if (store !== this.identity) return false;
     if (session === this.#session) return count <= this.#countedLast || count <= this.#counted;
@@ -117,7 +117,7 @@ export class Store extends Tables {
     return this.#countedLast;
   }
 
-  /** Returns a new session, stored on disk, because an unknown session would look like a loss. */
+  /** Stores and returns a new session; a session missing on disk would look like a loss. */
   #newSession(): string {
     const session = randomBytes(16).toString("hex");
     const sql = "INSERT INTO store_session (session, first_count) VALUES (?, ?)";

@@ -12,7 +12,7 @@ const FAILED_FOR_MS = 5_000;
 
 /** How long another program may lock the database before that is a fault. */
 const BUSY_FOR_MS = 10_000;
-/** SQLite's results when the row is at fault and not the disk. */
+/** SQLite's result codes for a fault of the row, not of the disk. */
 const { tooBig, constraint, mismatch, range } = sqlite;
 const refusedRows: readonly number[] = [tooBig, constraint, mismatch, range];
 
@@ -31,7 +31,7 @@ export class WriteProof {
   readonly #folder: string;
   readonly #clock: Clock | undefined;
   readonly #files: OpenFiles;
-  /** Is called with a text for an operator after a fault of the files was repaired. */
+  /** Called with a text for an operator after a fault of the database's files was repaired. */
   onMended: (says: string) => void = () => {};
   /** Why the last write failed; undefined: it succeeded. */
   #failed: string | undefined;
@@ -53,7 +53,7 @@ export class WriteProof {
   watch<T>(write: () => T): T {
     try {
       const result = write();
-      // A write may have changed nothing, so a fault is over only after a good test write.
+      // The write may have changed nothing, so only a good test write shows that a fault is over.
       if (!this.#isProved) this.#triedMs = undefined;
       return result;
     } catch (error) {
@@ -91,7 +91,7 @@ export class WriteProof {
     return this.#faultWith(ofFiles);
   }
 
-  /** The fault that would prevent a write. After a failed write this makes a test write first. */
+  /** The fault that would prevent a write now. After a failed write, a test write is made first. */
   get standing(): WriteFault | undefined {
     const ofFiles = this.#attend();
     if (this.#failed !== undefined) this.#prove();
